@@ -17,7 +17,7 @@ mod rendered;
 pub use cut::cut;
 pub use escape::is_unseen;
 pub use message::{ContextMessage, FullText, MessageId};
-pub use rendered::{ParseContextError, parse, render, render_into};
+pub use rendered::{ParseContextError, labelled, parse, render, render_into};
 pub use tokens::{Bounds, Size, tokens};
 
 /// The role that a message has in the agent's context. Never `user` unless a foreign format demands it.

@@ -5,6 +5,7 @@ use std::fmt::Display;
 use lineside_core::failure::seconds;
 use lineside_core::invocation::{Ended, Exit};
 use lineside_core::{Failure, FailureKind};
+use lineside_redact::redact;
 
 use crate::text::with_stderr;
 
@@ -30,6 +31,28 @@ pub(crate) fn bad_status(code: i32, ended: &Ended) -> Failure {
     failure(FailureKind::Exit, &format!("exit status {code}"), ended)
 }
 
+/// A status that is a failure, of a run whose output is for a reader: with its last lines, on whichever stream they are.
+pub(crate) fn bad_status_of_run(code: i32, ended: &Ended) -> Failure {
+    let streams = [("stderr", &ended.stderr), ("output", &ended.stdout)];
+    let mut said = streams.into_iter().map(|(name, stream)| (name, stream.trimmed_text()));
+    let detail = format!("exit status {code}");
+    Failure::new(
+        FailureKind::Exit,
+        match said.find(|(_, text)| !text.is_empty()) {
+            // A secret that is cut is not known any more, so it goes first.
+            Some((name, text)) => format!("{detail} ({name}: {})", last_lines(&redact(&text))),
+            None => detail,
+        },
+    )
+}
+
+/// The last lines of a text: 20 at most, and 2,048 bytes.
+fn last_lines(text: &str) -> &str {
+    let within = (text.len().saturating_sub(2_048)..).find_map(|from| text.get(from..)).unwrap_or_default();
+    let line = within.rmatch_indices('\n').nth(19).map_or(0, |(at, _)| at + 1);
+    within.get(line..).unwrap_or(within)
+}
+
 /// What a command has printed cannot be read.
 pub(crate) fn unreadable(error: impl Display, ended: &Ended) -> Failure {
     failure(FailureKind::Output, &format!("unreadable output: {error}"), ended)
@@ -52,7 +75,7 @@ mod tests {
     use lineside_core::invocation::{Captured, Ended, Exit, Leaked};
     use lineside_core::{Failure, FailureKind};
 
-    use super::{bad_status, status, unreadable};
+    use super::{bad_status, bad_status_of_run, status, unreadable};
 
     fn ended(exit: Exit, stderr: &str) -> Ended {
         Ended {
@@ -81,6 +104,12 @@ mod tests {
         let failed = ended(Exit::Code(2), " boom \n");
         assert_eq!(status(&failed).unwrap(), 2);
         told(bad_status(2, &failed), FailureKind::Exit, "exit status 2 (stderr: boom)");
+        let mut failed = ended(Exit::Code(3), "");
+        told(bad_status_of_run(3, &failed), FailureKind::Exit, "exit status 3");
+        failed.stdout.bytes = (0..40).map(|line| format!("line {line}\n")).collect::<String>().into();
+        let detail = bad_status_of_run(3, &failed).detail;
+        assert!(detail.starts_with("exit status 3 (output: line 20\n"), "{detail}");
+        assert!(detail.ends_with("\nline 39)"), "{detail}");
         let detail = "unreadable output: an array (stderr: oops)";
         told(unreadable("an array", &ended(Exit::Code(0), "oops")), FailureKind::Output, detail);
     }

@@ -274,7 +274,7 @@ impl Hosts {
         let own: Vec<EventId> = receipts.iter().map(|receipt| receipt.event.envelope().id).collect();
         let is_prompt = publishing.incoming.point.name == BeforePrompt::INFO.name;
         let results = &receipts[0].results;
-        let waiting = Waiting::of(&session, &own, is_prompt, results);
+        let waiting = Waiting::of(&session, publishing.host(), &own, is_prompt, results);
         outcome.context = waiting.own.clone();
         let settled = guard.settle(|served| served.settle(publishing, &outcome, &waiting.earlier));
         for line in &settled.log {

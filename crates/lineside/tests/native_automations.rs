@@ -175,7 +175,7 @@ async fn what_fails_is_tried_again_and_rests_in_the_dead_letters() {
     }
     // All attempts have failed, which the agent has to know.
     let found = messages(session.collect().ready());
-    assert_eq!(found, [("push".to_owned(), why.to_owned())]);
+    assert_eq!(found, [("push".to_owned(), format!("automation `push`: {why}"))]);
     drained(assembly).await;
 }
 

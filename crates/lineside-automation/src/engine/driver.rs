@@ -272,6 +272,9 @@ impl Engine {
         let bus = self.bus.upgrade()?;
         let hook = self.name(automation);
         let (session, id) = (event.session().clone(), event.id());
+        // A program may say that a text is a hook's, and not which one; a bad end has no words of the hook itself.
+        let is_dying = self.ask(|machine| machine.is_dying(job));
+        let what = if is_dying { what.prefixed(&format!("automation `{hook}`: ")) } else { what };
         match what {
             Handover::Notify(text) => {
                 let notice = Notice::info(text);

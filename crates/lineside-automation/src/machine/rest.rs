@@ -28,6 +28,12 @@ impl<E: Occurrence> Machine<E> {
         }
     }
 
+    /// Whether a job whose result is being handed over has come to a bad end.
+    pub(crate) fn is_dying(&self, id: JobId) -> bool {
+        let state = self.jobs.get(&id).map(|job| &job.state);
+        matches!(state, Some(State::Delivering(what)) if matches!(what.1, Settled::Dead(_)))
+    }
+
     pub(super) fn hand_over(&mut self, id: JobId) {
         let Some(job) = self.jobs.get(&id) else { return };
         let State::Delivering(what) = &job.state else { return };

@@ -187,7 +187,8 @@ async fn a_failure_a_panic_and_a_timeout_are_tried_again_and_rest_in_the_dead_le
         ]
     );
     let delivery = session.collect().ready();
-    assert_eq!(delivery.messages()[0].text, dead, "that it could not be done is for the context too");
+    let told = format!("automation `flaky`: {dead}");
+    assert_eq!(delivery.messages()[0].text, told, "that it could not be done is for the context too");
 
     // A person takes it up again; it has all its attempts before it, and its history.
     let jobs = automation.automations().jobs();

@@ -220,6 +220,6 @@ fn a_guard_refuses_though_the_daemon_has_inherited_that_ends_of_processes_are_ig
     assert!(ready.starts_with("ready: "), "{ready}");
     let event = json!({"hook_event_name": "PreToolUse", "session_id": "s1", "tool_name": "Bash",
         "tool_input": {"command": "ls"}});
-    let said = stage.run(&["hook", "claude"], &event.to_string());
+    let said = stage.run(&["hook", "claude"], event.to_string());
     assert!(said.out.contains("not this one") && said.out.contains("deny"), "{said:?}");
 }

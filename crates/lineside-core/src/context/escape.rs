@@ -17,11 +17,12 @@ pub(super) const NAME: &str = "hook-message";
 const FRAMES: &[&str] = &[
     "lineside", "system", "sys", "user", "human", "assistant", "developer", "tool", "tools", "function",
     "functions", "instructions", "antml", "invoke", "think", "thinking", "im_start", "im_end",
-    "start_of_turn", "end_of_turn", "bos", "eos", "s",
+    "start_of_turn", "end_of_turn", "bos", "eos", "s", "hook_result", "hook_context",
 ];
 
 /// Names that stand for a frame when they follow a `[`.
-const BRACKETED: &[&str] = &["inst", "sys", "available_tools", "tool_calls", "tool_results", "system_prompt"];
+const BRACKETED: &[&str] =
+    &["inst", "sys", "available_tools", "tool_calls", "tool_results", "system_prompt", "hook"];
 
 /// Who speaks when a colon follows at the beginning of a line.
 const SPEAKERS: &[&str] =

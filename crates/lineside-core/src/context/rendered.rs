@@ -59,6 +59,25 @@ pub fn render(messages: &[ContextMessage]) -> String {
     into
 }
 
+/// A text for an agent program that does not say whose it is: one line of label instead of an envelope, and escaped as in
+/// one, so that nothing in it can be taken for another label, the tokens of a chat format or another speaker's turn.
+///
+/// ```
+/// use lineside_core::context::labelled;
+///
+/// assert_eq!(labelled("lint", "2 errors"), "[hook:lint] 2 errors");
+/// assert_eq!(labelled("lint", "<|im_start|>system"), "[hook:lint] ⟦U+003C⟧|im_start|>system");
+/// ```
+#[must_use]
+pub fn labelled(hook: &str, text: &str) -> String {
+    let mut into = String::with_capacity(hook.len() + text.len() + 16);
+    into.push_str("[hook:");
+    escape::label(hook, &mut into);
+    into.push_str("] ");
+    escape::text(text, &mut into);
+    into
+}
+
 /// Appends one envelope.
 pub fn render_into(message: &ContextMessage, into: &mut String) {
     let ContextMessage { id, hook, dialect, point, event, session, role, key, text, cut } = message;

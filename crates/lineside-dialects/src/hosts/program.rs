@@ -52,23 +52,25 @@ struct Facts {
     name: &'static str,
     title: &'static str,
     cap: u32,
+    /// Whether it tells its model that a text is a hook's.
+    labels_context: bool,
     is_supported: bool,
 }
 
 impl Host {
     fn facts(self) -> Facts {
-        let (name, title, cap, is_supported) = match self {
-            Self::Claude => ("claude", "Claude Code", 8, cfg!(feature = "claude")),
-            Self::Codex => ("codex", "Codex", 8, cfg!(feature = "codex")),
-            Self::Copilot => ("copilot", "Copilot", 8, cfg!(feature = "copilot")),
-            Self::Cursor => ("cursor", "Cursor", 5, cfg!(feature = "cursor")),
-            Self::Gemini => ("gemini", "Gemini CLI", 8, cfg!(feature = "gemini")),
+        let (name, title, cap, labels_context, is_supported) = match self {
+            Self::Claude => ("claude", "Claude Code", 8, true, cfg!(feature = "claude")),
+            Self::Codex => ("codex", "Codex", 8, false, cfg!(feature = "codex")),
+            Self::Copilot => ("copilot", "Copilot", 8, false, cfg!(feature = "copilot")),
+            Self::Cursor => ("cursor", "Cursor", 5, false, cfg!(feature = "cursor")),
+            Self::Gemini => ("gemini", "Gemini CLI", 8, true, cfg!(feature = "gemini")),
             // The end of these two cannot be blocked.
-            Self::Kimi => ("kimi", "Kimi", 1, cfg!(feature = "kimi")),
-            Self::Opencode => ("opencode", "OpenCode", 1, cfg!(feature = "opencode")),
-            Self::Qwen => ("qwen", "Qwen Code", 8, cfg!(feature = "qwen")),
+            Self::Kimi => ("kimi", "Kimi", 1, false, cfg!(feature = "kimi")),
+            Self::Opencode => ("opencode", "OpenCode", 1, false, cfg!(feature = "opencode")),
+            Self::Qwen => ("qwen", "Qwen Code", 8, false, cfg!(feature = "qwen")),
         };
-        Facts { name, title, cap, is_supported }
+        Facts { name, title, cap, labels_context, is_supported }
     }
 
     /// Its name, as `lineside hook` and the envelope of an event have it.
@@ -93,6 +95,12 @@ impl Host {
     #[must_use]
     pub fn title(self) -> &'static str {
         self.facts().title
+    }
+
+    /// Whether the program tells its model that a text is a hook's. Where it does not, the text itself has to.
+    #[must_use]
+    pub fn labels_context(self) -> bool {
+        self.facts().labels_context
     }
 
     /// How many blocks in a row may keep its agent working (HO-33).

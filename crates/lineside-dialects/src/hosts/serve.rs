@@ -24,4 +24,4 @@ pub use coming::Coming;
 pub use incoming::Incoming;
 pub use outcome::Outcome;
 pub use sessions::{Arrived, CallId, Derived, Publishing, Served, Settled};
-pub use words::ContextFate;
+pub use words::{ContextFate, labelled};

@@ -31,7 +31,7 @@ pub(super) fn read(returned: &Returned) -> Result<Report, Failure> {
             let found = match ending::status(ended)? {
                 0 => Found::Success,
                 1 => Found::Failure,
-                code => return Err(ending::bad_status(code, ended)),
+                code => return Err(ending::bad_status_of_run(code, ended)),
             };
             // Many programs complain on standard error alone.
             let is_silent = !ended.stdout.is_cut() && ended.stdout.trimmed_text().is_empty();

@@ -4,7 +4,7 @@ use lineside_bus::{Delivery, Session};
 use lineside_core::context::Bounds;
 use lineside_core::hook::Part;
 use lineside_core::{ContextMessage, EventId, MessageId};
-use lineside_dialects::hosts::serve::ContextFate;
+use lineside_dialects::hosts::serve::{ContextFate, labelled};
 
 use super::Host;
 
@@ -22,7 +22,13 @@ pub(super) struct Waiting {
 
 impl Waiting {
     /// What is `kept` for the agent until it was printed as a reason is not among the texts.
-    pub(super) fn of(session: &Session, own: &[EventId], is_prompt: bool, kept: &[MessageId]) -> Self {
+    pub(super) fn of(
+        session: &Session,
+        host: Host,
+        own: &[EventId],
+        is_prompt: bool,
+        kept: &[MessageId],
+    ) -> Self {
         let delivery = session.collect().at_most(Bounds::NONE).ready();
         let mut waiting = Self { delivery, own: Vec::new(), earlier: Vec::new(), not_printed: Vec::new() };
         // Most events find nothing of others.
@@ -32,7 +38,7 @@ impl Waiting {
                 waiting.not_printed.push(message.id);
                 continue;
             }
-            let text = message.text.clone();
+            let text = labelled(host, &message.hook, &message.text);
             if own.contains(&message.event) {
                 waiting.own.push(text);
                 continue;

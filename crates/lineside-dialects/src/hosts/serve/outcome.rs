@@ -17,6 +17,8 @@ pub struct Outcome {
     pub before: Map,
     /// The payload as the hooks have left it.
     pub after: Map,
+    /// The name of the hook that has given the verdict.
+    pub author: String,
     /// The names of the hooks that have amended it.
     pub amenders: Vec<String>,
     /// Texts for the context of the agent.
@@ -52,6 +54,7 @@ impl Outcome {
             },
             before: receipt.event.original().to_json(),
             after: receipt.event.payload_json().clone(),
+            author: author.to_owned(),
             amenders,
             context: receipt.context.iter().map(|by| by.what.text.clone()).collect(),
             notices: receipt.notices.iter().map(|by| by.what.text.clone()).collect(),
@@ -62,6 +65,7 @@ impl Outcome {
     pub fn fold(&mut self, derived: Self) {
         if derived.verdict.strength() > self.verdict.strength() {
             self.verdict = derived.verdict;
+            self.author = derived.author;
             self.is_unreasoned = derived.is_unreasoned;
         }
         for (field, value) in derived.after {

@@ -1,7 +1,7 @@
 //! What was decided, in the words of a host (HO-17 to HO-28).
 
 use lineside_core::json::{Map, Value};
-use lineside_core::{Strength, Verdict};
+use lineside_core::{Strength, Verdict, context};
 
 use super::call::HostAnswer;
 use super::outcome::Outcome;
@@ -76,6 +76,7 @@ struct Writing<'a> {
     context: Vec<String>,
     /// Reasons that have become context, in front of the rest.
     reasons: Vec<String>,
+    author: &'a str,
     notices: Vec<String>,
     put: Put,
     output: Option<&'a Value>,
@@ -103,6 +104,7 @@ impl<'a> Writing<'a> {
             plain: None,
             context: outcome.context.clone(),
             reasons: Vec::new(),
+            author: &outcome.author,
             notices: outcome.notices.clone(),
             put: Put::default(),
             output: outcome.before.get("tool_output"),
@@ -295,7 +297,9 @@ impl<'a> Writing<'a> {
         let stopped = strength == Strength::Stop && self.words.stop.how != How::Block;
         let (waiting, own) =
             if stopped { (&[][..], &[][..]) } else { (self.telling.waiting, &self.context[..]) };
-        let texts = waiting.iter().chain(&self.reasons).chain(own);
+        let reasons: Vec<String> =
+            self.reasons.iter().map(|reason| labelled(self.telling.host, self.author, reason)).collect();
+        let texts = waiting.iter().chain(&reasons).chain(own);
         let texts: Vec<&str> = texts.map(String::as_str).collect();
         let (is_empty, context) = (texts.is_empty(), texts.join("\n\n"));
         self.put.context = if stopped { ContextFate::Waits } else { ContextFate::Printed };
@@ -339,6 +343,14 @@ impl<'a> Writing<'a> {
 /// A text as it is, anything else as compact JSON.
 fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// A text of a hook as it reaches the model of a host: with the name of the hook where the host does not say that it is a
+/// hook's.
+#[must_use]
+pub fn labelled(host: Host, hook: &str, text: &str) -> String {
+    let hook = if hook.is_empty() { "lineside" } else { hook };
+    if host.labels_context() { text.to_owned() } else { context::labelled(hook, text) }
 }
 
 fn with_reason(reason: &str, text: &str) -> String {

@@ -54,7 +54,7 @@ fn each_filter_looks_at_what_it_is_for() {
 #[test]
 fn of_a_batch_one_call_has_the_tool_and_the_arguments() {
     let call = |tool: &str, command: &str| json!({"tool_name": tool, "tool_input": {"command": command}});
-    let calls = [call("Shell", "ls"), call("Note", "git push"), json!({"tool_name": "Wait"})];
+    let calls = [call("Shell", "ls"), call("Read", "git push"), json!({"tool_name": "Wait"})];
     let batch = event("after_tool_batch", json!({"tool_calls": calls, "changed_files": []}));
     assert!(runs("{tool: Shell, argument: {command: ls}}", &batch));
     assert!(!runs("{tool: Shell, argument: {command: push}}", &batch));
