@@ -20,6 +20,7 @@ use crate::places::{granted_places, shown};
 use crate::style::{Style, Styles, Tone, count, print, print_json, print_unbroken, tell};
 
 mod difference;
+mod judged;
 mod tried;
 
 /// Every host, as an argument.
@@ -159,7 +160,7 @@ pub(crate) async fn run(args: &InstallArgs, styles: Styles) -> Result<ExitCode> 
     if let Some(remark) = &remark {
         report.remark(remark);
     }
-    let (mut failed, mut done) = (false, 0);
+    let (mut failed, mut done) = (false, Vec::new());
     for host in hosts {
         let level = which.level();
         let alone = which.alone(&paths.state, true)?;
@@ -187,11 +188,14 @@ pub(crate) async fn run(args: &InstallArgs, styles: Styles) -> Result<ExitCode> 
             None => None,
         };
         failed |= tried.as_ref().is_some_and(|tried| !tried.works());
-        done += 1;
+        done.push(host);
         report.installed(&Done { host, acts, tried })?;
     }
+    for remark in judged::remarks(&places, &done).await? {
+        report.remark(&remark);
+    }
     report.end()?;
-    Ok(if failed || done == 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if failed || done.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// The program of entries with the daemon that they ask: the one that this process would ask.

@@ -184,7 +184,12 @@ pub(crate) fn priority(hook: &Hook) -> String {
 }
 
 pub(crate) fn shown_priority(priority: i32) -> String {
-    if priority == LAST { "last".to_owned() } else { priority.to_string() }
+    match priority {
+        LAST => "last".to_owned(),
+        // The room of agent programs, whose hooks have no priorities of their own.
+        ..LAST => "after all".to_owned(),
+        _ => priority.to_string(),
+    }
 }
 
 /// What the file calls the point, where it has another name for it.

@@ -185,7 +185,7 @@ impl Page {
         match &run.outcome {
             Outcome::Failed { failure, verdict } => {
                 let (text, columns) = (format!("{name}: {failure}"), self.width - TEXT);
-                let counts = format!("counts as {}, as declared", verdict.strength());
+                let counts = format!("counts as {}", verdict.strength());
                 let mut lines = wrapped(&format!("{text}; {counts}"), columns, usize::MAX);
                 if lines.len() > 3 {
                     lines = ends(&text, columns);

@@ -64,6 +64,11 @@ pub(crate) struct Ground {
 }
 
 impl PlaceArgs {
+    /// Whether a person has named a project, whose hooks are to hold.
+    pub(crate) fn names_a_project(&self) -> bool {
+        self.project.is_some() && !self.untrusted
+    }
+
     /// The places.
     ///
     /// # Errors

@@ -70,7 +70,8 @@ mod of_daemon;
 /// hooks run; without, only those of the user do.
 ///
 /// With a command after `--`, runs that command under a session of its own in the running daemon: whatever it starts can
-/// open sessions below that one, under its hooks. Its exit status is passed on, and signals reach it.
+/// open sessions below that one, under its hooks. Its exit status is passed on, and signals reach it. A project that is
+/// named has to be the one whose hooks the daemon runs; otherwise the command is not started.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_STATUS, override_usage = USAGE)]
 pub(crate) struct RunArgs {

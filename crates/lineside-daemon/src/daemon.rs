@@ -97,11 +97,9 @@ pub(crate) struct Loaded {
 }
 
 impl Loaded {
-    /// How many hooks there are, each counted once.
+    /// How many hooks are in force, each counted once.
     pub(crate) fn count(&self) -> usize {
-        let mut numbers: Vec<usize> = self.report.hooks.iter().map(|found| found.number).collect();
-        numbers.dedup();
-        numbers.len()
+        self.report.in_force()
     }
 }
 

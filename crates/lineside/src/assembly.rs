@@ -1,6 +1,6 @@
 //! A bus with the hooks that people have written for other programs: found, installed, listed, reloaded.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -15,7 +15,8 @@ use lineside_core::{Diagnostic, Layer, SkipReason};
 use lineside_dialects::hosts::never_reported;
 use lineside_dialects::native::inherited;
 use lineside_dialects::{
-    DIALECTS, Dialect, Ground, Inert, Loaded, Places, Watched, exposed, outrun, refuse_programs_of_projects,
+    DIALECTS, Dialect, Ground, Inert, Loaded, Places, Watched, exposed, only_once, outrun,
+    refuse_programs_of_projects,
 };
 #[cfg(feature = "http")]
 use lineside_exec::Proxy;
@@ -124,6 +125,15 @@ pub struct LoadReport {
 }
 
 impl LoadReport {
+    /// How many hooks may run, each counted once: not those that are switched off or not trusted, nor those for which
+    /// there is no event.
+    #[must_use]
+    pub fn in_force(&self) -> usize {
+        let may_run = |state| matches!(state, State::Ready | State::Closed | State::ProgramMissing);
+        let numbers = self.hooks.iter().filter(|found| may_run(found.state)).map(|found| found.number);
+        numbers.collect::<BTreeSet<_>>().len()
+    }
+
     /// Adds what was found of a dialect; its hooks are numbered after those that are there.
     fn add(
         &mut self,
@@ -242,8 +252,12 @@ impl Assembly {
     /// Reads the hook files of every dialect. Nothing is put in force.
     #[must_use]
     pub fn read(&self, places: &Places) -> HookFiles {
-        let loaded = self.dialects.iter().map(|dialect| (*dialect, dialect.load(places)));
-        let loaded: Vec<_> = loaded.collect();
+        let load = |dialect: &'static dyn Dialect| {
+            let mut loaded = dialect.load(places);
+            only_once(&mut loaded);
+            (dialect, loaded)
+        };
+        let loaded: Vec<_> = self.dialects.iter().map(|dialect| load(*dialect)).collect();
         #[cfg(feature = "hosts")]
         lineside_dialects::hosts::import::supersede(loaded.iter().map(|(_, loaded)| loaded));
         HookFiles { loaded, places: places.clone(), inherit: inherited(places).unwrap_or_default() }

@@ -104,7 +104,7 @@ async fn a_failure_is_told_even_where_it_passes() {
         .unwrap();
     let expected = "\
 1.500 ✓ main       before_tool      Shell ls                              1.0 ms
-        failed     broken: out of order; counts as continue, as declared";
+        failed     broken: out of order; counts as continue";
     assert_eq!(told(&page(80), &*shell(&session, "ls").await), expected);
 }
 
@@ -125,7 +125,7 @@ async fn the_last_line_of_a_trace_is_told() {
         so         the call does not run; the agent reads the reason
         failed     broken: exit status 1 (stderr: Traceback (most recent call …
                    Error: no name)
-                   counts as block, as declared";
+                   counts as block";
     assert_eq!(told(&page(80), &*shell(&session, "ls").await), expected);
 }
 

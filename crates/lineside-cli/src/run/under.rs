@@ -2,11 +2,13 @@
 
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
 use std::process::{Child, Command, ExitCode, ExitStatus};
 
 use anyhow::{Context as _, Result, bail};
 use lineside::Client;
 use lineside::client::{RequestError, Session};
+use lineside::json::{Map, Value};
 use rustix::fd::OwnedFd;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tokio::time::timeout;
@@ -14,6 +16,7 @@ use tokio::time::timeout;
 use crate::control::PATIENCE;
 use crate::daemon_paths::DaemonArgs;
 use crate::interrupt::{Interrupt, Interrupted};
+use crate::painter::one_line;
 use crate::places::PlaceArgs;
 use crate::style::tell;
 
@@ -66,6 +69,9 @@ async fn open(daemon: &DaemonArgs, places: &PlaceArgs) -> Result<Option<Session>
     let client = if daemon.is_named() { Client::new(&paths.socket) } else { Client::from_environment()? };
     let ground = places.ground()?;
     let cwd = std::env::current_dir().context("failed to read the working directory")?;
+    if places.names_a_project() {
+        insist(&client, &ground.project).await?;
+    }
     let opened = async |id: String| {
         let opening = client.session(id).project_root(&*ground.project).cwd(cwd.to_string_lossy());
         opening.host("lineside run").open().await
@@ -96,6 +102,35 @@ async fn open(daemon: &DaemonArgs, places: &PlaceArgs) -> Result<Option<Session>
         ),
         Err(error) => Err(error).context("failed to open a session; the command was not started"),
     }
+}
+
+/// Has the hooks of a named project hold, which are the daemon's to run.
+///
+/// # Errors
+/// The daemon runs those of no project, or of another one.
+async fn insist(client: &Client, project: &str) -> Result<()> {
+    let status = match timeout(PATIENCE, client.get::<Map>("/v1/status")).await {
+        Ok(Ok(status)) => status,
+        // What there is to say of it is said when the session is opened.
+        Ok(Err(error)) if error.is_no_daemon() => return Ok(()),
+        Ok(Err(error)) => {
+            return Err(error).context("failed to see whose hooks hold; the command was not started");
+        }
+        Err(_) => bail!("the daemon does not answer; the command was not started"),
+    };
+    let is_off = status.get("off").and_then(Value::as_bool).unwrap_or_default();
+    let trusted = status.get("project").and_then(Value::as_str);
+    let is_it =
+        |trusted: &str| Path::new(trusted).canonicalize().is_ok_and(|root| root == Path::new(project));
+    if is_off || trusted.is_some_and(is_it) {
+        return Ok(());
+    }
+    let project = one_line(project);
+    let trusted = trusted.map_or_else(|| "no project".to_owned(), one_line);
+    bail!(
+        "the daemon runs the hooks of {trusted}, and not those of {project}: stop it and start \
+         `lineside serve --project {project}`; the command was not started"
+    )
 }
 
 /// Waits for the end of a program, and hands signals on to it.

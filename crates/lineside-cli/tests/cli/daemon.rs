@@ -19,7 +19,7 @@ impl<'a> Daemon<'a> {
         Self::start_with(stage, &["serve", "--project", "."])
     }
 
-    fn start_with(stage: &'a Stage, arguments: &[&str]) -> Self {
+    pub(crate) fn start_with(stage: &'a Stage, arguments: &[&str]) -> Self {
         let mut child = stage.command(arguments).spawn().unwrap();
         let mut ready = String::new();
         let mut out = BufReader::new(child.stdout.take().unwrap());

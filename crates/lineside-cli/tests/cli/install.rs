@@ -45,6 +45,18 @@ fn what_would_change_is_shown_and_nothing_changes() {
 }
 
 #[test]
+fn it_is_said_whose_hooks_judge_the_program_from_here_on() {
+    let stage = Stage::new();
+    stage.file("home/.claude/settings.json", SETTINGS);
+    let said = run(&stage, &["install", "codex", "--untried"], &[]);
+    let note =
+        "note: 1 hook of ~/.claude/settings.json, written for Claude Code, judges Codex as well from here on";
+    assert!(said.err.contains(note), "{said:?}");
+    let said = run(&stage, &["install", "claude", "--untried"], &[]);
+    assert!(!said.err.contains("written for"), "{said:?}");
+}
+
+#[test]
 fn of_installations_at_once_one_changes_the_file_and_the_others_find_it_done() {
     let stage = Stage::new();
     let file = stage.file("home/.claude/settings.json", SETTINGS);

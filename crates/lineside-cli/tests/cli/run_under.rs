@@ -197,3 +197,26 @@ fn a_grant_of_a_session_that_is_over_starts_nothing() {
     assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{said:?}");
     assert!(said.err.contains("a grant ends with its session") && !said.err.contains("lsg_"), "{said:?}");
 }
+
+#[test]
+fn a_project_that_is_named_is_one_whose_hooks_hold_or_the_command_is_not_started() {
+    let stage = Stage::new();
+    stage.hook("guard", "trigger: before_tool", "exit 2");
+    let named = ["run", "--project", ".", "--", "touch", "ran"];
+    let daemon = Daemon::start_with(&stage, &["serve"]);
+    let said = stage.run(&named, "");
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(
+        said.err.contains("the daemon runs the hooks of no project, and not those of [stage]/project"),
+        "{said:?}"
+    );
+    assert!(said.err.contains("`lineside serve --project [stage]/project`"), "{said:?}");
+    assert!(!stage.path("project/ran").exists());
+    // A hook that is not trusted is not in force.
+    let status = stage.run(&["status"], "");
+    assert!(status.out.contains("  hooks     0 in force"), "{status:?}");
+    drop(daemon);
+    let _daemon = Daemon::start(&stage);
+    assert_eq!(stage.run(&named, "").code, Some(0));
+    assert!(stage.path("project/ran").exists());
+}

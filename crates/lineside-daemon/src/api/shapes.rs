@@ -523,7 +523,7 @@ pub struct Status {
     pub off: bool,
     /// Which load of hook files is in force, from 1.
     pub generation: u64,
-    /// How many hooks it found, each counted once.
+    /// How many of its hooks are in force, each counted once; those that are not trusted or switched off are not.
     pub hooks: usize,
     /// What is wrong: with hook files, each with file and line, and with the coverage of sessions.
     pub findings: Vec<Finding>,
@@ -581,7 +581,7 @@ pub struct Finding {
 pub struct Reloaded {
     /// Which load it was.
     pub generation: u64,
-    /// How many hooks it found, each counted once.
+    /// How many of its hooks are in force, each counted once; those that are not trusted or switched off are not.
     pub hooks: usize,
     /// What is wrong.
     pub findings: Vec<Finding>,

@@ -1,5 +1,6 @@
 //! A job of an automation as JSON.
 
+use lineside_automation::HookId;
 use lineside_automation::machine::job::{Attempt, AttemptEnd, Settled};
 use lineside_automation::machine::{Shown, Standing};
 use lineside_automation::unix_micros::UnixMicros;
@@ -66,8 +67,8 @@ pub fn job_state(standing: &Standing) -> JobState {
 
 /// A job.
 ///
-/// Fields: `job` (its number), `state`, `about` (where it stands and why, for people), `automation`, `session`,
-/// `events` (ids), `key`, `accepted`, `next` (the time of its next attempt), `why` (a bad end), `attempts`. Times are
+/// Fields: `job` (its number), `state`, `about` (where it stands and why, for people), `automation` (its id, the same in
+/// every life of the process), `hook` (the name that its author gave it), `session`, `events` (ids), `key`, `accepted`, `next` (the time of its next attempt), `why` (a bad end), `attempts`. Times are
 /// RFC 3339 in UTC with milliseconds.
 #[must_use]
 pub fn job(shown: &Shown) -> Map {
@@ -89,6 +90,7 @@ pub fn job(shown: &Shown) -> Map {
     put("state", json!(job_state(&shown.standing).as_str()));
     put("about", json!(shown.standing.to_string()));
     put("automation", json!(shown.automation));
+    put("hook", json!(hook_of(&shown.automation)));
     put("session", json!(shown.session));
     put("events", shown.events.iter().map(ToString::to_string).collect());
     put("key", json!(shown.key));
@@ -97,6 +99,17 @@ pub fn job(shown: &Shown) -> Map {
     put("why", json!(why));
     put("attempts", Value::Array(attempts));
     map
+}
+
+/// The name of the hook in the id of an automation: what stands behind its point.
+fn hook_of(automation: &str) -> String {
+    if let Some(id) = HookId::read(automation) {
+        return id.name;
+    }
+    let is_point = |part: &str| lineside_points::find(part).is_ok();
+    let parts: Vec<&str> = automation.split('/').collect();
+    let name = parts.iter().position(|part| is_point(part)).and_then(|point| parts.get(point + 1..));
+    name.filter(|name| !name.is_empty()).map_or_else(|| automation.to_owned(), |name| name.join("/"))
 }
 
 /// An attempt of a job: `attempt` (its number, from 1), `fence`, `started`, `ended`, `took_ms`, `end` (`succeeded`, `failed`

@@ -159,7 +159,8 @@ impl Select for Twins {
         }
         if !self.own.read_by.is_empty() {
             let hosts: Vec<&str> = self.own.read_by.iter().map(|host| host.name()).collect();
-            text.push_str(&format!(" unless served for {}", hosts.join(", ")));
+            let runs = if let [_] = hosts[..] { "runs it itself" } else { "run it themselves" };
+            text.push_str(&format!(", except for {}, which {runs}", hosts.join(" and ")));
         }
         text
     }

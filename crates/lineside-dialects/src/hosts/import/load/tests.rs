@@ -112,9 +112,12 @@ fn for_which_events_a_hook_is_can_be_read() {
     };
     let handler = r#"{"type": "command", "command": "x", "if": "Bash(git *)"}"#;
     let text = group("\"matcher\": \"Bash|Write\", ", handler);
-    assert_eq!(told(CLAUDE, "claude", &text), "Bash|Write if Bash(git *) unless served for claude, cursor");
+    assert_eq!(
+        told(CLAUDE, "claude", &text),
+        "Bash|Write if Bash(git *), except for claude and cursor, which run it themselves"
+    );
     let codex = group("", HANDLER);
-    assert_eq!(told("home/.codex/hooks.json", "codex", &codex), "* unless served for codex");
+    assert_eq!(told("home/.codex/hooks.json", "codex", &codex), "*, except for codex, which runs it itself");
 }
 
 #[test]
