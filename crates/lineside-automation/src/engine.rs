@@ -3,7 +3,7 @@
 //! The machine is stepped where something happens, under a lock and without waiting. What it wants done is done by one
 //! task, in order: first the records, all that there are at once, and when they are kept, the rest.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -28,6 +28,7 @@ use crate::tasks::Tasks;
 use crate::unix_micros::UnixMicros;
 
 mod compaction;
+mod outbox;
 mod hooks;
 mod recent;
 mod recovered;
@@ -56,6 +57,7 @@ pub(crate) use recent::job_of;
 pub(crate) use trigger::{Canceller, Trigger};
 
 use compaction::Compaction;
+use outbox::{Outbox, until};
 use recent::Recent;
 use recovered::Earlier;
 use sources::Sources;
@@ -122,17 +124,13 @@ pub(crate) struct Engine {
 struct Core {
     machine: Machine<Offered>,
     handlers: HashMap<AutomationId, Handler>,
-    outbox: VecDeque<Effect<Offered>>,
+    outbox: Outbox<Effect<Offered>>,
     wake: Option<UnixMicros>,
     runs: HashMap<(JobId, Fence), CancellationToken, RandomState>,
     /// Those without records, which the ends of their sessions wait for and not the engine's.
     unrecorded_runs: HashMap<(JobId, Fence), CancellationToken, RandomState>,
     /// Tells those that wait for keys and are no jobs.
     claims: HashMap<ClaimId, oneshot::Sender<()>>,
-    /// How many effects the machine ever wanted done.
-    wanted: u64,
-    /// How many of them are done.
-    done: u64,
     /// What the last records survive that were kept.
     kept: Durability,
     /// The last record that was kept.
@@ -190,7 +188,7 @@ impl Core {
 
     /// The machine as it is with everything that waits in the outbox, if the journal is to be compacted.
     fn snapshot_if_due(&mut self, journaled: bool) -> Option<Vec<Record<Offered>>> {
-        if !journaled || self.outbox.is_empty() || !self.compaction.is_due(self.machine.kept()) {
+        if !journaled || self.outbox.len() == 0 || !self.compaction.is_due(self.machine.kept()) {
             return None;
         }
         self.compaction.begin();
@@ -207,13 +205,11 @@ impl Engine {
         let core = Core {
             machine: earlier.machine,
             handlers: HashMap::new(),
-            outbox: VecDeque::new(),
+            outbox: Outbox::default(),
             wake: None,
             runs: HashMap::default(),
             unrecorded_runs: HashMap::default(),
             claims: HashMap::new(),
-            wanted: 0,
-            done: 0,
             kept: durability,
             last: earlier.last,
             compaction: Compaction::new(earlier.entries, bounds.records),
@@ -286,7 +282,7 @@ impl Engine {
         let now = self.clock.now();
         let effects = core.machine.step(now, input);
         let seen = see(&effects);
-        let wanted = core.wanted;
+        let wanted = core.outbox.wanted();
         let (mut granted, mut wakes) = (Vec::new(), false);
         for effect in effects {
             match effect {
@@ -298,13 +294,12 @@ impl Engine {
                         core.finished += u64::from(!is_lost);
                         core.lost += usize::from(is_lost);
                     }
-                    core.wanted += 1;
-                    core.outbox.push_back(other);
+                    core.outbox.push(other);
                 }
             }
         }
         // Most steps that a session takes to wait for its jobs leave nothing to be done.
-        let has_work = core.wanted > wanted || wakes;
+        let has_work = core.outbox.wanted() > wanted || wakes;
         drop(core);
         drop(collected);
         if has_work {

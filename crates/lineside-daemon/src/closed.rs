@@ -3,7 +3,8 @@
 use std::collections::hash_map::RandomState;
 use std::collections::{HashSet, VecDeque};
 use std::hash::BuildHasher as _;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How many are remembered.
 const MOST: usize = 1 << 20;
@@ -15,6 +16,16 @@ pub(crate) struct Closed {
     key: RandomState,
     kept: Mutex<Kept>,
     most: usize,
+}
+
+/// Who opens a session.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum OpenedBy {
+    /// A program that asks for it.
+    #[default]
+    Request,
+    /// An event that may come late.
+    Event,
 }
 
 #[derive(Default)]
@@ -30,15 +41,15 @@ impl Default for Closed {
 }
 
 impl Closed {
-    fn most(most: usize) -> Self {
+    pub(crate) fn most(most: usize) -> Self {
         Self { key: RandomState::new(), kept: Mutex::default(), most }
     }
 
-    /// This one was closed.
-    pub(crate) fn note(&self, id: &str) {
+    /// This one is about to be closed, if it is the one that is open still and not one before it.
+    pub(crate) fn note(&self, id: &str, is_open: impl FnOnce() -> bool) {
         let hash = self.key.hash_one(id);
         let mut kept = self.kept();
-        if !kept.closed.insert(hash) {
+        if !is_open() || !kept.closed.insert(hash) {
             return;
         }
         kept.order.push_back(hash);
@@ -49,13 +60,30 @@ impl Closed {
         }
     }
 
-    /// This one is open again.
-    pub(crate) fn forget(&self, id: &str) {
+    /// Opens a session; `None` where it was closed and an event does not open it again. It is one step: what closes the
+    /// session does so before it, or closes the one that it has opened.
+    pub(crate) fn opening<T, E>(
+        &self,
+        id: &str,
+        by: OpenedBy,
+        open: impl FnOnce() -> Result<T, E>,
+    ) -> Option<Result<T, E>> {
         let hash = self.key.hash_one(id);
         let mut kept = self.kept();
-        if kept.closed.remove(&hash) {
-            kept.order.retain(|closed| *closed != hash);
+        if by == OpenedBy::Event && kept.closed.contains(&hash) {
+            return None;
         }
+        let opened = open();
+        if opened.is_ok() {
+            kept.forget(hash);
+        }
+        Some(opened)
+    }
+
+    /// This one is about to be opened again, and is not open.
+    pub(crate) fn forget(&self, id: &str) {
+        let hash = self.key.hash_one(id);
+        self.kept().forget(hash);
     }
 
     pub(crate) fn contains(&self, id: &str) -> bool {
@@ -67,19 +95,10 @@ impl Closed {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::Closed;
-
-    #[test]
-    fn the_last_ones_are_remembered_and_not_the_first() {
-        let closed = Closed::most(3);
-        for id in ["a", "b", "c", "d", "d"] {
-            closed.note(id);
+impl Kept {
+    fn forget(&mut self, hash: u64) {
+        if self.closed.remove(&hash) {
+            self.order.retain(|closed| *closed != hash);
         }
-        assert_eq!(["a", "b", "c", "d"].map(|id| closed.contains(id)), [false, true, true, true]);
-        closed.forget("c");
-        closed.note("e");
-        assert_eq!(["b", "c", "d", "e"].map(|id| closed.contains(id)), [true, false, true, true]);
     }
 }

@@ -337,7 +337,7 @@ async fn freed(
 /// Closes a session, and those of a host's subagents with it: their events are refused when this returns, and what they
 /// run comes to its end without a waiter.
 pub(crate) async fn close(daemon: &Daemon, session: Session) {
-    daemon.note_closed(session.id());
+    daemon.note_closed(&session);
     let hosts = daemon.hosts.clone();
     let mut closing = Box::pin(async move { hosts.end(&session).await });
     if futures_util::poll!(&mut closing).is_pending() {

@@ -25,7 +25,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::agents::Agents;
 use crate::attachments::Attachments;
-use crate::closed::Closed;
+use crate::closed::{Closed, OpenedBy};
 use crate::deliveries::Deliveries;
 use crate::feed::{Feed, Most};
 use crate::footprint::Footprint;
@@ -76,7 +76,7 @@ pub(crate) struct Daemon {
     /// What is noticed of hook files.
     pub(crate) changes: Arc<Changes>,
     /// Sessions that were closed; an event does not open them again by itself.
-    closed: Closed,
+    closed: Arc<Closed>,
     /// The memory that bodies share.
     pub(crate) room: Room,
     /// Places for facts that are being decided, which their publishers do not cancel by leaving.
@@ -133,6 +133,7 @@ pub(crate) struct Opening {
     pub(crate) traceparent: Option<String>,
     pub(crate) connection: Option<Arc<str>>,
     pub(crate) attribution: Option<Attribution>,
+    pub(crate) by: OpenedBy,
 }
 
 impl Daemon {
@@ -149,13 +150,19 @@ impl Daemon {
     ) -> Self {
         let Limits { signals, receipts, lately: bytes, .. } = settings.limits;
         let most = Most { signals, receipts, bytes };
+        let closed = Arc::<Closed>::default();
+        // What a host opens again is open; an answer that comes late says nothing of that.
+        let opens = Arc::clone(&closed);
         Self {
             switch: WatchedSwitch::new(Switch::of(&settings.state).or_beside(&settings.socket)),
             vocabulary: Vocabulary::new(&settings.dialects),
             feed: Feed::new(assembly.bus().signals(), most),
             room: Room::new(settings.limits.memory),
             settings,
-            hosts: Hosts::new(assembly.bus().clone()).preparing(with_trace),
+            hosts: Hosts::new(assembly.bus().clone()).preparing(move |opening| {
+                opens.forget(opening.source().session.as_str());
+                with_trace(opening)
+            }),
             assembly,
             automations,
             _durable: durable,
@@ -174,7 +181,7 @@ impl Daemon {
             loaded: ArcSwap::default(),
             loading: AsyncMutex::default(),
             changes: Arc::default(),
-            closed: Closed::default(),
+            closed,
             facts: Arc::new(Semaphore::new(MOST_FACTS)),
         }
     }
@@ -200,10 +207,7 @@ impl Daemon {
         let footprint = Footprint::of(&self.watched());
         let blind = watching.set(&footprint, &self.changes);
         let files = self.assembly.read(&self.settings.places);
-        let loaded = self.install(files, blind).await?;
-        // Not before: what is not in force is to be loaded by the next look.
-        watching.loaded = footprint;
-        Ok(loaded)
+        watching.loaded.put(footprint, self.install(files, blind)).await
     }
 
     /// The same after a change, when the files have settled; nothing when they are as they were.
@@ -221,16 +225,14 @@ impl Daemon {
             }
             // Also when nothing has changed: a folder may have been made again, and the watch was on the one before.
             let blind = watching.set(&footprint, &self.changes);
-            let is_news = footprint != watching.loaded;
+            let is_news = !watching.loaded.is(&footprint);
             let files = is_news.then(|| self.assembly.read(&self.settings.places));
             if footprint != Footprint::of(&self.watched()) && begun.elapsed() < LONGEST {
                 // A change came meanwhile, so that what was read may be of two states.
                 continue;
             }
             let Some(files) = files else { return Ok(None) };
-            let loaded = self.install(files, blind).await?;
-            watching.loaded = footprint;
-            return Ok(Some(loaded));
+            return watching.loaded.put(footprint, self.install(files, blind)).await.map(Some);
         }
     }
 
@@ -321,8 +323,9 @@ impl Daemon {
         let opening = asked.model.into_iter().fold(opening, OpenSession::model);
         let opening = asked.connection.into_iter().fold(opening, OpenSession::connection);
         let opening = asked.attribution.into_iter().fold(opening, OpenSession::attribution);
-        let session = opening.open().await.map_err(|error| cannot_open(&asked.id, &error))?;
-        self.closed.forget(session.id().as_str());
+        let opened = self.closed.opening(&asked.id, asked.by, || opening.open_now());
+        let session = opened.ok_or_else(|| closed(&asked.id))?;
+        let session = session.map_err(|error| cannot_open(&asked.id, &error))?;
         Ok(session)
     }
 
@@ -342,9 +345,6 @@ impl Daemon {
             if parent == asked.id {
                 return Err(Problem::bad_request(format!("session `{parent}` cannot be below itself")));
             }
-            if self.closed.contains(&parent) {
-                return Err(closed(&parent));
-            }
             let above = Opening {
                 id: parent,
                 project_root: asked.project_root.clone(),
@@ -352,11 +352,12 @@ impl Daemon {
                 host: asked.host.clone(),
                 connection: asked.connection.clone(),
                 attribution: asked.attribution,
+                by: OpenedBy::Event,
                 ..Opening::default()
             };
             self.open_unless_open(above).await?;
         }
-        self.open_unless_open(asked).await
+        self.open_unless_open(Opening { by: OpenedBy::Event, ..asked }).await
     }
 
     /// Two events of a new session may come at once; the second finds what the first has opened.
@@ -383,14 +384,9 @@ impl Daemon {
         if is_unknown && self.closed.contains(id) { closed(id) } else { problem }
     }
 
-    /// A session is open, whatever was remembered of it.
-    pub(crate) fn note_open(&self, id: &SessionId) {
-        self.closed.forget(id.as_str());
-    }
-
-    /// Remembers that a session was closed.
-    pub(crate) fn note_closed(&self, id: &SessionId) {
-        self.closed.note(id.as_str());
+    /// Remembers of a session that it is about to be closed.
+    pub(crate) fn note_closed(&self, session: &Session) {
+        self.closed.note(session.id().as_str(), || session.is_open());
     }
 }
 

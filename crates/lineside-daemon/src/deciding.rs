@@ -13,6 +13,7 @@ use lineside::wire::{self, EventDraft};
 
 use crate::api::shapes::PublishQuery;
 use crate::caller::Caller;
+use crate::closed::OpenedBy;
 use crate::connections;
 use crate::daemon::{Daemon, Opening};
 use crate::problem::Problem;
@@ -82,7 +83,7 @@ async fn decide_in(
         of.claims.of(&receipt, daemon.settings.limits.keeping).await
     };
     if receipt.event.point() == AfterSession::INFO {
-        daemon.note_closed(session.id());
+        daemon.note_closed(&session);
         session.close().await;
     }
     Ok(wire::decision_text(&receipt, &claims, query.receipt))
@@ -122,6 +123,7 @@ fn opening(id: &str, draft: &EventDraft) -> Opening {
         traceparent: draft.traceparent.clone(),
         connection: None,
         attribution: None,
+        by: OpenedBy::Event,
     }
 }
 

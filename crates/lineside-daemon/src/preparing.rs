@@ -1,10 +1,10 @@
 //! Sessions that are opened together with hooks: until these are registered, no event of theirs is decided.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use lineside::{Bus, Session};
 use tokio::sync::Notify;
+
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The sessions whose hooks are being registered.
 #[derive(Default)]
@@ -70,32 +70,5 @@ impl Drop for Prepared<'_> {
         self.preparing.count.store(ids.len(), Ordering::SeqCst);
         drop(ids);
         self.preparing.changed.notify_waiters();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use futures_util::poll;
-
-    use super::*;
-
-    #[tokio::test]
-    async fn events_wait_for_the_hooks_of_their_session_and_of_those_above_it() {
-        let (bus, preparing) = (Bus::new(), Preparing::default());
-        let (first, second) = (preparing.begin("s"), preparing.begin("s"));
-        let session = bus.session("s").open().await.unwrap();
-        let middle = session.subagent("middle").open().await.unwrap();
-        let below = middle.subagent("below").open().await.unwrap();
-        let other = bus.session("other").open().await.unwrap();
-        preparing.stand(&bus, &other).await;
-        for waits in [&session, &below] {
-            assert!(poll!(std::pin::pin!(preparing.stand(&bus, waits))).is_pending());
-        }
-        let mut stands = std::pin::pin!(preparing.stand(&bus, &below));
-        drop(first);
-        assert!(poll!(&mut stands).is_pending(), "it is opened by another request too");
-        drop(second);
-        stands.await;
-        preparing.stand(&bus, &session).await;
     }
 }

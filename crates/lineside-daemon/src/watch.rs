@@ -11,6 +11,7 @@ use notify::{Error, ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMo
 use tokio::sync::Notify;
 
 use crate::footprint::{Folders, Footprint};
+use crate::in_force::InForce;
 
 /// How long files have to be as they are before they are read: an editor writes them in several steps.
 const QUIET: Duration = Duration::from_millis(50);
@@ -97,7 +98,7 @@ impl Changes {
 pub(crate) struct Watching {
     watcher: Option<RecommendedWatcher>,
     /// What the hooks in force were read from.
-    pub(crate) loaded: Footprint,
+    pub(crate) loaded: InForce<Footprint>,
 }
 
 impl Watching {

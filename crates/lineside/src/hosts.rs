@@ -506,6 +506,12 @@ impl HostReply {
 }
 
 impl Afterwards {
+    /// The session of the call.
+    #[must_use]
+    pub fn session(&self) -> Option<&Session> {
+        self.session.as_ref().map(|(_, session)| session)
+    }
+
     /// Publishes the events that follow from the call, then ends the session if the call was its end; what the session
     /// runs in the background has its own time.
     ///

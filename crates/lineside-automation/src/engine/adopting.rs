@@ -6,9 +6,9 @@ use lineside_bus::Ticket;
 use lineside_core::journal::{Durability, Unavailable};
 use tokio_util::sync::CancellationToken;
 
-use super::Engine;
 use super::automations::Automations;
 use super::hooks::Recording;
+use super::{Engine, until};
 use crate::machine::job::{AutomationId, Fence, JobId};
 use crate::machine::{Effect, Input};
 use crate::offered::Offered;
@@ -73,21 +73,14 @@ impl Engine {
 
     /// Waits until everything that was wanted up to now is done.
     pub(crate) async fn kept(&self) -> Result<Durability, Unavailable> {
-        let wanted = self.core().wanted;
-        let mut done = self.done.subscribe();
-        loop {
-            {
-                let core = self.core();
-                if let Some(failed) = &core.failed {
-                    return Err(failed.clone());
-                }
-                if core.done >= wanted {
-                    return Ok(core.kept);
-                }
+        let wanted = self.core().outbox.wanted();
+        let kept = until(&self.done, || {
+            let core = self.core();
+            match &core.failed {
+                Some(failed) => Some(Err(failed.clone())),
+                None => core.outbox.has_done(wanted).then_some(Ok(core.kept)),
             }
-            if done.changed().await.is_err() {
-                return Err(Unavailable::because("the automations are gone"));
-            }
-        }
+        });
+        kept.await.unwrap_or_else(|| Err(Unavailable::because("the automations are gone")))
     }
 }

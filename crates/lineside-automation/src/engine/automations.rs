@@ -8,7 +8,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::job_store::KeptBy;
 use super::recovered::{Earlier, Recovered};
-use super::{Engine, driver};
+use super::{Engine, driver, until};
 use crate::adopted::Adoptions;
 use crate::machine::{Bounds, Input};
 use crate::record::Entry;
@@ -123,24 +123,18 @@ impl Automations {
     /// # Errors
     /// Records are not kept any more, and nothing is started.
     pub async fn at_rest(&self) -> Result<(), Unavailable> {
-        let mut done = self.engine.done.subscribe();
-        loop {
-            {
-                let core = self.engine.core();
-                if let Some(failed) = &core.failed {
-                    return Err(failed.clone());
-                }
-                let waiting = core.absent.values().map(Vec::len).sum::<usize>()
-                    + core.machine.of_hooks()
-                    + core.machine.switched_off_jobs();
-                if core.machine.live() <= waiting && core.done >= core.wanted {
-                    return Ok(());
-                }
+        let rests = until(&self.engine.done, || {
+            let core = self.engine.core();
+            if let Some(failed) = &core.failed {
+                return Some(Err(failed.clone()));
             }
-            if done.changed().await.is_err() {
-                return Err(Unavailable::because("the automations are gone"));
-            }
-        }
+            let waiting = core.absent.values().map(Vec::len).sum::<usize>()
+                + core.machine.of_hooks()
+                + core.machine.switched_off_jobs();
+            let is_done = core.outbox.has_done(core.outbox.wanted());
+            (core.machine.live() <= waiting && is_done).then_some(Ok(()))
+        });
+        rests.await.unwrap_or_else(|| Err(Unavailable::because("the automations are gone")))
     }
 
     /// Leaves everything as it is to the next life: nothing is accepted or started any more, what happens from now on is

@@ -26,11 +26,11 @@ pub(super) async fn drive(engine: Arc<Engine>, end: CancellationToken) {
     loop {
         let (batch, snapshot, wake) = {
             let mut core = engine.core();
-            if core.is_left && core.outbox.is_empty() {
+            if core.is_left && core.outbox.len() == 0 {
                 return;
             }
             let snapshot = core.snapshot_if_due(engine.journal.is_some());
-            (std::mem::take(&mut core.outbox), snapshot, core.wake)
+            (core.outbox.take(), snapshot, core.wake)
         };
         if batch.is_empty() {
             let until = wake.map(|at| engine.clock.instant(at));
@@ -45,7 +45,7 @@ pub(super) async fn drive(engine: Arc<Engine>, end: CancellationToken) {
             }
             continue;
         }
-        let wanted = batch.len() as u64;
+        let count = batch.len();
         let keeps = {
             let core = engine.core();
             core.failed.is_none() || core.is_left
@@ -84,7 +84,7 @@ pub(super) async fn drive(engine: Arc<Engine>, end: CancellationToken) {
                 }
             }
         }
-        engine.core().done += wanted;
+        engine.core().outbox.done(count);
         engine.done.send_modify(|done| *done += 1);
     }
 }

@@ -11,8 +11,8 @@ use lineside_core::journal::Unavailable;
 use lineside_core::{AnyEvent, Outcome, SessionId};
 use tokio_util::sync::CancellationToken;
 
-use super::Engine;
 use super::waiting::Waiting;
+use super::{Engine, until};
 use crate::machine::job::{AutomationId, JobId};
 use crate::machine::{Input, Remains};
 use crate::offered::Offered;
@@ -112,19 +112,13 @@ impl Engine {
 
     /// Waits until no run is under way and everything is done that was wanted.
     async fn told_of_everything(&self) {
-        let mut done = self.done.subscribe();
-        loop {
-            {
-                let core = self.core();
-                let nothing_follows = core.failed.is_some() && !core.is_left;
-                if nothing_follows || core.done >= core.wanted && (core.is_left || core.runs.is_empty()) {
-                    return;
-                }
-            }
-            if done.changed().await.is_err() {
-                return;
-            }
-        }
+        let told = until(&self.done, || {
+            let core = self.core();
+            let nothing_follows = core.failed.is_some() && !core.is_left;
+            let is_done = core.outbox.has_done(core.outbox.wanted());
+            (nothing_follows || is_done && (core.is_left || core.runs.is_empty())).then_some(())
+        });
+        told.await.unwrap_or_default();
     }
 }
 

@@ -31,10 +31,10 @@ mod tests {
     #[test]
     fn a_source_that_declares_nothing_any_more_is_not_remembered() {
         let sources = Sources::default();
-        let ids = HashSet::from([AutomationId::from("a")]);
+        let ids = Declared::from([(AutomationId::from("a"), 1)]);
         for source in 0..10 {
             assert!(sources.replace(&source.to_string(), ids.clone()).is_empty());
-            assert_eq!(sources.replace(&source.to_string(), HashSet::new()), ids);
+            assert_eq!(sources.replace(&source.to_string(), Declared::new()), ids);
         }
         assert!(sources.0.lock().unwrap().is_empty());
     }

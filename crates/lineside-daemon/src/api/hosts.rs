@@ -138,9 +138,9 @@ async fn answer(daemon: &Arc<Daemon>, call: ReadCall, origin: &CallOrigin) -> Re
     for receipt in &receipts {
         daemon.note(receipt);
     }
-    if let Some(first) = receipts.first() {
-        let (point, session) = (first.event.point(), &first.event.envelope().source.session);
-        if point == AfterSession::INFO { daemon.note_closed(session) } else { daemon.note_open(session) }
+    let is_end = receipts.first().is_some_and(|first| first.event.point() == AfterSession::INFO);
+    if let Some(session) = afterwards.session().filter(|_| is_end) {
+        daemon.note_closed(session);
     }
     connections::afterwards(daemon, afterwards);
     Ok(answer)

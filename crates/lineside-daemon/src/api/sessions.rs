@@ -16,6 +16,7 @@ use super::shapes::{
 };
 use crate::body::{Asked, Json, Path, Query};
 use crate::caller::{self, Caller};
+use crate::closed::OpenedBy;
 use crate::daemon::{Daemon, Opening};
 use crate::problem::Problem;
 use crate::whole::whole;
@@ -56,8 +57,19 @@ pub(super) async fn open(
     let (agent, model) = (agent.map(Into::into), model.map(Into::into));
     let connection = caller.connection.clone();
     let attribution = None;
-    let opening =
-        Opening { id, parent, agent, project_root, cwd, model, host, traceparent, connection, attribution };
+    let opening = Opening {
+        id,
+        parent,
+        agent,
+        project_root,
+        cwd,
+        model,
+        host,
+        traceparent,
+        connection,
+        attribution,
+        by: OpenedBy::Request,
+    };
     let held = Arc::clone(&daemon);
     // It is opened with its hooks, or it is not.
     let opened = async move {
@@ -183,7 +195,7 @@ pub(super) async fn close(
     Query(query): Query<CloseQuery>,
 ) -> Result<Json<Closed>, Problem> {
     let session = caller.session(&daemon, &session)?;
-    daemon.note_closed(session.id());
+    daemon.note_closed(&session);
     let closing = session.clone();
     // What it runs comes to its end without a waiter too.
     let closed = async move {
