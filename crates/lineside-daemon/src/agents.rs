@@ -4,7 +4,8 @@
 //! The process of a session is the nearest one above its calls that is neither the command of the entry nor a shell
 //! around that. It counts when two calls have come from it.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -24,11 +25,11 @@ pub(crate) struct Agents {
 /// What is kept of open sessions. Each entry goes with its session.
 #[derive(Default)]
 struct Kept {
-    roots: HashMap<Arc<str>, Root>,
+    roots: BTreeMap<Arc<str>, Root>,
     /// The sessions of a process, the one that called last at the end.
     of_process: HashMap<Process, Vec<Arc<str>>>,
-    /// The sessions in the order in which they are looked after.
-    turn: VecDeque<Arc<str>>,
+    /// The session that was looked after last.
+    last: Option<Arc<str>>,
 }
 
 /// The session of a main agent.
@@ -149,9 +150,6 @@ impl Agents {
         let is_settled = process.is_some() && process == before;
         let id: Arc<str> =
             kept.roots.get_key_value(root).map_or_else(|| root.into(), |(id, _)| Arc::clone(id));
-        if known.is_none() {
-            kept.turn.push_back(Arc::clone(&id));
-        }
         kept.roots.insert(Arc::clone(&id), Root { process, is_settled, last: Instant::now() });
         if let Some(before) = before {
             kept.leave(before, root);
@@ -174,19 +172,16 @@ impl Agents {
     pub(crate) fn over(&self, silent: Duration, most: usize) -> Vec<Arc<str>> {
         let mut kept = self.kept();
         let now = Instant::now();
-        let mut over = Vec::new();
-        for _ in 0..most.min(kept.turn.len()) {
-            let Some(id) = kept.turn.pop_front() else { break };
-            let Some(root) = kept.roots.get(&id) else { continue };
-            let is_over = match root.process.filter(|_| root.is_settled) {
-                Some(process) => !process.is_alive(),
-                None => now.duration_since(root.last) > silent,
-            };
-            if is_over {
-                over.push(Arc::clone(&id));
-            }
-            kept.turn.push_back(id);
-        }
+        let after = kept.last.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
+        let turn: Vec<_> = kept.roots.range::<Arc<str>, _>((after, Bound::Unbounded)).take(most).collect();
+        let is_over = |root: &Root| match root.process.filter(|_| root.is_settled) {
+            Some(process) => !process.is_alive(),
+            None => now.duration_since(root.last) > silent,
+        };
+        let over = turn.iter().filter(|(_, root)| is_over(root)).map(|(id, _)| Arc::clone(id)).collect();
+        // From the first again behind the last.
+        let last = turn.last().filter(|_| turn.len() == most).map(|(id, _)| Arc::clone(id));
+        kept.last = last;
         over
     }
 
@@ -268,4 +263,41 @@ fn elsewhere(root: &str, above: &Session, serving: Option<Process>) -> String {
          started; end that process, or begin a new session here",
         above.id()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// This process, which is no agent of its own daemon.
+    fn own() -> Process {
+        Lineage::default().of(std::os::unix::process::parent_id())[0]
+    }
+
+    #[test]
+    fn what_is_known_of_a_process_goes_with_its_sessions() {
+        let agents = Agents::default();
+        for number in 0..1_000 {
+            agents.note(&number.to_string(), Some(own()));
+        }
+        assert_eq!((agents.count(), agents.kept().of_process.len()), (1_000, 1));
+        (0..1_000).for_each(|number| agents.forget(&number.to_string()));
+        assert!(agents.kept().roots.is_empty() && agents.kept().of_process.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_session_has_its_turn_and_one_without_a_process_ends_when_it_was_silent_for_long() {
+        let agents = Agents::default();
+        let ids: Vec<String> = (0..10).map(|number| number.to_string()).collect();
+        let silent = Duration::from_secs(24 * 60 * 60);
+        ids.iter().for_each(|id| agents.note(id, None));
+        assert!(agents.over(silent, 100).is_empty());
+        tokio::time::advance(silent + Duration::from_secs(1)).await;
+        // Two calls came from the process of this one, which goes on.
+        (0..2).for_each(|_| agents.note("3", Some(own())));
+        let mut over: Vec<_> = (0..4).flat_map(|_| agents.over(silent, 3)).collect();
+        over.sort();
+        let expected: Vec<_> = ids.iter().filter(|id| *id != "3").map(|id| Arc::from(id.as_str())).collect();
+        assert_eq!(over, expected);
+    }
 }
