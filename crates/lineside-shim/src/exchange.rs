@@ -151,7 +151,8 @@ const CONTINUE: u16 = 100;
 impl Head {
     fn read(bytes: &[u8]) -> Option<Self> {
         let mut lines = std::str::from_utf8(bytes).ok()?.split("\r\n");
-        let status = lines.next()?.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok()?;
+        let (status, _phrase) = lines.next()?.strip_prefix("HTTP/1.1 ")?.split_once(' ')?;
+        let status = number(status).filter(|_| status.len() == 3)?;
         let mut head = Self { status, protocol: None, length: None, stdout: None, exit: None };
         for (name, value) in lines.filter_map(|line| line.split_once(':')) {
             let value = value.trim();

@@ -9,14 +9,16 @@ use super::markdown::{Row, every_row, ticked};
 use super::repository::Repository;
 
 const PAGE: &str = "docs/laws.md";
-const TESTS: &str = "tests/laws";
+/// Where these tests are: those of values and the library, and those from outside.
+const TESTS: [&str; 2] = ["tests/laws", "tests/attacks"];
 
 pub(super) fn check(repository: &Repository) -> Vec<Finding> {
     let Some(page) = repository.file(PAGE) else {
         return vec![Finding::warning(PAGE, 1, "does not exist yet")];
     };
+    let is_one = |path: &str| TESTS.iter().any(|folder| is_in(folder, path));
     let tests: String =
-        repository.rust().filter(|file| is_law(&file.path)).map(|file| bare(&file.text)).collect();
+        repository.rust().filter(|file| is_one(&file.path)).map(|file| bare(&file.text)).collect();
     let exists = |name: &str| tests.lines().any(|code| says(code, &format!("fn {name}")));
     let number = |row: &Row<'_>| row.cells.first().and_then(|cell| cell.parse::<u32>().ok());
     let laws: Vec<_> = every_row(&page.text).filter_map(|row| Some((number(&row)?, row))).collect();
@@ -33,19 +35,23 @@ pub(super) fn check(repository: &Repository) -> Vec<Finding> {
             findings.push(Finding::fault(
                 PAGE,
                 row.line,
-                format!("law {law}: there is no `fn {name}` in {TESTS}"),
+                format!("law {law}: there is no `fn {name}` in {}", TESTS.join(" or ")),
             ));
         }
     }
-    let compiled = repository.crates.iter().flat_map(|known| &known.targets).any(|target| is_law(target));
-    if !tests.is_empty() && !compiled {
-        findings.push(Finding::fault(TESTS, 1, "no crate declares it as a [[test]], so it is never run"));
+    for folder in TESTS {
+        let has_tests = repository.rust().any(|file| is_in(folder, &file.path));
+        let mut targets = repository.crates.iter().flat_map(|known| &known.targets);
+        if has_tests && !targets.any(|target| is_in(folder, target)) {
+            let text = "no crate declares it as a [[test]], so it is never run";
+            findings.push(Finding::fault(folder, 1, text));
+        }
     }
     findings
 }
 
-fn is_law(path: &str) -> bool {
-    path.strip_prefix(TESTS).is_some_and(|rest| rest.starts_with('/') || rest == ".rs")
+fn is_in(folder: &str, path: &str) -> bool {
+    path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/') || rest == ".rs")
 }
 
 #[cfg(test)]
@@ -73,7 +79,7 @@ mod tests {
         let misspelt = ("tests/laws/verdicts.rs", "// fn a_block_is_final\nfn a_block_is_final_too() {}\n");
         assert_eq!(
             check_files(&[(PAGE, LAWS), misspelt]),
-            ["docs/laws.md:5: law 2: there is no `fn a_block_is_final` in tests/laws"]
+            ["docs/laws.md:5: law 2: there is no `fn a_block_is_final` in tests/laws or tests/attacks"]
         );
     }
 
