@@ -155,6 +155,12 @@ impl Session {
         self.shared().tree.has_own(self.node())
     }
 
+    /// How many sessions were opened as children of it so far.
+    #[must_use]
+    pub fn children(&self) -> u64 {
+        self.node().children()
+    }
+
     /// Whether it is the child of that session, or of a session below that.
     #[must_use]
     pub fn is_below(&self, above: &Self) -> bool {

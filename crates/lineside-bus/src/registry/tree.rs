@@ -22,6 +22,8 @@ pub(crate) struct Node<I, O, S> {
     phase: AtomicU8,
     /// How many children are open or have something open below them. Changed under the lock of the tree.
     alive: AtomicUsize,
+    /// How many children were opened so far.
+    children: AtomicU64,
     /// What the open sessions of its tree take.
     share: Arc<Share>,
     /// What it has beside hooks.
@@ -80,6 +82,7 @@ impl<I: Clone, O: Clone, S> Node<I, O, S> {
             own: OnceLock::new(),
             phase: AtomicU8::new(OPEN),
             alive: AtomicUsize::new(0),
+            children: AtomicU64::new(0),
             state,
         }
     }
@@ -100,6 +103,11 @@ impl<I: Clone, O: Clone, S> Node<I, O, S> {
     #[inline]
     fn is_released(&self) -> bool {
         self.phase.load(Ordering::Acquire) == OVER && self.alive.load(Ordering::Acquire) == 0
+    }
+
+    /// How many children it has had so far.
+    pub(crate) fn children(&self) -> u64 {
+        self.children.load(Ordering::Relaxed)
     }
 
     /// Whether that session is one of its ancestors.
@@ -208,6 +216,7 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
         }
         if let Some(parent) = &parent {
             parent.alive.fetch_add(1, Ordering::AcqRel);
+            parent.children.fetch_add(1, Ordering::Relaxed);
         }
         let node = Arc::new(Node::new(source, parent, state(&id)));
         [&self.share, &*node.share].into_iter().for_each(|share| share.take(bytes));

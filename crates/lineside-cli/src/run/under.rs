@@ -8,6 +8,7 @@ use std::process::{Child, Command, ExitCode, ExitStatus};
 use anyhow::{Context as _, Result, bail};
 use lineside::Client;
 use lineside::client::{RequestError, Session};
+use lineside::hosts::Host;
 use lineside::json::{Map, Value};
 use rustix::fd::OwnedFd;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
@@ -24,6 +25,11 @@ use crate::style::tell;
 const NOT_FOUND: u8 = 127;
 const NOT_STARTED: u8 = 126;
 
+/// What is wrong when an agent program has run and none of its calls has come from below the run.
+const NOTHING_BELOW: &str = "lineside: no call of an agent program came from below this run, so its hooks have held for none; \
+    a server that was running before may have made them (`codex --no-daemon` uses none), or its entries are not \
+    installed: lineside doctor";
+
 /// How many names are tried for the session.
 const MOST: usize = 100;
 
@@ -39,7 +45,7 @@ pub(super) async fn run(command: &[OsString], daemon: &DaemonArgs, places: &Plac
         Err(signal) => return Ok(ExitCode::from(signal.exit_status())),
     };
     let mut command = match &session {
-        Some(session) => session.command(program),
+        Some((_, session)) => session.command(program),
         None => Command::new(program),
     };
     let code = match command.args(arguments).spawn() {
@@ -49,7 +55,12 @@ pub(super) async fn run(command: &[OsString], daemon: &DaemonArgs, places: &Plac
             if error.kind() == std::io::ErrorKind::NotFound { NOT_FOUND } else { NOT_STARTED }
         }
     };
-    if let Some(session) = session {
+    if let Some((client, session)) = session {
+        if Host::named(&Path::new(program).file_name().unwrap_or_default().to_string_lossy()).is_some()
+            && has_no_children(&client, &session).await
+        {
+            tell(NOTHING_BELOW);
+        }
         tokio::select! {
             closed = session.close() => {
                 if let Err(error) = closed {
@@ -62,9 +73,16 @@ pub(super) async fn run(command: &[OsString], daemon: &DaemonArgs, places: &Plac
     Ok(ExitCode::from(code))
 }
 
+/// Whether nothing was opened below the session; not where the daemon does not answer at once.
+async fn has_no_children(client: &Client, session: &Session) -> bool {
+    let path = format!("/v1/sessions/{}", session.id());
+    let look = timeout(PATIENCE, client.get::<Map>(&path)).await;
+    look.is_ok_and(|look| look.is_ok_and(|look| look.get("children").and_then(Value::as_u64) == Some(0)))
+}
+
 /// A session in the daemon: below the one that this process was started under, if any. None while hooks are off and
 /// there is no daemon.
-async fn open(daemon: &DaemonArgs, places: &PlaceArgs) -> Result<Option<Session>> {
+async fn open(daemon: &DaemonArgs, places: &PlaceArgs) -> Result<Option<(Client, Session)>> {
     let paths = daemon.paths()?;
     let client = if daemon.is_named() { Client::new(&paths.socket) } else { Client::from_environment()? };
     let ground = places.ground()?;
@@ -92,7 +110,7 @@ async fn open(daemon: &DaemonArgs, places: &PlaceArgs) -> Result<Option<Session>
     let late =
         || format!("the daemon does not answer within {} s; the command was not started", PATIENCE.as_secs());
     match timeout(PATIENCE, opened).await.with_context(late)? {
-        Ok(session) => Ok(Some(session)),
+        Ok(session) => Ok(Some((client, session))),
         Err(error) if error.is_no_daemon() && paths.switch().is_off() => {
             tell("lineside: hooks are off and no daemon runs; the command runs without a session");
             Ok(None)

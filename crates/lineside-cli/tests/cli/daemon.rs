@@ -169,8 +169,15 @@ fn the_commands_of_the_page_of_the_daemon_do_what_it_says() {
         .file("project/guard.sh", "#!/bin/sh\ngrep -q 'rm -rf' && echo '{\"verdict\": \"block\"}' || true\n");
     std::fs::set_permissions(guard, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let daemon = Daemon::start(&stage);
+    // A reader may have come from the page of hosts, with the same daemon.
+    let hosts = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/hosts.md");
+    let hosts = std::fs::read_to_string(hosts).unwrap();
+    let before = hosts.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let before = before.filter(|block| block.starts_with("curl ")).collect::<String>();
     let mut shell = Command::new("sh");
-    shell.args(["-ec", blocks[1]]).env("SOCKET", stage.path("home/.local/state/lineside/lineside.sock"));
+    shell
+        .args(["-ec", &format!("({before}) > /dev/null\n{}", blocks[1])])
+        .env("SOCKET", stage.path("home/.local/state/lineside/lineside.sock"));
     let output = shell.output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{text} {:?}", String::from_utf8(output.stderr));

@@ -55,6 +55,23 @@ fn what_a_command_starts_is_below_its_session_and_the_session_ends_with_it() {
 }
 
 #[test]
+fn a_run_of_an_agent_program_below_which_no_session_came_says_so() {
+    let stage = Stage::new();
+    let _daemon = guarded(&stage);
+    let program = stage.file("bin/codex", "#!/bin/sh\neval \"$1\"\n");
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let program = program.to_str().unwrap();
+    let said = stage.run(&["run", "--", program, ":"], "");
+    assert!(
+        said.code == Some(0) && said.err.contains("no call of an agent program came from below"),
+        "{said:?}"
+    );
+    let said = stage.run(&["run", "--", program, OPEN_AND_DELETE], "");
+    assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{said:?}");
+    assert_eq!(stage.run(&under(":"), "").err, "", "no agent program");
+}
+
+#[test]
 fn a_command_within_a_command_is_a_child() {
     let stage = Stage::new();
     let _daemon = guarded(&stage);

@@ -85,6 +85,8 @@ pub struct Session {
     pub agent: Agent,
     /// The number of its last event, 0 before the first.
     pub last_seq: u64,
+    /// How many sessions were opened as children of it so far.
+    pub children: u64,
     /// The digest of the hooks that it is under, in hexadecimal.
     pub coverage: String,
     /// The root of its project.
@@ -625,6 +627,7 @@ impl From<&BusSession> for Session {
             depth: source.depth,
             agent: (&source.agent).into(),
             last_seq: session.last_seq(),
+            children: session.children(),
             coverage: session.coverage().to_string(),
             project_root: text(&source.project_root),
             cwd: text(&source.cwd),

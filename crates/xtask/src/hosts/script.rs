@@ -30,7 +30,7 @@ enum Act {
 }
 
 /// The scripts, by name.
-const SCRIPTS: [(&str, &[Act]); 6] = [
+const SCRIPTS: &[(&str, &[Act])] = &[
     (
         "all",
         &[
