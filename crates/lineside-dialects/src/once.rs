@@ -41,32 +41,44 @@ pub fn only_once(loaded: &mut Loaded) {
     });
 }
 
-#[cfg(all(test, feature = "claude"))]
+#[cfg(all(test, feature = "claude", feature = "flyto"))]
 mod tests {
-    use crate::dialect::{Places, Trust};
+    use crate::dialect::{Loaded, Places, Trust};
+
+    fn loaded(dialect: &str, file: &str, text: &str, trust: Trust) -> (Loaded, Loaded) {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join(file);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, text).unwrap();
+        let places = Places {
+            environment: [("HOME".to_owned(), home.path().to_string_lossy().into_owned())].into(),
+            project_root: Some(home.path().to_owned()),
+            cwd: home.path().to_owned(),
+            trust,
+        };
+        let load = || crate::find(dialect).unwrap().load(&places);
+        let mut once = load();
+        super::only_once(&mut once);
+        (load(), once)
+    }
 
     #[test]
     fn in_the_home_of_the_user_each_hook_of_a_file_is_there_once_and_the_users() {
-        let home = tempfile::tempdir().unwrap();
-        let file = home.path().join(".claude/settings.json");
-        std::fs::create_dir(file.parent().unwrap()).unwrap();
+        let text = r#"{"hooks": {"pre_tool_use": [{"command": "true"}]}}"#;
+        let (twice, once) = loaded("flyto", ".flyto/settings.json", text, Trust::Granted);
+        assert_eq!((twice.hooks.len(), once.hooks.len()), (2, 1), "{:?}", once.diagnostics);
+        assert_eq!(once.hooks[0].hook.layer, lineside_core::Layer::User);
+    }
+
+    #[test]
+    fn a_file_of_a_host_in_the_home_of_the_user_is_read_once_and_its_hooks_stand_for_no_others() {
         let hook = r#"{"type": "command", "command": "true"}"#;
         let text =
             format!(r#"{{"hooks": {{"PreToolUse": [{{"hooks": [{hook}, {{"type": "command"}}]}}]}}}}"#);
-        std::fs::write(&file, text).unwrap();
         for trust in [Trust::Granted, Trust::Withheld] {
-            let places = Places {
-                environment: [("HOME".to_owned(), home.path().to_string_lossy().into_owned())].into(),
-                project_root: Some(home.path().to_owned()),
-                cwd: home.path().to_owned(),
-                trust,
-            };
-            let mut loaded = crate::find("claude").unwrap().load(&places);
-            let before = (loaded.hooks.len(), loaded.diagnostics.len());
-            super::only_once(&mut loaded);
-            let after = (loaded.hooks.len(), loaded.diagnostics.len());
-            assert_eq!((before, after), ((2, 2), (1, 1)), "{:?}", loaded.diagnostics);
-            assert_eq!(loaded.hooks[0].hook.layer, lineside_core::Layer::User);
+            let (_, once) = loaded("claude", ".claude/settings.json", &text, trust);
+            assert_eq!((once.hooks.len(), once.diagnostics.len()), (1, 1), "{:?}", once.diagnostics);
+            assert_eq!(once.hooks[0].hook.layer, lineside_core::Layer::User);
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use lineside_core::Layer;
+
 use super::closing;
 use super::entry::Entry;
 use super::fields::{Fields, Refused};
@@ -17,10 +19,21 @@ use crate::findings::Findings;
 use crate::hosts::table::Row;
 use crate::lined_json::{Content, Node};
 
+/// Takes the files of the project out that are files of the user as well, as in the home of the user: hooks that stood for
+/// those of the user would be gone with them.
+fn once(sources: &mut Vec<Source>) {
+    let real = |source: &Source| source.file.canonicalize().ok();
+    let of_user = sources.iter().filter(|source| source.layer != Layer::Project);
+    let of_user: Vec<_> = of_user.filter_map(real).collect();
+    let is_twice = |source: &Source| real(source).is_some_and(|file| of_user.contains(&file));
+    sources.retain(|source| source.layer != Layer::Project || !is_twice(source));
+}
+
 /// All hooks of a host.
 pub(super) fn load(format: &'static dyn Format, places: &Places) -> Loaded {
     let mut loaded = Loaded::default();
-    let sources = format.sources(places);
+    let mut sources = format.sources(places);
+    once(&mut sources);
     let mut files = Vec::new();
     for source in sources {
         let mut findings = Findings::about(&source.file);
