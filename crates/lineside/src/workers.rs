@@ -2,7 +2,7 @@
 //! and ended with the bus.
 
 use std::cmp::Ordering::{Equal, Greater, Less};
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{self, Arc};
 
@@ -31,6 +31,8 @@ pub(crate) struct HookWorkers {
 #[derive(Default)]
 struct Warm {
     workers: HashMap<HookWorker, HookWorkerClient>,
+    /// What workers were made of whose place another one has taken, the latest at the end.
+    replaced: VecDeque<HookWorker>,
     /// Those that are asked no more, and may have calls under way.
     retired: Vec<HookWorkerClient>,
 }
@@ -80,8 +82,9 @@ impl HookWorkers {
         HookWorkerClient::new(named, listener, containment.clone())
     }
 
-    /// The worker of this declaration; equal declarations share one. A call of hooks that were replaced meanwhile has the
-    /// worker that is in the place of theirs: no call brings a worker back that was made of something else.
+    /// The worker of this declaration; equal declarations share one. One that is made of something that was not known takes
+    /// the place of the one that runs; calls that are under way there may finish. A call of hooks that were replaced
+    /// meanwhile has the worker that is in the place of theirs: no call brings one back.
     pub(crate) fn of(&self, named: HookWorker, containment: &Containment) -> HookWorkerClient {
         if let WorkerReach::Attached(hook) = named.reach {
             // Of a hook that was taken away an event may be under way.
@@ -89,15 +92,19 @@ impl HookWorkers {
             return self.attached(hook).unwrap_or_else(nobody);
         }
         let mut kept = self.kept();
-        let own = kept.workers.get(&named);
-        let of_its_place = || {
-            let is_same = |other: &HookWorker| {
-                (&other.reach, other.start, &other.bounds) == (&named.reach, named.start, &named.bounds)
-            };
-            kept.workers.iter().find(|(other, _)| is_same(other)).map(|(_, worker)| worker)
-        };
-        if let Some(worker) = own.or_else(of_its_place) {
+        if let Some(worker) = kept.workers.get(&named) {
             return worker.clone();
+        }
+        let is_same = |other: &HookWorker| {
+            (&other.reach, other.start, &other.bounds) == (&named.reach, named.start, &named.bounds)
+        };
+        let in_its_place = kept.workers.keys().find(|other| is_same(other)).cloned();
+        if let Some(other) = in_its_place {
+            if kept.replaced.contains(&named) {
+                return kept.workers[&other].clone();
+            }
+            let before = kept.workers.remove_entry(&other);
+            kept.replace(before);
         }
         let worker = self.client(named.clone(), containment);
         kept.workers.insert(named, worker.clone());
@@ -109,14 +116,14 @@ impl HookWorkers {
         let named: HashSet<&HookWorker> = named.iter().collect();
         let mut kept = self.kept();
         let over: Vec<_> = kept.workers.extract_if(|worker, _| !named.contains(worker)).collect();
-        kept.retire(over.into_iter().map(|(_, worker)| worker));
+        kept.replace(over);
     }
 
     /// Ends all of them.
     pub(crate) async fn end(&self) {
         let all: Vec<HookWorkerClient> = {
             let mut kept = self.kept();
-            let Warm { workers, retired } = std::mem::take(&mut *kept);
+            let Warm { workers, retired, .. } = std::mem::take(&mut *kept);
             workers.into_values().chain(retired).collect()
         };
         for worker in &all {
@@ -128,7 +135,19 @@ impl HookWorkers {
     }
 }
 
+/// How many declarations whose place another one has taken are remembered.
+const MOST_REPLACED: usize = 64;
+
 impl Warm {
+    /// Others are in the place of these.
+    fn replace(&mut self, over: impl IntoIterator<Item = (HookWorker, HookWorkerClient)>) {
+        let (named, workers): (Vec<_>, Vec<_>) = over.into_iter().unzip();
+        self.replaced.extend(named);
+        let more = self.replaced.len().saturating_sub(MOST_REPLACED);
+        self.replaced.drain(..more);
+        self.retire(workers);
+    }
+
     fn retire(&mut self, workers: impl IntoIterator<Item = HookWorkerClient>) {
         self.retired.retain(|worker| !worker.is_over());
         for worker in workers {
@@ -421,6 +440,8 @@ mod tests {
         assert_eq!(names(&all), (vec!["new".to_owned()], 1));
         drop(all.of(made_of("old"), &containment));
         assert_eq!(names(&all), (vec!["new".to_owned()], 1));
+        drop(all.of(made_of("newer"), &containment));
+        assert_eq!(names(&all), (vec!["newer".to_owned()], 2), "its file has changed since the load");
         all.end().await;
     }
 }
