@@ -130,8 +130,9 @@ pub(super) async fn serve(
 }
 
 async fn answer(daemon: &Arc<Daemon>, call: ReadCall, origin: &CallOrigin) -> Result<HostAnswer, Problem> {
-    if let Some(above) = &origin.parent {
-        daemon.preparing.stand(daemon.bus(), above).await;
+    let own = call.root().and_then(|root| daemon.bus().find(root));
+    for session in origin.parent.iter().chain(&own) {
+        daemon.preparing.stand(daemon.bus(), session).await;
     }
     let HostReply { answer, receipts, afterwards } =
         daemon.hosts.answer_from(call, origin).await.map_err(|error| not_served(&error))?;
