@@ -109,7 +109,11 @@ impl Roots {
             None => None,
             Some(Found::New(id)) => Some(id),
             Some(Found::Undecided) => return Err(Not::Yet),
-            Some(Found::Decided(decided)) => return Err(Not::Again(decided)),
+            Some(Found::Decided(decided)) => {
+                // The entry through which it came again is remembered.
+                self.weigh(&root_id);
+                return Err(Not::Again(decided));
+            }
         };
         let counts = match name {
             "before_stop" => Some(session.to_owned()),
