@@ -4,7 +4,7 @@
 use lineside_core::{EventId, SessionId};
 
 use crate::engine::Automations;
-use crate::hook_id::HookId;
+use crate::hook_id::{HookId, escaped};
 use crate::machine::job::{AutomationId, JobId, Settled};
 use crate::machine::{Announcement, Input, Machine, Shown, Standing};
 
@@ -163,7 +163,10 @@ impl Jobs {
 pub fn is_named(automation: &str, name: &str) -> bool {
     match HookId::read(automation) {
         Some(hook) => hook.name == name,
-        None => automation.strip_suffix(name).is_some_and(|place| place.is_empty() || place.ends_with('/')),
+        None => {
+            let place = automation.strip_suffix(&*escaped(name));
+            place.is_some_and(|place| place.is_empty() || place.ends_with('/'))
+        }
     }
 }
 
@@ -183,7 +186,8 @@ mod tests {
     #[test]
     fn an_automation_is_known_by_its_name_wherever_it_is_registered() {
         assert!(is_named("after_tool_batch/lint", "lint"));
-        assert!(is_named("s/1/after_tool_batch/a/b", "a/b"));
+        assert!(is_named("s%2F1/after_tool_batch/a%2Fb", "a/b"));
+        assert!(!is_named("s%2F1/after_tool_batch/a%2Fb", "b"));
         assert!(!is_named("after_tool_batch/relint", "lint"));
         assert!(is_named("foreign:chord:0af9:3:/p/hooks.yaml/after_tool/a%2Fb", "a/b"));
         assert!(!is_named("foreign:chord:0af9:3:/p/hooks.yaml/after_tool/a%2Fb", "b"));
