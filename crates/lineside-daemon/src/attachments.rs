@@ -206,16 +206,21 @@ impl Attachments {
 
     /// Takes a hook of a session away. `false` when there is none of that number.
     pub(crate) fn remove(&self, session: &Session, number: u64) -> bool {
-        let removed = self.state().take(session.id(), |owned| owned.number == number);
+        // Under the lock: a registration of the same name comes wholly before or wholly after.
+        let mut state = self.state();
+        let removed = state.take(session.id(), |owned| owned.number == number);
         let any = !removed.is_empty();
         removed.into_iter().for_each(|owned| owned.hook.remove());
+        drop(state);
         any
     }
 
     /// A session is over: what is known of its hooks goes.
     pub(crate) fn forget(&self, session: &SessionId) {
-        let gone = self.state().take(session, |owned| !owned.session.is_open());
+        let mut state = self.state();
+        let gone = state.take(session, |owned| !owned.session.is_open());
         gone.into_iter().for_each(|owned| owned.hook.remove());
+        drop(state);
     }
 
     /// How many programs are attached and there, and how many hooks there are in programs that are not.
