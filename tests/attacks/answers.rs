@@ -53,7 +53,8 @@ fn no_answer_that_was_cut_or_changed_opens_a_gate() {
     // Without a line, and with a line twice.
     let lines: Vec<&str> = whole.split_inclusive("\r\n").collect();
     for at in 0..lines.len() - 1 {
-        let without: Vec<&str> = lines.iter().enumerate().filter(|(n, _)| *n != at).map(|(_, line)| *line).collect();
+        let without: Vec<&str> =
+            lines.iter().enumerate().filter(|(n, _)| *n != at).map(|(_, line)| *line).collect();
         tries.push(without.concat().into_bytes());
         if at > 0 {
             let twice: Vec<&str> = lines[..=at].iter().chain(&lines[at..]).copied().collect();
@@ -95,6 +96,9 @@ fn a_listener_of_another_user_or_in_an_open_folder_is_not_believed() {
         std::fs::set_permissions(ground.path("run"), std::fs::Permissions::from_mode(mode)).unwrap();
         let answer = ground.call(AGENTS[0], ground.hook(AGENTS[0]), "ls");
         assert!(!answer.lets_pass(), "{mode:o} {answer:?}");
-        assert!(listener.accept().is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock), "{mode:o}: nothing was sent");
+        assert!(
+            listener.accept().is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock),
+            "{mode:o}: nothing was sent"
+        );
     }
 }

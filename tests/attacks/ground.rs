@@ -37,10 +37,14 @@ impl Agent {
     pub(crate) fn document(&self, session: &str, command: &str, cwd: &Path) -> Value {
         let input = json!({"command": command});
         match self.host {
-            "copilot" => json!({"sessionId": session, "cwd": cwd.to_str(), "timestamp": 1, "toolName": self.shell,
-                "toolArgs": input.to_string()}),
-            "cursor" => json!({"conversation_id": session, "cursor_version": "2.0.0", "hook_event_name": self.gate,
-                "workspace_roots": [cwd.to_str()], "tool_name": self.shell, "tool_input": input}),
+            "copilot" => {
+                json!({"sessionId": session, "cwd": cwd.to_str(), "timestamp": 1, "toolName": self.shell,
+                "toolArgs": input.to_string()})
+            }
+            "cursor" => {
+                json!({"conversation_id": session, "cursor_version": "2.0.0", "hook_event_name": self.gate,
+                "workspace_roots": [cwd.to_str()], "tool_name": self.shell, "tool_input": input})
+            }
             _ => json!({"session_id": session, "hook_event_name": self.gate, "cwd": cwd.to_str(),
                 "tool_name": self.shell, "tool_input": input}),
         }

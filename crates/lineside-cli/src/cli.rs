@@ -74,7 +74,7 @@ const HELP: &str = "\
 {about}
 Commands:
 {subcommands}
-  also:    hook, hosts, import, on, reload, uninstall
+  also:    hook, hosts, import, on, reload, sessions, uninstall
 
 Options:
 {options}{after-help}";

@@ -1,6 +1,7 @@
 //! Agent programs that run `lineside hook HOST` as their hook command: their events on a bus, and its decisions in their
 //! words.
 
+mod afterwards;
 mod read_call;
 mod subagents;
 mod waiting;
@@ -19,6 +20,7 @@ use lineside_dialects::hosts::serve::{
 use lineside_points::BeforePrompt;
 use tokio::sync::Notify;
 
+pub use afterwards::Afterwards;
 use subagents::Subagents;
 use waiting::Waiting;
 
@@ -105,16 +107,6 @@ pub struct HostReply {
     pub receipts: Vec<Arc<Receipt>>,
     /// The work that is left, without a waiter.
     pub afterwards: Afterwards,
-}
-
-/// What is left to be done when the answer has been handed over.
-#[derive(Default)]
-#[must_use = "events that follow from the call are published by `run`"]
-pub struct Afterwards {
-    session: Option<(Hosts, Session)>,
-    derived: Vec<Derived>,
-    cause: Option<EventId>,
-    ends: bool,
 }
 
 /// Why a host could not be served. Its gates are closed then, as without a runtime.
@@ -502,38 +494,5 @@ impl Drop for Undecided<'_> {
 impl HostReply {
     fn of(answer: HostAnswer) -> Self {
         Self { answer, receipts: Vec::new(), afterwards: Afterwards::default() }
-    }
-}
-
-impl Afterwards {
-    /// The session of the call.
-    #[must_use]
-    pub fn session(&self) -> Option<&Session> {
-        self.session.as_ref().map(|(_, session)| session)
-    }
-
-    /// Publishes the events that follow from the call, then ends the session if the call was its end; what the session
-    /// runs in the background has its own time.
-    ///
-    /// Gives the receipts. Cancel safe in so far as what was published stays published.
-    ///
-    /// # Errors
-    /// The bus takes no events any more.
-    pub async fn run(self) -> Result<Vec<Arc<Receipt>>, PublishError> {
-        let Some((hosts, session)) = self.session.filter(|(_, session)| session.is_open()) else {
-            return Ok(Vec::new());
-        };
-        let mut receipts = Vec::new();
-        for payload in self.derived.iter().filter_map(payload) {
-            let mut event = session.any_event(payload);
-            if let Some(event_id) = self.cause {
-                event = event.cause(Cause { event: event_id, depth: 0 });
-            }
-            receipts.push(event.publish_any().await?);
-        }
-        if self.ends {
-            hosts.end(&session).await;
-        }
-        Ok(receipts)
     }
 }

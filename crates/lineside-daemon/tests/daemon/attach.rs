@@ -55,7 +55,7 @@ async fn a_closure_is_asked_for_its_session_and_everything_below_it() {
     assert_eq!(reason(&owner, "rm -rf /").await.as_deref(), Some("first refuses"));
     assert_eq!(reason(&owner, "ls").await, None);
     // Not for another tool: it is not even asked.
-    let other = owner.publish(BeforeTool::new("Other", json!({"command": "rm"}))).await.unwrap();
+    let other = owner.publish(BeforeTool::new("Read", json!({"command": "rm"}))).await.unwrap();
     assert!(!other.is_refused());
     // Another client, below.
     let below = house.client().granted(owner.environment().get(GRANT).unwrap());
