@@ -7,6 +7,7 @@
 //! answers mean is the dialect's business.
 
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
 use lineside_core::failure::FailureKind;
@@ -27,6 +28,7 @@ pub use self::log::{LogLevel, LogSource, WorkerLog};
 use self::log_sink::LogSink;
 pub use self::log_sink::WorkerListener;
 use self::profile::WorkerProfile;
+pub use self::retired::RetiredWorker;
 use self::supervisor::{FirstStart, Shared, Supervisor};
 use self::transport::{Connect, Start};
 use crate::background::Background;
@@ -53,6 +55,7 @@ mod heartbeat;
 mod restarts;
 mod helped;
 mod supervisor;
+mod retired;
 
 mod kits;
 mod client;
@@ -62,8 +65,8 @@ const HEAD: usize = 64;
 
 /// A process that is kept, with plugins in it.
 ///
-/// Clones are the same worker. When the last one is dropped, the process group is killed; [`Worker::shutdown`] is the
-/// kind way.
+/// Clones are the same worker. When the last one is dropped, the process group is killed; [`Worker::shutdown`] and
+/// [`Worker::retire`] are the kind ways.
 ///
 /// ```
 /// use std::time::Duration;
@@ -125,7 +128,9 @@ struct Kept {
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        self.shared.hurry.cancel();
+        if !self.shared.retired.load(Ordering::Acquire) {
+            self.shared.hurry.cancel();
+        }
         self.shared.stop.cancel();
     }
 }
@@ -226,6 +231,12 @@ impl Worker {
     #[must_use]
     pub fn under_way(&self) -> usize {
         self.kept.shared.calls().under_way()
+    }
+
+    /// Lets go of the worker: it ends when no clone of it is left, and no call is refused because of that.
+    #[must_use = "its end is to be waited for some time"]
+    pub fn retire(self) -> RetiredWorker {
+        RetiredWorker::of(&self.kept)
     }
 
     /// Lets the calls under way finish, ends the process and its group, and waits for that.

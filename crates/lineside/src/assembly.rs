@@ -29,7 +29,7 @@ use crate::debug_log::DebugLog;
 use crate::last_good::LastGood;
 use crate::outside::Outside;
 use crate::patience::Patience;
-use crate::workers::{HookWorkers, PluginLine, Replaced, Workers};
+use crate::workers::{HookWorkers, PluginLine, Workers};
 
 /// A bus, and the foreign hooks installed on it.
 pub struct Assembly {
@@ -48,7 +48,6 @@ struct Prepared {
     dialect: &'static dyn Dialect,
     loaded: Loaded,
     outside: Outside,
-    replaced: Replaced,
 }
 
 /// What the hook files of each dialect said when they were read.
@@ -304,7 +303,7 @@ impl Assembly {
     }
 
     /// Puts hooks in the place of those that were installed before, all dialects at once. Events under way end with the
-    /// hooks that they began with. Starts the workers of formats whose hooks are functions.
+    /// hooks that they began with, and workers that no hook has any more end after these. Starts the workers of formats whose hooks are functions.
     ///
     /// With [`keeping_last_good`](Self::keeping_last_good), a file that is broken, and was not when it was last read, keeps
     /// the hooks that it had then; the report has a finding about it. Plugins that share a worker are kept as one.
@@ -329,21 +328,16 @@ impl Assembly {
             let inherit = if dialect.name() == NATIVE { Inherit::All } else { inherit.clone() };
             let ground = Some(Arc::clone(&ground));
             let mut outside = Outside { inherit, ground, ..self.outside.clone() };
-            let (worker, replaced) =
-                self.workers.load(dialect.name(), &mut loaded, &outside, &self.bus).await;
+            let worker = self.workers.load(dialect.name(), &mut loaded, &outside, &self.bus).await;
             outside.worker = worker.or(outside.worker);
-            prepared.push(Prepared { dialect, loaded, outside, replaced });
+            prepared.push(Prepared { dialect, loaded, outside });
         }
-        let (report, replaced) = self.put_in_force(&places, prepared)?;
-        for replaced in replaced {
-            replaced.end().await;
-        }
-        Ok(report)
+        self.put_in_force(&places, prepared)
     }
 
     /// Binds what a dialect has found to what runs it. Nothing of it is in force yet.
     fn bind(&self, prepared: Prepared, places: &Places, automations: &mut Option<Automations>) -> Bound {
-        let Prepared { dialect, mut loaded, outside, replaced } = prepared;
+        let Prepared { dialect, mut loaded, outside } = prepared;
         if let Some(last_good) = self.last_good.as_ref().filter(|_| outside.worker.is_none()) {
             last_good.lock().unwrap_or_else(PoisonError::into_inner).keep(dialect.name(), &mut loaded);
         }
@@ -360,15 +354,15 @@ impl Assembly {
             log,
             contents: Contents::default(),
         };
-        binder.bind(dialect.name(), loaded, replaced)
+        binder.bind(dialect.name(), loaded)
     }
 
-    /// Puts the hooks of all dialects in force in one step. Gives what they have replaced.
+    /// Puts the hooks of all dialects in force in one step.
     fn put_in_force(
         &self,
         places: &Places,
         prepared: Vec<Prepared>,
-    ) -> Result<(LoadReport, Vec<Replaced>), RegisterHookError> {
+    ) -> Result<LoadReport, RegisterHookError> {
         let served: Vec<&str> = prepared.iter().filter_map(|prepared| prepared.loaded.served).collect();
         let mut automations =
             self.bus.kept_extension::<Automations>().map(|automations| (*automations).clone());
@@ -380,17 +374,16 @@ impl Assembly {
         let installed = bound.iter_mut().map(|bound| (bound.dialect, std::mem::take(&mut bound.installed)));
         self.bus.install_all(installed.collect::<Vec<_>>())?;
         self.outside.warm.keep_only(&workers);
-        let (mut report, mut over) = (LoadReport::default(), Vec::new());
-        for Bound { dialect, automated, adopted, replaced, found, diagnostics, inert, .. } in bound {
+        let mut report = LoadReport::default();
+        for Bound { dialect, automated, adopted, found, diagnostics, inert, .. } in bound {
             if let Some(automations) = &automations {
                 automated.declared(automations, dialect);
                 automations.adoptions().replaced(&self.bus, dialect, &adopted);
             }
-            over.push(replaced);
             report.add(dialect, found, diagnostics, inert);
         }
         report.judge(&served);
-        Ok((report, over))
+        Ok(report)
     }
 
     /// Shuts the bus down, then waits until every process that was started has ended and everything is on record that

@@ -20,7 +20,6 @@ use crate::foreign::{Foreign, is_background, runs_in_a_set};
 use crate::missing::missing;
 use crate::outside::Outside;
 use crate::patience::Patience;
-use crate::workers::Replaced;
 
 /// What the hooks of one dialect are bound to.
 pub(crate) struct Binder<'a> {
@@ -41,8 +40,6 @@ pub(crate) struct Bound {
     pub(crate) automated: Automated,
     /// Those whose runs are jobs.
     pub(crate) adopted: Vec<Arc<Adopted>>,
-    /// The worker that is not needed any more once they are in force.
-    pub(crate) replaced: Replaced,
     /// Numbered from 1.
     pub(crate) found: Vec<LoadedHook>,
     pub(crate) diagnostics: Vec<Diagnostic>,
@@ -60,13 +57,12 @@ struct Listed {
 
 impl Binder<'_> {
     /// Binds all hooks of a load.
-    pub(crate) fn bind(mut self, dialect: &'static str, loaded: Loaded, replaced: Replaced) -> Bound {
+    pub(crate) fn bind(mut self, dialect: &'static str, loaded: Loaded) -> Bound {
         let mut bound = Bound {
             dialect,
             installed: Vec::new(),
             automated: Automated::default(),
             adopted: Vec::new(),
-            replaced,
             found: Vec::new(),
             diagnostics: Vec::new(),
             inert: Vec::new(),

@@ -5,8 +5,9 @@ use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
 use std::time::Duration;
 
+use lineside_core::failure::FailureKind;
 use lineside_core::invocation::{Environment, Inherit};
-use lineside_core::worker::{HookWorker, WorkerReach};
+use lineside_core::worker::{HookWorker, WorkerEnded, WorkerReach};
 use lineside_core::{AnyEvent, Failure, Hook, Propagation};
 use lineside_dialects::{Call, Ground, Returned};
 use lineside_exec::{HttpClient, Runner, Worker};
@@ -87,7 +88,14 @@ impl Outside {
                 call.environment = propagation.unwrap_or_default();
                 let worker = self.warm.of(*worker, self.runner.containment());
                 drop(begins.await);
-                Returned::Worker(worker.call(call).await)
+                Returned::Worker(match worker {
+                    Some(worker) => worker.call(call).await,
+                    None => WorkerEnded::Failed {
+                        kind: FailureKind::Closed,
+                        message: "all workers have ended".to_owned(),
+                        started: false,
+                    },
+                })
             }
             Call::Post(mut post) => {
                 shorten(&mut post.timeout);

@@ -12,7 +12,9 @@ use lineside_core::worker::{
 };
 use lineside_core::{Diagnostic, Notice, Propagation, Severity};
 use lineside_dialects::{ForeignHook, Inert, Loaded, LogTarget, Plugins};
-use lineside_exec::{Containment, HookWorkerClient, LogLevel, LogSource, Worker, WorkerListener, WorkerLog};
+use lineside_exec::{
+    Containment, HookWorkerClient, LogLevel, LogSource, RetiredWorker, Worker, WorkerListener, WorkerLog,
+};
 use lineside_points::OnServiceStop;
 use tokio::sync::Mutex;
 
@@ -33,8 +35,29 @@ struct Warm {
     workers: HashMap<HookWorker, HookWorkerClient>,
     /// What workers were made of whose place another one has taken, the latest at the end.
     replaced: VecDeque<HookWorker>,
-    /// Those that are asked no more, and may have calls under way.
-    retired: Vec<HookWorkerClient>,
+    /// Retired workers; calls may still be in flight.
+    retired: Retired,
+    /// All of them have ended, and none is started.
+    over: bool,
+}
+
+/// Workers that no further call finds.
+#[derive(Default)]
+struct Retired(Vec<RetiredWorker>);
+
+impl Retired {
+    fn add(&mut self, worker: RetiredWorker) {
+        self.0.retain(|worker| !worker.is_over());
+        self.0.push(worker);
+    }
+
+    /// Ends all of them.
+    async fn end(self) {
+        self.0.iter().for_each(RetiredWorker::stop);
+        for worker in self.0 {
+            worker.shutdown().await;
+        }
+    }
 }
 
 impl HookWorkers {
@@ -69,6 +92,9 @@ impl HookWorkers {
     /// The workers of hooks that are about to be in force. Those before them stay until [`keep_only`](Self::keep_only).
     pub(crate) fn stand_by(&self, named: &[HookWorker], containment: &Containment) {
         let mut kept = self.kept();
+        if kept.over {
+            return;
+        }
         for worker in named.iter().filter(|worker| !matches!(worker.reach, WorkerReach::Attached(_))) {
             if !kept.workers.contains_key(worker) {
                 let client = self.client(worker.clone(), containment);
@@ -84,16 +110,19 @@ impl HookWorkers {
 
     /// The worker of this declaration; equal declarations share one. One that is made of something that was not known takes
     /// the place of the one that runs; calls that are under way there may finish. A call of hooks that were replaced
-    /// meanwhile has the worker that is in the place of theirs: no call brings one back.
-    pub(crate) fn of(&self, named: HookWorker, containment: &Containment) -> HookWorkerClient {
+    /// meanwhile has the worker that is in the place of theirs: no call brings one back. `None` after the end of all.
+    pub(crate) fn of(&self, named: HookWorker, containment: &Containment) -> Option<HookWorkerClient> {
         if let WorkerReach::Attached(hook) = named.reach {
             // Of a hook that was taken away an event may be under way.
             let nobody = || HookWorkerClient::new(named, WorkerListener::default(), containment.clone());
-            return self.attached(hook).unwrap_or_else(nobody);
+            return Some(self.attached(hook).unwrap_or_else(nobody));
         }
         let mut kept = self.kept();
+        if kept.over {
+            return None;
+        }
         if let Some(worker) = kept.workers.get(&named) {
-            return worker.clone();
+            return Some(worker.clone());
         }
         let is_same = |other: &HookWorker| {
             (&other.reach, other.start, &other.bounds) == (&named.reach, named.start, &named.bounds)
@@ -101,17 +130,17 @@ impl HookWorkers {
         let in_its_place = kept.workers.keys().find(|other| is_same(other)).cloned();
         if let Some(other) = in_its_place {
             if kept.replaced.contains(&named) {
-                return kept.workers[&other].clone();
+                return Some(kept.workers[&other].clone());
             }
             let before = kept.workers.remove_entry(&other);
             kept.replace(before);
         }
         let worker = self.client(named.clone(), containment);
         kept.workers.insert(named, worker.clone());
-        worker
+        Some(worker)
     }
 
-    /// Ends those that no hook names any more.
+    /// Lets go of those that no hook names any more. Each ends when the calls that have it are over.
     pub(crate) fn keep_only(&self, named: &[HookWorker]) {
         let named: HashSet<&HookWorker> = named.iter().collect();
         let mut kept = self.kept();
@@ -119,19 +148,12 @@ impl HookWorkers {
         kept.replace(over);
     }
 
-    /// Ends all of them.
+    /// Ends all of them. None is started any more.
     pub(crate) async fn end(&self) {
-        let all: Vec<HookWorkerClient> = {
-            let mut kept = self.kept();
-            let Warm { workers, retired, .. } = std::mem::take(&mut *kept);
-            workers.into_values().chain(retired).collect()
-        };
-        for worker in &all {
-            worker.retire();
-        }
-        for worker in all {
-            worker.shutdown().await;
-        }
+        let Warm { workers, mut retired, .. } =
+            std::mem::replace(&mut *self.kept(), Warm { over: true, ..Warm::default() });
+        workers.into_values().for_each(|worker| retired.add(worker.retire()));
+        retired.end().await;
     }
 }
 
@@ -145,15 +167,7 @@ impl Warm {
         self.replaced.extend(named);
         let more = self.replaced.len().saturating_sub(MOST_REPLACED);
         self.replaced.drain(..more);
-        self.retire(workers);
-    }
-
-    fn retire(&mut self, workers: impl IntoIterator<Item = HookWorkerClient>) {
-        self.retired.retain(|worker| !worker.is_over());
-        for worker in workers {
-            worker.retire();
-            self.retired.push(worker);
-        }
+        workers.into_iter().for_each(|worker| self.retired.add(worker.retire()));
     }
 }
 
@@ -224,11 +238,17 @@ pub struct PluginLine {
 /// The worker of each dialect that has one.
 #[derive(Default)]
 pub(crate) struct Workers {
-    kept: Mutex<HashMap<&'static str, Kept>>,
+    kept: Mutex<Loaders>,
     /// The functions that receive what plugins print; `tracing` receives it in any case.
     pub(crate) log: Option<PluginLog>,
     /// Whether plugins that load without an error stay when others do not that take their place.
     pub(crate) keep_sound: bool,
+}
+
+#[derive(Default)]
+struct Loaders {
+    by_dialect: HashMap<&'static str, Kept>,
+    retired: Retired,
 }
 
 struct Kept {
@@ -266,45 +286,37 @@ fn is_broken(loaded: &Loaded) -> bool {
     loaded.diagnostics.iter().any(|finding| finding.severity == Severity::Error)
 }
 
-/// What is to be ended once the hooks of its successor are in force.
-#[must_use = "a worker that is not ended goes on"]
-pub(crate) struct Replaced(Option<Worker>);
-
-impl Replaced {
-    /// Lets the calls under way finish, then ends it.
-    pub(crate) async fn end(self) {
-        if let Some(worker) = self.0 {
-            worker.shutdown().await;
-        }
-    }
-}
-
 impl Workers {
-    /// The worker of a load, whose hooks it adds, and the worker that is over then. One that would be the same is kept,
-    /// with everything that its plugins remember. Where sound ones are kept, something is wrong, and nothing was when the
-    /// worker before was loaded, that one is kept with all its hooks.
+    /// The worker of a load, whose hooks it adds. One that would be the same is kept, with everything that its plugins
+    /// remember. Where sound ones are kept, something is wrong, and nothing was when the worker before was loaded, that
+    /// one is kept with all its hooks. One whose place is taken ends with the last hook that has it.
+    ///
+    /// Cancel safe: the worker that is being started is killed then, and the one before is kept.
     pub(crate) async fn load(
         &self,
         dialect: &'static str,
         loaded: &mut Loaded,
         outside: &Outside,
         bus: &Bus,
-    ) -> (Option<Worker>, Replaced) {
-        let mut kept = self.kept.lock().await;
+    ) -> Option<Worker> {
+        let mut guard = self.kept.lock().await;
+        let Loaders { by_dialect: kept, retired } = &mut *guard;
         let plugins = loaded.plugins.take();
         let before = kept.get(dialect).filter(|_| self.keep_sound);
         let before = before.and_then(|kept| Some((kept.worker.clone(), kept.sound.as_ref()?)));
         if let Some((worker, sound)) = before.as_ref().filter(|_| is_broken(loaded)) {
             sound.stay(loaded);
-            return (Some(worker.clone()), Replaced(None));
+            return Some(worker.clone());
         }
         let Some(Plugins { worker: mut spec, script, registered }) = plugins else {
-            return (None, Replaced(kept.remove(dialect).map(|kept| kept.worker)));
+            bus.remove(&forgetter(dialect));
+            kept.remove(dialect).into_iter().for_each(|kept| retired.add(kept.worker.retire()));
+            return None;
         };
         outside.rebase_shared(&mut spec.environment);
         if let Some(same) = kept.get(dialect).filter(|kept| kept.spec == spec && kept.started.is_ok()) {
             add(loaded, registered(same.started.clone()));
-            return (Some(same.worker.clone()), Replaced(None));
+            return Some(same.worker.clone());
         }
         let containment = outside.runner.containment().clone();
         let listener = announcing(bus.downgrade(), dialect, self.log.clone());
@@ -312,20 +324,21 @@ impl Workers {
         add(loaded, registered(started.clone()));
         if let Some((worker, sound)) = before.filter(|_| is_broken(loaded)) {
             sound.stay(loaded);
-            return (Some(worker), Replaced(Some(process)));
+            retired.add(process.retire());
+            return Some(worker);
         }
         forgetting(bus, dialect, process.clone());
         let sound = Sound::of(loaded);
         let before = kept.insert(dialect, Kept { spec, worker: process.clone(), started, sound });
-        (Some(process), Replaced(before.map(|kept| kept.worker)))
+        before.into_iter().for_each(|kept| retired.add(kept.worker.retire()));
+        Some(process)
     }
 
     /// Ends all of them.
     pub(crate) async fn end(&self) {
-        let all: Vec<Worker> = self.kept.lock().await.drain().map(|(_, kept)| kept.worker).collect();
-        for worker in all {
-            worker.shutdown().await;
-        }
+        let Loaders { by_dialect, mut retired } = std::mem::take(&mut *self.kept.lock().await);
+        by_dialect.into_values().for_each(|kept| retired.add(kept.worker.retire()));
+        retired.end().await;
     }
 }
 
@@ -337,9 +350,13 @@ fn add(loaded: &mut Loaded, more: Loaded) {
     loaded.log = loaded.log.take().or(more.log);
 }
 
+fn forgetter(dialect: &str) -> String {
+    format!("the worker of {dialect}")
+}
+
 /// What is to be repeated after a restart of the worker ends with the service, also where no hook hears of its end.
 fn forgetting(bus: &Bus, dialect: &'static str, worker: Worker) {
-    let name = format!("the worker of {dialect}");
+    let name = forgetter(dialect);
     bus.remove(&name);
     let heard = bus.observe::<OnServiceStop>(name).run(move |_| {
         worker.forget_repeats();
@@ -430,7 +447,7 @@ mod tests {
             let kept = all.kept();
             let mut names: Vec<String> = kept.workers.keys().map(|worker| worker.content.clone()).collect();
             names.sort();
-            (names, kept.retired.len())
+            (names, kept.retired.0.len())
         };
         all.stand_by(&[made_of("old")], &containment);
         all.keep_only(&[made_of("old")]);
@@ -443,5 +460,8 @@ mod tests {
         drop(all.of(made_of("newer"), &containment));
         assert_eq!(names(&all), (vec!["newer".to_owned()], 2), "its file has changed since the load");
         all.end().await;
+        assert!(all.of(made_of("newest"), &containment).is_none(), "nothing would end it");
+        all.stand_by(&[made_of("newest")], &containment);
+        assert_eq!(names(&all), (Vec::new(), 0));
     }
 }

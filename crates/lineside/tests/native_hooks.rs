@@ -52,8 +52,8 @@ impl Project {
         self.0.path()
     }
 
-    /// A session with the hooks of the project, and their end.
-    async fn run(&self, trust: Trust, test: impl AsyncFnOnce(&Session, &lineside::LoadReport)) {
+    /// A bus without hooks, and where those of the project are.
+    fn assembled(&self, trust: Trust) -> (Assembly, Places) {
         let assembly = Assembly::new(Bus::new()).only([dialects::find("native").unwrap()]);
         let places = Places {
             environment: BTreeMap::from([("HOOK_TOKEN".to_owned(), SECRET.to_owned())]),
@@ -61,6 +61,12 @@ impl Project {
             cwd: self.root().to_owned(),
             trust,
         };
+        (assembly, places)
+    }
+
+    /// A session with the hooks of the project, and their end.
+    async fn run(&self, trust: Trust, test: impl AsyncFnOnce(&Session, &lineside::LoadReport)) {
+        let (assembly, places) = self.assembled(trust);
         let report = assembly.load(&places).await.unwrap();
         assert_eq!(report.diagnostics.len(), 0, "{:?}", report.diagnostics);
         let root = self.root().to_str().unwrap();
@@ -348,4 +354,48 @@ async fn the_environment_of_the_users_file_holds_for_the_hooks_of_every_format()
             assert_eq!(room.path().join("saw").exists(), expected, "{file}, {environment}");
         }
     }
+}
+
+/// Says that it begins, waits until it may go on, and refuses every call by its name.
+const SLOW: &str = "#!/usr/bin/env python3
+import json, sys
+sys.stdin.readline()
+NAME = 'old'
+if NAME == 'old':
+    open('begun', 'w').close()
+    open('go').close()
+def say(**frame):
+    print(json.dumps(frame), flush=True)
+say(type='hello', protocol=2, concurrency=1)
+for line in sys.stdin:
+    frame = json.loads(line)
+    if frame['type'] == 'call':
+        say(type='answer', id=frame['id'], answer={'verdict': 'block', 'reason': NAME})
+    elif frame['type'] == 'shutdown':
+        break
+";
+
+#[tokio::test]
+async fn a_reload_refuses_no_call_that_waits_for_the_start_of_its_worker() {
+    let project = Project::with(
+        "hooks:\n- {name: guard, on: before_tool, on_failure: continue, worker: {program: [./guard.py]}}\n",
+    );
+    project.file("guard.py", SLOW);
+    let paths = ["begun", "go"].map(|name| project.root().join(name));
+    assert!(std::process::Command::new("mkfifo").args(&paths).status().unwrap().success());
+    let [begun, go] = paths;
+    let (assembly, places) = project.assembled(Trust::Granted);
+    assembly.load(&places).await.unwrap();
+    let session = assembly.bus().session("s").open().await.unwrap();
+    let call = async || reason(&session.publish(shell("ls")).await.unwrap());
+    let reload = async {
+        tokio::task::spawn_blocking(|| fs::File::open(begun)).await.unwrap().unwrap();
+        project.file("guard.py", &SLOW.replace("NAME = 'old'", "NAME = 'new'"));
+        assembly.load(&places).await.unwrap();
+        assert_eq!(call().await, "new", "the successor has the calls of the new hooks");
+        tokio::task::spawn_blocking(|| fs::OpenOptions::new().write(true).open(go)).await.unwrap().unwrap();
+    };
+    let (one, two, three, ()) = tokio::join!(biased; call(), call(), call(), reload);
+    assert_eq!([one, two, three], ["old"; 3], "each was accepted before the reload");
+    assert!(assembly.drain(Duration::from_secs(20)).await.is_clean());
 }

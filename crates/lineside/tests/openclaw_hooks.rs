@@ -36,15 +36,18 @@ fn write(root: &Path, path: &str, text: &str) {
 async fn loaded(project: &Path) -> Assembly {
     let openclaw = dialects::find("openclaw").unwrap();
     let assembly = Assembly::new(Bus::new()).only([openclaw]);
+    assembly.load(&places(project)).await.unwrap();
+    assembly
+}
+
+fn places(project: &Path) -> Places {
     let path = std::env::var("PATH").unwrap();
-    let places = Places {
+    Places {
         environment: BTreeMap::from([("PATH".to_owned(), path)]),
         project_root: Some(project.to_owned()),
         cwd: project.to_owned(),
         trust: Trust::Granted,
-    };
-    assembly.load(&places).await.unwrap();
-    assembly
+    }
 }
 
 /// What an event of any point needs.
@@ -141,5 +144,42 @@ async fn a_load_whose_caller_leaves_leaves_the_hooks_before_in_force_and_their_a
     fs::write(&gate, "").unwrap();
     assembly.load(&places).await.unwrap();
     accepted().await;
+    assert!(assembly.drain(Duration::from_secs(20)).await.is_clean());
+}
+
+/// Has a call wait for a file before it comes to the handler that refuses it.
+const WAITS: &str = "const { existsSync, writeFileSync } = require('node:fs');
+module.exports = { register(api) {
+  api.on('before_tool_call', async () => {
+    writeFileSync(`${api.rootDir}/begun`, '');
+    while (!existsSync(`${api.rootDir}/go`)) await new Promise((done) => setTimeout(done, 1));
+  }, { priority: 10 });
+  api.on('before_tool_call', () => ({ block: true, blockReason: 'of the first load' }));
+} };";
+
+#[tokio::test]
+async fn an_event_under_way_ends_with_the_plugins_that_it_began_with() {
+    let room = tempfile::tempdir().unwrap();
+    let plugin = room.path().join(".openclaw/plugins/all");
+    write(&plugin, "index.cjs", WAITS);
+    write(&plugin, "openclaw.plugin.json", "{ id: 'all', configSchema: {} }");
+    let assembly = loaded(room.path()).await;
+    let session = assembly.bus().session("s").open().await.unwrap();
+    let reload = async {
+        while !plugin.join("begun").exists() {
+            tokio::task::yield_now().await;
+        }
+        write(&plugin, "index.cjs", "module.exports = { register() {} };");
+        assembly.load(&places(room.path())).await.unwrap();
+        write(&plugin, "go", "");
+    };
+    let call = session.publish(BeforeTool::new("exec", json!({})));
+    let (decision, ()) = tokio::join!(biased; call, reload);
+    let decision = decision.unwrap();
+    assert!(
+        matches!(decision.verdict(), Verdict::Block(why) if why.to_string().contains("of the first load")),
+        "{decision:?}"
+    );
+    assert!(!session.publish(BeforeTool::new("exec", json!({}))).await.unwrap().is_refused());
     assert!(assembly.drain(Duration::from_secs(20)).await.is_clean());
 }

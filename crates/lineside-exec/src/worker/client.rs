@@ -15,7 +15,7 @@ use super::frames;
 use super::log_sink::{LogSink, WorkerListener};
 use super::profile::WorkerProfile;
 use super::transport::{Await, Come, Connect, Dial, Start};
-use super::{Kept, kept_program};
+use super::{Kept, RetiredWorker, kept_program};
 use crate::containment::Containment;
 use crate::running::after;
 
@@ -25,7 +25,7 @@ const HEAD: usize = 96;
 /// Calls hooks in a program that is kept running.
 ///
 /// Clones are the same worker. When the last one is dropped, a program of ours is killed with its whole process tree,
-/// and a connection is closed; [`HookWorkerClient::shutdown`] is the kind way.
+/// and a connection is closed; [`HookWorkerClient::shutdown`] and [`HookWorkerClient::retire`] are the kind ways.
 #[derive(Debug, Clone)]
 pub struct HookWorkerClient {
     kept: Arc<Kept>,
@@ -148,15 +148,10 @@ impl HookWorkerClient {
         self.kept.shared.calls().dropped()
     }
 
-    /// Begins what [`HookWorkerClient::shutdown`] does, and waits for nothing.
-    pub fn retire(&self) {
-        self.kept.shared.stop.cancel();
-    }
-
-    /// Whether it has been shut down, and everything has ended.
-    #[must_use]
-    pub fn is_over(&self) -> bool {
-        self.kept.task.is_over()
+    /// Lets go of the worker: it ends when no clone of it is left, and no call is refused because of that.
+    #[must_use = "its end is to be waited for some time"]
+    pub fn retire(self) -> RetiredWorker {
+        RetiredWorker::of(&self.kept)
     }
 
     /// Lets the calls under way finish, ends the worker and its process tree, and waits for that.

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::pin::pin;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -40,6 +41,8 @@ pub(super) struct Shared {
     pub(super) stop: CancellationToken,
     /// It is to end at once.
     pub(super) hurry: CancellationToken,
+    /// It was let go of: it may take its time to end when no caller has it.
+    pub(super) retired: AtomicBool,
 }
 
 impl Shared {
@@ -50,6 +53,7 @@ impl Shared {
             wake: Notify::new(),
             stop: CancellationToken::new(),
             hurry: CancellationToken::new(),
+            retired: AtomicBool::new(false),
         }
     }
 

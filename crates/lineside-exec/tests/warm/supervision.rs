@@ -1,11 +1,13 @@
 //! When a worker is started and ended, and what becomes of its calls.
 
+use lineside_core::Propagation;
 use lineside_core::failure::FailureKind;
 use lineside_core::json::json;
-use lineside_core::worker::{HookWorker, HookWorkerBounds, WorkerEnded, WorkerStart};
+use lineside_core::worker::{HookCall, HookWorker, HookWorkerBounds, WorkerEnded, WorkerStart};
+use lineside_exec::{Containment, HookWorkerClient};
 
 use crate::room::{PATIENCE, Room, millis};
-use crate::yard::{answered, bounds, failed, inside, raw, with_each, with_raw, with_raw_in};
+use crate::yard::{Yard, answered, bounds, failed, inside, raw, with_each, with_raw, with_raw_in};
 
 /// Answers each call with its process.
 const PID: &str = "say(type='hello', protocol=2)
@@ -190,4 +192,41 @@ fn a_shutdown_lets_the_calls_under_way_finish() {
         let (ended, _) = tokio::join!(yard.ask(meets), ends);
         assert_eq!(ended, answered("{\"log\":1}"));
     });
+}
+
+#[test]
+fn a_retired_worker_ends_with_the_last_call_that_has_it() {
+    let room = Room::enter();
+    let waits = "while not os.path.exists(sys.argv[1]): time.sleep(0.001)
+say(type='hello', protocol=2, concurrency=1)
+for call in calls(): say(type='answer', id=call['id'], answer={'log': os.getpid()})";
+    let worker = raw(&room, &waits.replace("sys.argv[1]", &format!("{:?}", room.text("go"))));
+    room.block_on(async {
+        let yard = Yard::keep(worker, Containment::new());
+        let (first, second) = (yard.worker.clone(), yard.worker.clone());
+        let retired = std::cell::OnceCell::new();
+        let retires = async {
+            while room.processes().is_empty() {
+                tokio::time::sleep(millis(1)).await;
+            }
+            retired.set(yard.worker.retire()).unwrap();
+            drop(room.file("go", "", 0o644));
+        };
+        let (one, two, ()) = tokio::join!(biased; ask(first), ask(second), retires);
+        assert!(
+            matches!((&one, &two), (WorkerEnded::Answered(one), WorkerEnded::Answered(two)) if one == two)
+        );
+        let retired = retired.into_inner().unwrap();
+        while !retired.is_over() {
+            tokio::time::sleep(millis(1)).await;
+        }
+        assert_eq!(room.processes(), [""; 0]);
+    });
+    room.leave();
+}
+
+/// A call that has a worker for itself.
+async fn ask(worker: HookWorkerClient) -> WorkerEnded {
+    let (hook, event) = ("check".to_owned(), "{}".to_owned());
+    worker.call(HookCall { environment: Propagation::none(), hook, event, timeout: PATIENCE }).await
 }
