@@ -17,14 +17,30 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::daemon::Daemon;
 use crate::problem::Problem;
-use crate::room::{Room, SMALL, Taken, TooMuch};
+use crate::room::{self, Room, SMALL, Taken, TooMuch};
 
 /// A JSON object that was read strictly: no doubled key, at most 64 levels, UTF-8, nothing after it; and the room that it
 /// takes, to be held for as long as it is there.
 pub(crate) struct Fields(pub(crate) Map, pub(crate) Taken);
 
-/// A body as it came, and the room that it and its values take, to be held for as long as they are there.
-pub(crate) struct Document(pub(crate) Vec<u8>, pub(crate) (Option<Taken>, Taken));
+/// A body as it came, and the room that it takes, to be held for as long as it is there.
+pub(crate) struct Document(pub(crate) Vec<u8>, pub(crate) Option<Taken>);
+
+impl Document {
+    /// Whether its values need no room.
+    pub(crate) fn is_small(&self) -> bool {
+        room::is_small(&self.0)
+    }
+
+    /// The JSON object that it is, and the room for its values, which is waited for.
+    ///
+    /// # Errors
+    /// It is none, or there is no room.
+    pub(crate) async fn fields(self, daemon: &Daemon) -> Result<(Map, Taken), Problem> {
+        let room = values(daemon, &self.0).await?;
+        fields(&self.0).map(|fields| (fields, room))
+    }
+}
 
 /// A request of a documented form, and the room that it takes. An empty body counts as `{}`.
 pub(crate) struct Asked<T>(pub(crate) T, pub(crate) Taken);
@@ -51,10 +67,10 @@ impl FromRequest<Arc<Daemon>> for Fields {
     type Rejection = Problem;
 
     async fn from_request(request: Request, daemon: &Arc<Daemon>) -> Result<Self, Problem> {
-        let Document(bytes, (read, room)) = Document::from_request(request, daemon).await?;
-        let fields = fields(&bytes);
-        drop((bytes, read));
-        fields.map(|fields| Self(fields, room))
+        let document = Document::from_request(request, daemon).await?;
+        let (length, held) = (document.0.len(), Arc::clone(daemon));
+        let read = daemon.aside.run(length, async move { document.fields(&held).await });
+        read.await.map(|(fields, room)| Self(fields, room))
     }
 }
 
@@ -63,9 +79,8 @@ impl FromRequest<Arc<Daemon>> for Document {
 
     async fn from_request(request: Request, daemon: &Arc<Daemon>) -> Result<Self, Problem> {
         let limits = &daemon.settings.limits;
-        let (bytes, read) = whole(request, &daemon.room, limits.body, limits.whole).await?;
-        let room = values(daemon, &bytes).await?;
-        Ok(Self(bytes, (read, room)))
+        let (bytes, room) = whole(request, &daemon.room, limits.body, limits.whole).await?;
+        Ok(Self(bytes, room))
     }
 }
 
@@ -74,10 +89,7 @@ impl<T: DeserializeOwned> FromRequest<Arc<Daemon>> for Asked<T> {
 
     async fn from_request(request: Request, daemon: &Arc<Daemon>) -> Result<Self, Problem> {
         let Fields(fields, room) = Fields::from_request(request, daemon).await?;
-        match lineside::json::from_value(&Value::Object(fields)) {
-            Ok(asked) => Ok(Self(asked, room)),
-            Err(error) => Err(Problem::bad_request(error.to_string())),
-        }
+        asked(fields).map(|asked| Self(asked, room))
     }
 }
 
@@ -122,6 +134,15 @@ impl IntoResponse for JsonText {
         };
         ([(header::CONTENT_TYPE, kind)], body).into_response()
     }
+}
+
+/// A request of a documented form.
+///
+/// # Errors
+/// The object has another one.
+pub(crate) fn asked<T: DeserializeOwned>(fields: Map) -> Result<T, Problem> {
+    lineside::json::from_value(&Value::Object(fields))
+        .map_err(|error| Problem::bad_request(error.to_string()))
 }
 
 /// A JSON object that is read strictly; nothing counts as `{}`.

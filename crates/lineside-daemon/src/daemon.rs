@@ -18,12 +18,13 @@ use lineside::dialects::Watched;
 use lineside::hosts::Hosts;
 use lineside::wire::Vocabulary;
 use lineside::{Assembly, Bus, Durable, Session};
-use tokio::sync::{Mutex as AsyncMutex, Semaphore};
+use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::agents::Agents;
+use crate::aside::Aside;
 use crate::attachments::Attachments;
 use crate::closed::{Closed, OpenedBy};
 use crate::deliveries::Deliveries;
@@ -39,7 +40,7 @@ use crate::switch::{Switch, Watched as WatchedSwitch};
 use crate::texts::Texts;
 use crate::trace;
 use crate::watch::{Changes, LONGEST, Watching};
-use crate::whole::whole;
+use crate::whole::{LeftBehind, whole};
 
 /// A running daemon, apart from how it is reached.
 pub(crate) struct Daemon {
@@ -79,12 +80,11 @@ pub(crate) struct Daemon {
     closed: Arc<Closed>,
     /// The memory that bodies share.
     pub(crate) room: Room,
-    /// Places for facts that are being decided, which their publishers do not cancel by leaving.
-    pub(crate) facts: Arc<Semaphore>,
+    /// Where large bodies are worked at.
+    pub(crate) aside: Aside,
+    /// What goes on without its publishers.
+    pub(crate) left_behind: Arc<LeftBehind>,
 }
-
-/// How many facts are decided at once that go on without their publishers.
-const MOST_FACTS: usize = 1_024;
 
 /// What was loaded last.
 #[derive(Default)]
@@ -151,6 +151,7 @@ impl Daemon {
         let Limits { signals, receipts, lately: bytes, .. } = settings.limits;
         let most = Most { signals, receipts, bytes };
         let closed = Arc::<Closed>::default();
+        let left_behind = Arc::new(LeftBehind::new(settings.limits.left_behind, assembly.bus().clone()));
         // What a host opens again is open; an answer that comes late says nothing of that.
         let opens = Arc::clone(&closed);
         Self {
@@ -182,7 +183,8 @@ impl Daemon {
             loading: AsyncMutex::default(),
             changes: Arc::default(),
             closed,
-            facts: Arc::new(Semaphore::new(MOST_FACTS)),
+            aside: Aside::default(),
+            left_behind,
         }
     }
 

@@ -10,30 +10,83 @@ use lineside::core::event::digest_of;
 use lineside::json::{Map, json};
 use lineside::points::AfterSession;
 use lineside::wire::{self, EventDraft};
+use tokio_util::sync::CancellationToken;
 
 use crate::api::shapes::PublishQuery;
+use crate::body::{Document, fields};
 use crate::caller::Caller;
 use crate::closed::OpenedBy;
 use crate::connections;
 use crate::daemon::{Daemon, Opening};
 use crate::problem::Problem;
-use crate::whole::unless_left;
+use crate::room::Taken;
+use crate::whole::{as_far_as_happened, unless_left};
+
+/// A body that was read, to the decision of its event. What that is, is not known before there is room for its values; a
+/// fact is decided also where this is dropped meanwhile.
+///
+/// # Errors
+/// As [`read`] and [`decide`], or there is no room for it.
+pub(crate) async fn decide_document(
+    daemon: &Arc<Daemon>,
+    caller: &Caller,
+    query: &PublishQuery,
+    document: Document,
+) -> Result<(String, Taken), Problem> {
+    if document.is_small() {
+        let draft = read(daemon, fields(&document.0)?)?;
+        return decide(daemon, caller, query, draft, Taken::default()).await;
+    }
+    let (held, caller, query) = (Arc::clone(daemon), caller.clone(), query.clone());
+    as_far_as_happened(daemon, document.0.len(), |left| async move {
+        let (fields, room) = document.fields(&held).await?;
+        decide_if_happened(&held, &caller, &query, read(&held, fields)?, room, &left).await
+    })
+    .await
+}
+
+/// One event of a publisher that may leave before it is decided: it is decided all the same where it has happened.
+///
+/// # Errors
+/// As [`decide`].
+pub(crate) async fn decide_if_happened<R: Send + 'static>(
+    daemon: &Arc<Daemon>,
+    caller: &Caller,
+    query: &PublishQuery,
+    draft: EventDraft,
+    room: R,
+    left: &CancellationToken,
+) -> Result<(String, R), Problem> {
+    let is_fact = draft.point.is_fact();
+    let decided = decide(daemon, caller, query, draft, room);
+    if is_fact {
+        return decided.await;
+    }
+    left.run_until_cancelled(decided).await.unwrap_or_else(|| Err(Problem::left()))
+}
+
+/// The event that a JSON object is.
+///
+/// # Errors
+/// It is none.
+pub(crate) fn read(daemon: &Daemon, fields: Map) -> Result<EventDraft, Problem> {
+    EventDraft::read(fields, &daemon.vocabulary)
+        .map_err(|error| Problem::bad_request(error.to_string()).blocks())
+}
 
 /// One event to its decision, as compact JSON text.
 ///
 /// A fact is decided also where this is dropped. The room of its body is given back when it is decided.
 ///
 /// # Errors
-/// It is no event, its session is not open or not the caller's, or the daemon is ending: the event must not happen then.
+/// Its session is not open or not the caller's, or the daemon is ending: the event must not happen then.
 pub(crate) async fn decide<R: Send + 'static>(
     daemon: &Arc<Daemon>,
     caller: &Caller,
     query: &PublishQuery,
-    fields: Map,
+    draft: EventDraft,
     room: R,
 ) -> Result<(String, R), Problem> {
-    let draft = EventDraft::read(fields, &daemon.vocabulary)
-        .map_err(|error| Problem::bad_request(error.to_string()).blocks())?;
     let Some(id) = draft.session.clone() else {
         return Err(Problem::bad_request("the field `session` is absent").blocks());
     };

@@ -35,6 +35,7 @@ mod mismatches;
 mod footprint;
 mod in_force;
 mod watch;
+mod aside;
 mod whole;
 mod daemon;
 mod place;

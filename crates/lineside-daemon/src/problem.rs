@@ -85,6 +85,12 @@ impl Problem {
         .blocks()
     }
 
+    /// The publisher left before the answer; what reads it does so for the record.
+    pub(crate) fn left() -> Self {
+        let detail = "the publisher left before its event was decided";
+        Self::conflict("left", "The publisher has left", detail).blocks()
+    }
+
     /// The daemon is ending.
     pub(crate) fn ending() -> Self {
         let (word, title) = ("ending", "The daemon is ending");

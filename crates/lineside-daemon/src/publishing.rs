@@ -15,18 +15,19 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::future::{AbortHandle, Abortable};
 use futures_util::stream::FuturesUnordered;
-use lineside::json::{Map, to_string};
+use lineside::json::to_string;
 use lineside::stream::Stream;
+use lineside::wire::EventDraft;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::api::shapes::PublishQuery;
-use crate::body::{fields, values};
+use crate::body::{Document, fields};
 use crate::caller::Caller;
 use crate::daemon::{Counts, Daemon};
-use crate::deciding::decide;
+use crate::deciding::{decide, decide_document, read};
 use crate::inline_waker::Inline;
 use crate::problem::Problem;
-use crate::room::{self, SMALL, Taken};
+use crate::room::{self, SMALL};
 use incoming::{Frame, Incoming, Publish};
 
 mod incoming;
@@ -63,6 +64,7 @@ pub(crate) async fn serve(daemon: Arc<Daemon>, stream: Stream, begun: Vec<u8>, c
         since: Since::default(),
         timer: None,
         is_last: false,
+        has_left: false,
     };
     let served = tokio::select! {
         biased;
@@ -82,11 +84,25 @@ pub(crate) async fn serve(daemon: Arc<Daemon>, stream: Stream, begun: Vec<u8>, c
 }
 
 /// What is to be published.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all are small texts, and each is moved into its future at once"
+)]
 enum Body {
-    /// What a small text is.
-    Read(Result<Map, Problem>),
-    /// A text whose values need room, and the room that it takes itself.
-    Long(Vec<u8>, Option<Taken>),
+    /// The event that a small text is.
+    Read(Result<EventDraft, Problem>),
+    /// A text whose values need room.
+    Long(Document),
+}
+
+impl Body {
+    /// Whether it is an event that has happened; `None` while that is not known.
+    fn is_fact(&self) -> Option<bool> {
+        match self {
+            Self::Read(draft) => Some(draft.as_ref().is_ok_and(|draft| draft.point.is_fact())),
+            Self::Long(_) => None,
+        }
+    }
 }
 
 struct Publishing {
@@ -99,7 +115,7 @@ struct Publishing {
     /// Has them wake the task only when there is something to be done.
     inline: Inline,
     /// The same by their ids.
-    under_way: HashMap<u64, (AbortHandle, usize)>,
+    under_way: HashMap<u64, Begun>,
     /// How long their bodies are together.
     bytes: usize,
     /// Answers that are not written yet.
@@ -110,6 +126,15 @@ struct Publishing {
     timer: Option<Pin<Box<Sleep>>>,
     /// Nothing more is read: what is under way is answered, and that is the end.
     is_last: bool,
+    /// The publisher has left: nothing is answered, and what has happened is taken in as far as it was sent.
+    has_left: bool,
+}
+
+/// An event that is under way.
+struct Begun {
+    handle: AbortHandle,
+    length: usize,
+    is_fact: Option<bool>,
 }
 
 /// Since when something is waited for.
@@ -155,7 +180,13 @@ impl Publishing {
             };
             // After the frames: what they have begun or cancelled is polled in any case.
             has_more |= self.poll_decided(cx) && self.incoming.is_held_up();
-            let is_written = self.poll_write(cx)?.is_ready();
+            let is_written = match self.poll_write(cx) {
+                Poll::Ready(Err(_)) => {
+                    self.leave(false);
+                    continue;
+                }
+                written => written.is_ready(),
+            };
             if has_more {
                 cx.waker().wake_by_ref();
                 return Poll::Pending;
@@ -165,15 +196,21 @@ impl Publishing {
                 return if is_over { Poll::Ready(Ok(())) } else { Poll::Pending };
             }
             if self.is_read() {
-                match self.poll_read(cx)? {
-                    Poll::Ready(0) => return Poll::Ready(Ok(())),
-                    Poll::Ready(_) => continue,
+                match self.poll_read(cx) {
+                    Poll::Ready(Ok(0) | Err(_)) => {
+                        self.leave(true);
+                        continue;
+                    }
+                    Poll::Ready(Ok(_)) => continue,
                     Poll::Pending => {}
                 }
-            } else if self.stream.is_peer_gone() {
-                return Poll::Ready(Ok(()));
+            } else if !self.has_left && self.stream.is_peer_gone() {
+                self.leave(false);
+                continue;
             }
-            ready!(self.poll_timer(cx)?);
+            if ready!(self.poll_timer(cx)).is_err() {
+                self.leave(true);
+            }
         }
     }
 
@@ -205,13 +242,13 @@ impl Publishing {
                 Frame::Small(publish, at) => {
                     let (length, text) = (at.len(), self.incoming.body(at));
                     let body = match room::is_small(text) {
-                        true => Body::Read(fields(text)),
-                        false => Body::Long(text.to_vec(), None),
+                        true => Body::Read(self.read(text)),
+                        false => Body::Long(Document(text.to_vec(), None)),
                     };
                     self.begin(publish, length, body, cx)?;
                 }
                 Frame::Long(publish, text, read) => {
-                    self.begin(publish, text.len(), Body::Long(text, Some(read)), cx)?;
+                    self.begin(publish, text.len(), Body::Long(Document(text, Some(read))), cx)?;
                 }
                 Frame::Refused(id, problem) => self.put(Some(id), &Err(problem)),
                 Frame::Cancel(id) => self.forget(id),
@@ -236,13 +273,19 @@ impl Publishing {
             let detail = format!("event {id} of this connection is under way; give each an `id` of its own");
             return Err(Problem::bad_request(detail).blocks());
         }
+        let is_fact = body.is_fact();
+        if self.has_left && is_fact == Some(false) {
+            return Ok(());
+        }
         let mut deciding: Deciding =
             Box::pin(answer(Arc::clone(&self.daemon), Arc::clone(&self.caller), query, body));
         match deciding.as_mut().poll(cx) {
             Poll::Ready(decided) => self.put(Some(id), &decided),
+            // What it is, it finds out by itself.
+            Poll::Pending if self.has_left && is_fact.is_none() => {}
             Poll::Pending => {
                 let (handle, registration) = AbortHandle::new_pair();
-                self.under_way.insert(id, (handle, length));
+                self.under_way.insert(id, Begun { handle, length, is_fact });
                 self.bytes += length;
                 self.deciding.push(Abortable::new(UnderWay { id, deciding }, registration));
             }
@@ -252,10 +295,27 @@ impl Publishing {
 
     /// An event is not under way any more; what runs for it is cancelled.
     fn forget(&mut self, id: u64) {
-        if let Some((handle, length)) = self.under_way.remove(&id) {
+        if let Some(Begun { handle, length, .. }) = self.under_way.remove(&id) {
             handle.abort();
             self.bytes -= length;
         }
+    }
+
+    /// The publisher is gone, with or without more behind what was read. What has not happened is cancelled.
+    fn leave(&mut self, is_last: bool) {
+        (self.has_left, self.is_last) = (true, self.is_last || is_last);
+        // What was sent until here can be read still; where it is closed already, that is so too.
+        self.stream.close().ok();
+        self.outgoing.clear();
+        (self.written, self.since.unread) = (0, None);
+        let cancelled = self.under_way.iter().filter(|(_, begun)| begun.is_fact != Some(true));
+        for id in cancelled.map(|(id, _)| *id).collect::<Vec<_>>() {
+            self.forget(id);
+        }
+    }
+
+    fn read(&self, text: &[u8]) -> Result<EventDraft, Problem> {
+        read(&self.daemon, fields(text)?)
     }
 
     /// Puts an answer in line.
@@ -268,6 +328,9 @@ impl Publishing {
                 ("problem", Cow::Owned(to_string(problem).unwrap_or_default()))
             }
         };
+        if self.has_left {
+            return;
+        }
         // Writing to memory does not fail.
         let _written: io::Result<()> = match id {
             Some(id) => writeln!(
@@ -344,15 +407,8 @@ impl Publishing {
 /// One event to its decision, as its body says.
 async fn answer(daemon: Arc<Daemon>, caller: Arc<Caller>, query: PublishQuery, body: Body) -> Decided {
     caller.stands()?;
-    let (fields, room) = match body {
-        Body::Read(fields) => (fields?, None),
-        Body::Long(text, read) => {
-            let room = values(&daemon, &text).await?;
-            let fields = fields(&text)?;
-            drop((text, read));
-            (fields, Some(room))
-        }
-    };
-    let (decision, _room) = decide(&daemon, &caller, &query, fields, room).await?;
-    Ok(decision)
+    match body {
+        Body::Read(draft) => Ok(decide(&daemon, &caller, &query, draft?, ()).await?.0),
+        Body::Long(document) => Ok(decide_document(&daemon, &caller, &query, document).await?.0),
+    }
 }

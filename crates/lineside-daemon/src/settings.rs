@@ -72,6 +72,9 @@ pub struct Limits {
     /// How long a decision waits for the records of the background work that it claims; 5 s. It calls that unavailable
     /// then.
     pub keeping: Duration,
+    /// How many requests go on at once without their publishers, which have left: those of events that have happened; 1,024.
+    /// Further ones are given up, which is counted and signalled.
+    pub left_behind: usize,
     /// How many receipts are kept in memory for those who ask; 1,024.
     pub receipts: usize,
     /// How many signals can be resumed after an interruption; 4,096.
@@ -100,6 +103,7 @@ impl Default for Limits {
             whole: Duration::from_secs(60),
             unread: Duration::from_secs(60),
             keeping: Duration::from_secs(5),
+            left_behind: 1_024,
             receipts: 1_024,
             signals: 4_096,
             lately: 32 << 20,

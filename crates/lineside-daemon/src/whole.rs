@@ -2,9 +2,14 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
+use lineside::Bus;
+use lineside::core::Notice;
 use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::daemon::Daemon;
@@ -21,24 +26,67 @@ where
     F: Future + Send + 'static,
     F::Output: Send,
 {
-    let (tracker, runtime) = (tracker.clone(), Handle::current());
-    Whole { work: Some(Box::pin(work)), has_begun: false, tracker, runtime }
+    Whole::of(tracker, work, None)
 }
 
 /// Does work for an event, which its publisher cancels by leaving; not so that for a fact, which has happened whether its
-/// publisher waits or not. Where too many facts are under way, this one is an event as any other.
+/// publisher waits or not.
 pub(crate) async fn unless_left<F>(daemon: &Daemon, is_fact: bool, work: F) -> F::Output
 where
     F: Future<Output: Send> + Send + 'static,
 {
-    let place = is_fact.then(|| Arc::clone(&daemon.facts).try_acquire_owned().ok()).flatten();
-    let Some(place) = place else { return work.await };
-    let decided = async move {
-        let decided = work.await;
-        drop(place);
-        decided
-    };
-    whole(&daemon.tracker, decided).await
+    if !is_fact {
+        return work.await;
+    }
+    Whole::of(&daemon.tracker, work, Some(Arc::clone(&daemon.left_behind))).await
+}
+
+/// Does work that finds out on its way what of it goes on without its publisher: the token that it gets is cancelled when
+/// that leaves. A body of this length is worked at where it keeps no other request waiting.
+pub(crate) async fn as_far_as_happened<F>(
+    daemon: &Daemon,
+    length: usize,
+    work: impl FnOnce(CancellationToken) -> F,
+) -> F::Output
+where
+    F: Future<Output: Send + 'static> + Send + 'static,
+{
+    let left = CancellationToken::new();
+    let _leaving = left.clone().drop_guard();
+    let work = daemon.aside.run(length, work(left));
+    unless_left(daemon, true, work).await
+}
+
+/// What goes on without its publishers.
+pub(crate) struct LeftBehind {
+    places: Arc<Semaphore>,
+    most: usize,
+    lost: AtomicU64,
+    bus: Bus,
+}
+
+impl LeftBehind {
+    /// So much of it at once at most; what there is no place for is counted, and the watchers of signals are notified.
+    pub(crate) fn new(most: usize, bus: Bus) -> Self {
+        Self { places: Arc::new(Semaphore::new(most)), most, lost: AtomicU64::new(0), bus }
+    }
+
+    /// How much there was no place for.
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    fn lose(&self) {
+        let lost = self.lost.fetch_add(1, Ordering::Relaxed) + 1;
+        // Not each of very many, so that the signals of other things stay readable.
+        if lost.is_power_of_two() {
+            let text = format!(
+                "{lost} requests whose publishers left were given up with what had happened: {} others were under way",
+                self.most
+            );
+            self.bus.announce(Notice::warning(text));
+        }
+    }
 }
 
 pub(crate) struct Whole<F: Future<Output: Send> + Send + 'static> {
@@ -47,6 +95,15 @@ pub(crate) struct Whole<F: Future<Output: Send> + Send + 'static> {
     has_begun: bool,
     tracker: TaskTracker,
     runtime: Handle,
+    /// Who has to have a place for it when the caller leaves.
+    behind: Option<Arc<LeftBehind>>,
+}
+
+impl<F: Future<Output: Send> + Send + 'static> Whole<F> {
+    fn of(tracker: &TaskTracker, work: F, behind: Option<Arc<LeftBehind>>) -> Self {
+        let (tracker, runtime) = (tracker.clone(), Handle::current());
+        Self { work: Some(Box::pin(work)), has_begun: false, tracker, runtime, behind }
+    }
 }
 
 impl<F: Future<Output: Send> + Send + 'static> Future for Whole<F> {
@@ -65,8 +122,20 @@ impl<F: Future<Output: Send> + Send + 'static> Future for Whole<F> {
 
 impl<F: Future<Output: Send> + Send + 'static> Drop for Whole<F> {
     fn drop(&mut self) {
-        if let Some(work) = self.work.take().filter(|_| self.has_begun) {
+        let Some(work) = self.work.take().filter(|_| self.has_begun) else { return };
+        let Some(behind) = self.behind.take() else {
             self.tracker.spawn_on(work, &self.runtime);
+            return;
+        };
+        match Arc::clone(&behind.places).try_acquire_owned() {
+            Ok(place) => {
+                let placed = async move {
+                    work.await;
+                    drop(place);
+                };
+                self.tracker.spawn_on(placed, &self.runtime);
+            }
+            Err(_) => behind.lose(),
         }
     }
 }

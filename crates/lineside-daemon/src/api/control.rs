@@ -128,6 +128,12 @@ pub(super) async fn metrics(State(daemon): State<Arc<Daemon>>) -> Response {
             "Deliveries that went back to their mailbox.",
             read(&counts.deliveries_returned),
         ),
+        (
+            "lineside_left_behind_lost_total",
+            "counter",
+            "Requests of publishers that left, given up with what had happened.",
+            daemon.left_behind.lost(),
+        ),
         ("lineside_connections", "gauge", "Connections that are open.", read(&counts.connections)),
         ("lineside_sessions", "gauge", "Sessions that are open.", sessions),
         (

@@ -8,15 +8,17 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use futures_util::future::join_all;
 use lineside::json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::shapes::{Decision, Decisions, Event, Events, PublishQuery};
 use super::upgrade::upgraded;
-use crate::body::{Asked, Fields, JsonText, Query};
+use crate::body::{Document, JsonText, Query, asked};
 use crate::caller::Caller;
 use crate::connections;
 use crate::daemon::Daemon;
-use crate::deciding::decide;
+use crate::deciding::{decide_document, decide_if_happened, read};
 use crate::problem::Problem;
+use crate::whole::as_far_as_happened;
 
 /// The protocol of a connection for events, and its version.
 const PROTOCOL: &str = "lineside-events/1";
@@ -46,10 +48,10 @@ pub(super) async fn publish(
     State(daemon): State<Arc<Daemon>>,
     caller: Caller,
     query: Result<Query<PublishQuery>, Problem>,
-    Fields(fields, room): Fields,
+    document: Document,
 ) -> Result<JsonText, Problem> {
     let Query(query) = query.map_err(Problem::blocks)?;
-    let (decision, room) = decide(&daemon, &caller, &query, fields, room).await?;
+    let (decision, room) = decide_document(&daemon, &caller, &query, document).await?;
     Ok(JsonText(decision, room))
 }
 
@@ -80,6 +82,8 @@ pub(super) async fn connection(
 }
 
 /// Publish many events; those of one session one after another, sessions beside one another.
+///
+/// A connection that breaks before the answer leaves those undecided that have not happened; all others are decided.
 #[utoipa::path(
     post, path = "/v1/events/batch", tag = "events", params(PublishQuery), request_body = Events,
     responses((status = 200, body = Decisions), (status = 400, body = Problem))
@@ -88,10 +92,26 @@ pub(super) async fn publish_many(
     State(daemon): State<Arc<Daemon>>,
     caller: Caller,
     query: Result<Query<PublishQuery>, Problem>,
-    asked: Result<Asked<Events>, Problem>,
+    document: Result<Document, Problem>,
 ) -> Result<JsonText, Problem> {
     let Query(query) = query.map_err(Problem::blocks)?;
-    let Asked(Events { events }, room) = asked.map_err(Problem::blocks)?;
+    let document = document.map_err(Problem::blocks)?;
+    let held = Arc::clone(&daemon);
+    as_far_as_happened(&daemon, document.0.len(), |left| async move {
+        decide_many(&held, &caller, &query, document, &left).await
+    })
+    .await
+}
+
+async fn decide_many(
+    daemon: &Arc<Daemon>,
+    caller: &Caller,
+    query: &PublishQuery,
+    document: Document,
+    left: &CancellationToken,
+) -> Result<JsonText, Problem> {
+    let (fields, room) = document.fields(daemon).await?;
+    let Events { events } = asked(fields).map_err(Problem::blocks)?;
     if events.len() > MOST {
         let detail = format!("{} events in one request, at most {MOST} are possible", events.len());
         return Err(Problem::bad_request(detail).blocks());
@@ -102,15 +122,15 @@ pub(super) async fn publish_many(
         let session = event.get("session").and_then(Value::as_str).unwrap_or_default().to_owned();
         lines.entry(session).or_default().push((place, event));
     }
-    let (daemon, caller, query) = (&daemon, &caller, &query);
     let lines = lines.into_values().map(async |line| {
         let mut decided = Vec::with_capacity(line.len());
         for (place, event) in line {
-            let result = match decide(daemon, caller, query, event, ()).await {
-                Ok((decision, ())) => decision,
-                Err(problem) => json!(problem).to_string(),
+            let result = async {
+                let (decision, ()) =
+                    decide_if_happened(daemon, caller, query, read(daemon, event)?, (), left).await?;
+                Ok(decision)
             };
-            decided.push((place, result));
+            decided.push((place, result.await.unwrap_or_else(|problem: Problem| json!(problem).to_string())));
         }
         decided
     });

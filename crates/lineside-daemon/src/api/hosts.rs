@@ -15,14 +15,15 @@ use lineside::hosts::{
     CallOrigin, Confinement, Host, HostAnswer, HostCall, HostReply, ReadCall, SERVED, ServeHostError,
 };
 use lineside::points::AfterSession;
+use tokio_util::sync::CancellationToken;
 
 use crate::agents::Shown;
-use crate::body::{Document, Path};
+use crate::body::{Document, Path, values};
 use crate::caller::{Caller, Connection};
 use crate::connections;
 use crate::daemon::{Daemon, too_deep, too_many};
 use crate::problem::Problem;
-use crate::whole::unless_left;
+use crate::whole::{as_far_as_happened, unless_left};
 
 /// The header with the event that the entry of the host states.
 const EVENT: &str = "lineside-event";
@@ -79,54 +80,79 @@ pub(super) async fn serve(
     connection: Option<Extension<Connection>>,
     Path(host): Path<String>,
     headers: HeaderMap,
-    Document(stdin, room): Document,
+    document: Document,
 ) -> Result<Response, Problem> {
     let Some(host) = Host::named(&host) else { return Err(no_host(&host)) };
     let event = text(&headers, EVENT)?.map(|event| decoded(event, EVENT)).transpose()?;
-    let call = HostCall { host, event, stdin };
+    // Not its place at the door: what goes on without the caller takes none.
+    let from = connection.map(|Extension(connection)| (connection.peer, connection.name)).unzip();
+    if document.is_small() {
+        let call = HostCall { host, event, stdin: document.0 };
+        return serve_call(&daemon, caller, from, &headers, call, None).await.map(said);
+    }
+    let held = Arc::clone(&daemon);
+    // What it is, is not known before there is room for its values.
+    let answer = as_far_as_happened(&daemon, document.0.len(), |left| async move {
+        let Document(stdin, _read) = document;
+        let _values = values(&held, &stdin).await?;
+        let call = HostCall { host, event, stdin };
+        serve_call(&held, caller, from, &headers, call, Some(&left)).await
+    });
+    answer.await.map(said)
+}
+
+/// A call to its answer; one of what has not happened ends when its host has left.
+async fn serve_call(
+    daemon: &Arc<Daemon>,
+    caller: Result<Caller, Problem>,
+    (peer, connection): (Option<Option<u32>>, Option<Arc<str>>),
+    headers: &HeaderMap,
+    call: HostCall,
+    left: Option<&CancellationToken>,
+) -> Result<HostAnswer, Problem> {
     if daemon.switch.is_off() {
         let (answer, ended) = daemon.hosts.pass(call);
-        let reached = |ended: Session| caller.ok()?.session(&daemon, ended.id().as_str()).ok();
+        let reached = |ended: Session| caller.ok()?.session(daemon, ended.id().as_str()).ok();
         if let Some(session) = ended.and_then(reached) {
-            connections::close(&daemon, session).await;
+            connections::close(daemon, session).await;
         }
-        return Ok(said(answer));
+        return Ok(answer);
     }
     let call = ReadCall::from(call);
-    let Some(root) = call.root().map(str::to_owned) else { return Ok(said(call.undecided(""))) };
-    if let Some(why) = other_version(&headers) {
-        return Ok(said(call.undecided(why)));
+    let Some(root) = call.root().map(str::to_owned) else { return Ok(call.undecided("")) };
+    if let Some(why) = other_version(headers) {
+        return Ok(call.undecided(why));
     }
-    let connection = connection.map(|Extension(connection)| connection);
     let grant = match &caller {
         Err(_) => Shown::Over,
         Ok(caller) => caller.granted().map_or(Shown::None, Shown::Of),
     };
-    let peer = connection.as_ref().and_then(|connection| connection.peer);
-    let standing = match daemon.agents.standing(daemon.bus(), peer, &grant, &root) {
+    let standing = match daemon.agents.standing(daemon.bus(), peer.flatten(), &grant, &root) {
         Ok(standing) => standing,
-        Err(why) => return Ok(said(call.undecided(&why))),
+        Err(why) => return Ok(call.undecided(&why)),
     };
     if let Some(over) = daemon.bus().find(&root).filter(|_| standing.is_over) {
-        connections::close(&daemon, over).await;
+        connections::close(daemon, over).await;
     }
     let mut origin = CallOrigin::default();
     origin.attribution = Some(standing.attribution(daemon.bus()));
     origin.parent = standing.above.clone();
     origin.confined = if matches!(grant, Shown::Of(_)) { Confinement::ToParent } else { Confinement::No };
-    origin.within = within(&headers)?;
-    origin.connection = connection.map(|connection| connection.name);
-    let held = Arc::clone(&daemon);
+    origin.within = within(headers)?;
+    origin.connection = connection;
+    let held = Arc::clone(daemon);
     let is_fact = call.is_fact();
     let answer = async move {
         let answer = answer(&held, call, &origin).await;
         if held.bus().find(&root).is_some() {
             held.agents.note(&root, standing.process);
         }
-        drop(room);
         answer
     };
-    unless_left(&daemon, is_fact, answer).await.map(said)
+    match left.filter(|_| !is_fact) {
+        Some(left) => left.run_until_cancelled(answer).await.unwrap_or_else(|| Err(Problem::left())),
+        None => unless_left(daemon, is_fact, answer).await,
+    }
 }
 
 async fn answer(daemon: &Arc<Daemon>, call: ReadCall, origin: &CallOrigin) -> Result<HostAnswer, Problem> {

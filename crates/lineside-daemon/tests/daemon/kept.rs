@@ -45,7 +45,7 @@ fn each_row_of_the_table_of_what_is_kept_names_a_test_that_there_is() {
 }
 
 /// A figure of the metrics.
-async fn figure(house: &House, name: &str) -> usize {
+pub(crate) async fn figure(house: &House, name: &str) -> usize {
     let answer = house.request(json_request(Method::GET, "/v1/metrics", Vec::new())).await;
     let text = answer.into_body().collect().await.unwrap().to_bytes();
     let text = std::str::from_utf8(&text).unwrap().to_owned();

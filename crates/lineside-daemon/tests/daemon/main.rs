@@ -19,6 +19,7 @@ mod files;
 mod hosts;
 mod http;
 mod kept;
+mod left_behind;
 mod looks;
 mod switched_off;
 mod owners;
