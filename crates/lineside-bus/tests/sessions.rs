@@ -269,3 +269,45 @@ async fn what_is_open_is_bounded_in_all_and_in_one_tree_and_a_closed_session_mak
     }
     assert_eq!(bus.session("b").cwd(long.as_str()).open().await.err(), refused("b"));
 }
+
+#[tokio::test]
+async fn a_closed_session_counts_as_long_as_something_open_is_below_it() {
+    const CHAIN: usize = 16;
+    let text = "x".repeat(4_000);
+    // Opens a session below the last one, and closes that, and so on; gives the last one.
+    let chain = async |bus: &Bus, name: usize| {
+        let mut last = bus.session(format!("{name} 0")).cwd(text.as_str()).open().await?;
+        for number in 1..CHAIN {
+            let next =
+                last.subagent(format!("{name} {number}")).cwd(format!("{number}{text}")).open().await?;
+            std::mem::replace(&mut last, next).close().await;
+        }
+        Ok::<_, OpenSessionError>(last)
+    };
+    // Room for nine chains, in bytes or in number; ten times as many are begun.
+    for (sessions, bytes) in [(100_000, 9 * CHAIN * 4_096), (9 * CHAIN, 1 << 30)] {
+        let bus = Bus::builder().sessions_at_most(sessions, bytes).build();
+        let mut open = Vec::new();
+        for name in 0..90 {
+            match chain(&bus, name).await {
+                Ok(last) => open.push(last),
+                Err(error) => assert!(matches!(error, OpenSessionError::TooMany(_)), "{error}"),
+            }
+        }
+        assert_eq!(open.len(), 9);
+        for last in open.drain(..) {
+            last.close().await;
+        }
+        chain(&bus, 90).await.unwrap();
+    }
+    // And in one tree, of which an eighth of all is the bound.
+    let bus = Bus::builder().sessions_at_most(8 * CHAIN, 1 << 30).build();
+    let root = bus.session("root").open().await.unwrap();
+    let mut kept = Vec::new();
+    for number in 0..10 * CHAIN {
+        let Ok(above) = root.subagent(format!("above {number}")).open().await else { continue };
+        kept.extend(above.subagent(format!("below {number}")).open().await);
+        above.close().await;
+    }
+    assert_eq!(kept.len(), (CHAIN - 1) / 2);
+}

@@ -94,7 +94,8 @@ impl BusBuilder {
     }
 
     /// At most so many sessions are open at once, whose ids, paths and other texts have at most so many bytes together; an
-    /// eighth of either in one tree of sessions. Without it there is no bound.
+    /// eighth of either in one tree of sessions. One that is closed counts until it has come to its end, and so has
+    /// everything below it. Without it there is no bound.
     #[must_use]
     pub fn sessions_at_most(mut self, sessions: usize, bytes: usize) -> Self {
         self.most = Some(Most { sessions, bytes });

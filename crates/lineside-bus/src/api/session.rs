@@ -340,7 +340,8 @@ pub enum OpenSessionError {
     /// It would be further below its root than [`Source::DEEPEST`].
     #[error("session `{0}` would be more than {most} levels below its root", most = Source::DEEPEST)]
     TooDeep(SessionId),
-    /// As many sessions are open as there may be, in all or in its tree, or their texts are too long together.
+    /// As many sessions are open, or closed above open ones, as there may be, in all or in its tree, or their texts are
+    /// too long together.
     #[error("session `{0}` is one too many; close others")]
     TooMany(SessionId),
     /// The bus is shutting down.

@@ -24,20 +24,21 @@ pub(crate) struct Node<I, O, S> {
     alive: AtomicUsize,
     /// How many children were opened so far.
     children: AtomicU64,
-    /// What the open sessions of its tree take.
+    /// What the sessions of its tree take.
     share: Arc<Share>,
     /// What it has beside hooks.
     pub(crate) state: S,
 }
 
-/// What open sessions take together. Changed under the lock of the tree.
+/// What sessions take together: those that are open, that come to their end, or that something open below them is under.
+/// Changed under the lock of the tree.
 #[derive(Default)]
 struct Share {
     sessions: AtomicUsize,
     bytes: AtomicUsize,
 }
 
-/// How many sessions are open at most, and how long their texts are together, in bytes. A tree of sessions has an eighth of
+/// How many sessions there are at most, and how long their texts are together, in bytes. A tree of sessions has an eighth of
 /// that: what is started below one session leaves room for others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Most {
@@ -230,17 +231,13 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
         // One that was closed before is not in the tree: under its id stands a later session, or none.
         let closed = node.phase.compare_exchange(OPEN, CLOSED, Ordering::AcqRel, Ordering::Acquire).is_ok();
         let gone = closed.then(|| sessions.remove(&node.source.session));
-        if closed {
-            let bytes = weight(&node.source);
-            [&self.share, &*node.share].into_iter().for_each(|share| share.give_back(bytes));
-        }
         drop(sessions);
         // Dropped without the lock, as everything that may hold what users have made.
         drop(gone);
     }
 
-    /// A closed session has come to its end: its hooks are released, except those that something open below it is under,
-    /// which go when that has come to its end too. `false` when it had come to its end before.
+    /// A closed session has come to its end: its hooks are released, and it takes nothing any more, unless something open
+    /// below it is under it; then that happens when this has come to its end too. `false` when it had come to its end before.
     pub(crate) fn end(&self, node: &Node<I, O, S>) -> bool {
         let sessions = self.lock();
         if node.phase.swap(OVER, Ordering::AcqRel) == OVER {
@@ -250,6 +247,8 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
         let mut next = Some(node);
         while let Some(node) = next.filter(|node| node.is_released()) {
             released.push(node);
+            let bytes = weight(&node.source);
+            [&self.share, &*node.share].into_iter().for_each(|share| share.give_back(bytes));
             next = node.parent.as_deref();
             if let Some(parent) = next {
                 parent.alive.fetch_sub(1, Ordering::AcqRel);
