@@ -250,7 +250,7 @@ impl Hosts {
     ) -> Result<HostReply, ServeHostError> {
         let guard = Undecided { inner: &self.inner, what: Some(publishing.if_abandoned()) };
         let until = origin.within.map(|within| Instant::now() + within);
-        let session = self.session(&publishing, origin)?;
+        let session = self.session(&publishing, origin).await?;
         let event = self.event(&session, &publishing);
         let receipt = timed(event, origin, until).publish_any().await?;
         let mut outcome = Outcome::of(&receipt);
@@ -316,7 +316,7 @@ impl Hosts {
     }
 
     /// The session of an event, opened if it is not open.
-    fn session(&self, publishing: &Publishing, origin: &CallOrigin) -> Result<Session, ServeHostError> {
+    async fn session(&self, publishing: &Publishing, origin: &CallOrigin) -> Result<Session, ServeHostError> {
         if let Some(session) = self.bus.find(&publishing.session) {
             return within_reach(session, origin);
         }
@@ -338,7 +338,10 @@ impl Hosts {
                 let opening = root.subagent(publishing.session.as_str());
                 let opening = about(opening, incoming, origin).agent(agent.clone());
                 let subagent = self.open(opening, &publishing.session)?;
-                self.inner.subagents.keep(&root, &subagent);
+                if !self.inner.subagents.keep(&root, &subagent) {
+                    subagent.close().await;
+                    return Err(OpenSessionError::ParentClosed(root.id().clone()).into());
+                }
                 Ok(subagent)
             }
             _ => Ok(root),

@@ -146,6 +146,10 @@ async fn serve_call(
         let answer = answer(&held, call, &origin).await;
         if held.bus().find(&root).is_some() {
             held.agents.note(&root, standing.process);
+            // Its end may have come before the note.
+            if held.bus().find(&root).is_none() {
+                held.agents.forget(&root);
+            }
         }
         answer
     };
