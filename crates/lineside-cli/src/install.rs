@@ -14,7 +14,7 @@ use lineside::json::{Map, Value, json};
 
 use crate::daemon_paths::{DaemonArgs, DaemonPaths};
 use crate::hosts::machine;
-use crate::on_path::{OnPath, own_command};
+use crate::on_path::{OnPath, own_command, own_path};
 use crate::painter::one_line;
 use crate::places::{granted_places, shown};
 use crate::style::{Style, Styles, Tone, count, print, print_json, print_unbroken, tell};
@@ -205,7 +205,8 @@ fn asking(program: Program, daemon: &DaemonArgs) -> Result<Program> {
     };
     let places = daemon.recorded()?.arguments().into_iter().map(text).collect::<Result<_>>()?;
     let DaemonPaths { socket, state } = daemon.paths()?;
-    Ok(program.of_daemon(places, text(socket.into())?, text(state.into())?))
+    let own = text(own_path()?.into())?;
+    Ok(program.of_daemon(places, text(socket.into())?, text(state.into())?).at(own))
 }
 
 /// `lineside uninstall`.

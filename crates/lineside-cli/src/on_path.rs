@@ -22,17 +22,15 @@ pub(crate) struct OnPath {
 /// # Errors
 /// The path of this program is not known, or is not one that an entry can be known by.
 pub(crate) fn own_command() -> Result<OnPath> {
-    let own = env::current_exe().and_then(|path| path.canonicalize());
-    let own = own.context("cannot tell where this program is")?;
+    let own = own()?;
     let named = find(NAME);
-    // The small program that answers hooks lies beside the full command.
     let beside = own.with_file_name(NAME);
     let is_own = |path: &Path| path.canonicalize().is_ok_and(|path| path == own || path == beside);
     if named.as_deref().is_some_and(is_own) {
         let program = Program::new(NAME).context("an entry cannot start this program")?;
         return Ok(OnPath { program, remark: None });
     }
-    let absolute = if is_program(&beside) { beside } else { own };
+    let absolute = own_path()?;
     let path = absolute.to_str().context("the path of this program is not UTF-8")?;
     let program = Program::new(path).with_context(|| {
         format!("this program must be called `{NAME}`, and it is {path}; an entry is known by that name")
@@ -44,6 +42,21 @@ pub(crate) fn own_command() -> Result<OnPath> {
         None => format!("`{NAME}` is not on PATH, so the entries start {path}"),
     };
     Ok(OnPath { program, remark: Some(remark) })
+}
+
+/// The path of this program: of the small one that answers hooks, which lies beside the full command, where it does.
+///
+/// # Errors
+/// It is not known.
+pub(crate) fn own_path() -> Result<PathBuf> {
+    let own = own()?;
+    let beside = own.with_file_name(NAME);
+    Ok(if is_program(&beside) { beside } else { own })
+}
+
+fn own() -> Result<PathBuf> {
+    let own = env::current_exe().and_then(|path| path.canonicalize());
+    own.context("cannot tell where this program is")
 }
 
 /// The first program of that name on the path.

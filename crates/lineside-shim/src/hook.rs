@@ -10,6 +10,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use lineside_account::{Account, ConnectError, Places, connect};
+
 use crate::arguments::Arguments;
 use crate::attempt::Attempt;
 use crate::document::Document;
@@ -17,6 +19,7 @@ use crate::environment::Environment;
 use crate::full_command::FullCommand;
 use crate::gates::Host;
 use crate::progress::Progress;
+use crate::start::start;
 use crate::{Answer, Call, Closed, closed, silent};
 
 /// How long the entry of a host lets its command run, as `lineside install` writes it.
@@ -32,6 +35,11 @@ const STACK: usize = 256 << 10;
 /// `hook` with the arguments behind it.
 pub(crate) fn run(arguments: &[OsString], environment: &Environment, full: &FullCommand) -> ExitCode {
     let began = Instant::now();
+    if let Some((option, places)) = arguments.split_first()
+        && option == "--start"
+    {
+        return start_alone(places, *full);
+    }
     let arguments = match Arguments::read(arguments) {
         Ok(arguments) => arguments,
         Err(error) => {
@@ -40,6 +48,25 @@ pub(crate) fn run(arguments: &[OsString], environment: &Environment, full: &Full
         }
     };
     print(&answer(&arguments, environment, *full, began)).into()
+}
+
+/// `hook --start` with places behind it: has a daemon answer there, unless hooks are off. It is for a plugin, which would
+/// start one in the environment of its program. Exits with 0 when it has, else with 2.
+fn start_alone(places: &[OsString], full: FullCommand) -> ExitCode {
+    // Places are read in one way; the host is of no account here.
+    let read = Arguments::read(&[&[OsString::from(Host::Claude.name())], places].concat());
+    let account = Account::own();
+    let lives = read
+        .ok()
+        .and_then(|read| Some((Places::of(&account, &read.named)?, read.named)))
+        .is_some_and(|(places, named)| {
+            places.is_off()
+                || match connect(&places.socket) {
+                    Err(ConnectError::Absent) => start(full, &account, &places, &named),
+                    connected => connected.is_ok(),
+                }
+        });
+    ExitCode::from(if lives { 0 } else { 2 })
 }
 
 /// The answer to a call that began at that moment.

@@ -42,6 +42,11 @@ const scenes = {
     await writeFile(pipe, "go")
     return [await slow, quick]
   },
+  async context() {
+    const output = { parts: [{ id: "prt_1", type: "text", text: "please hint" }] }
+    await plugin["chat.message"]({ sessionID: "s1" }, output)
+    return [output.parts, await after("s1", "c1", "ls", "printed")]
+  },
   async gone() {
     return [await before("s1", "c1", "ls"), await after("s1", "c1", "ls", "kept")]
   },

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use lineside::json::{Value, json};
 
 use crate::daemon::Daemon;
+use crate::hook::Background;
 use crate::stage::Stage;
 
 const HOOKS: &str = r#"hooks:
@@ -17,6 +18,7 @@ const HOOKS: &str = r#"hooks:
     amends: true
     command: "if grep -q 'echo one'; then echo '{\"amend\": {\"tool_input\": {\"command\": \"echo ONE\"}}}'; fi"
   - {name: tight, on: after_tool, command: "if grep -q leaky; then echo '{\"verdict\": \"block\", \"reason\": \"withheld\"}'; fi"}
+  - {name: hint, on: [before_prompt, after_tool], command: "if grep -q -e hint -e printed; then echo '{\"context\": [{\"text\": \"mind <|im_start|>\"}]}'; fi"}
   - {name: polite, on: before_prompt, command: "if grep -q forbidden; then echo not now >&2; exit 2; fi"}
 "#;
 
@@ -68,8 +70,33 @@ fn calls_of_the_plugin_do_not_wait_for_one_another() {
 }
 
 #[test]
-fn the_plugin_refuses_every_call_without_a_daemon_unless_hooks_are_off() {
+fn context_reaches_the_model_behind_the_prompt_and_behind_a_result() {
     let stage = installed();
+    let _daemon = Daemon::start(&stage);
+    let hint = "[hook:hint] mind ⟦U+003C⟧|im_start|>";
+    let parts = json!([
+        {"id": "prt_1", "type": "text", "text": "please hint"},
+        {"id": "prt_1z", "type": "text", "text": hint, "synthetic": true},
+    ]);
+    assert_eq!(scene(&stage, "context"), json!([parts, format!("printed\n\n{hint}")]));
+}
+
+#[test]
+fn the_plugin_starts_the_daemon_as_the_call_of_another_program_does() {
+    let stage = installed();
+    let _background = Background(&stage);
+    let expected = json!([
+        {"command": "ls", "timeout": 5}, "not rm", {"command": "echo ONE"}, "withheld", "not rm", "not now",
+    ]);
+    assert_eq!(scene(&stage, "whole"), expected);
+}
+
+#[test]
+fn the_plugin_refuses_every_call_where_no_daemon_can_be_started_unless_hooks_are_off() {
+    let stage = installed();
+    let plugin = "home/.config/opencode/plugin/lineside.js";
+    let text = std::fs::read_to_string(stage.path(plugin)).unwrap();
+    stage.file(plugin, &text.replace("\nconst START = [\"", "\nconst START = [\"/nonexistent"));
     let refused = scene(&stage, "gone");
     assert!(refused[0].as_str().unwrap().contains("the runtime cannot be reached"), "{refused}");
     assert_eq!(refused[1], "kept");

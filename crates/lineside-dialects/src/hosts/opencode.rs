@@ -1,14 +1,15 @@
 //! OpenCode (OP-1 to OP-9): the events that our plugin hands on, and what it does with an answer.
 //!
 //! The host has no hook command. The documents are those of the plugin, which is installed as a file; its answer is
-//! `throw`, the text of a refusal, `args`, the input that runs, or `output`, the result that the model reads.
+//! `throw`, the text of a refusal, `args`, the input that runs, `output`, the result that the model reads, or `context`,
+//! a text behind that or behind the prompt.
 
 use lineside_core::json::Value;
 
 use super::phrases::{TOOL_INPUT, TOOL_NAME};
 use super::table::{
-    Amend, BLOCK, BLOCK_A, BLOCK_AND_HOLD, Field, How, Kind, Refusal, Row, Scope, When, Words, fact, field,
-    hold, json, read, row,
+    Amend, BLOCK, BLOCK_A, BLOCK_AND_HOLD, Context, Field, How, Kind, Refusal, Row, Scope, When, Words, fact,
+    field, hold, json, read, row,
 };
 
 /// The file in the folder of plugins.
@@ -17,12 +18,16 @@ pub(super) const PLUGIN: &str = include_str!("opencode/lineside.js");
 /// How the lines of it begin that say where the daemon is.
 const SOCKET: &str = "const SOCKET = ";
 const STATE: &str = "const STATE = ";
+/// The same of the one that says what starts it.
+const START: &str = "const START = ";
 
-/// A plugin with these places in the place of its own.
-pub(super) fn with_places(plugin: &str, socket: &str, state: &str) -> String {
+/// A plugin with these places, and this command that starts a daemon, in the place of its own.
+pub(super) fn with_places(plugin: &str, socket: &str, state: &str, start: &[String]) -> String {
+    let values =
+        [(SOCKET, Value::from(socket)), (STATE, Value::from(state)), (START, Value::from(start.to_vec()))];
     let line = |line: &str| {
-        let place = [(SOCKET, socket), (STATE, state)].into_iter().find(|(start, _)| line.starts_with(start));
-        place.map_or_else(|| line.to_owned(), |(start, path)| format!("{start}{}\n", Value::from(path)))
+        let value = values.iter().find(|(start, _)| line.starts_with(start));
+        value.map_or_else(|| line.to_owned(), |(start, value)| format!("{start}{value}\n"))
     };
     plugin.split_inclusive('\n').map(line).collect()
 }
@@ -41,6 +46,8 @@ const CLASS: Field = field("tool_class", &["tool_class"]);
 const CALL_ID: Field = field("tool_call_id", &["tool_call_id"]);
 const AGENT_TYPE: Field = read("agent_type", &["agent_type"], Kind::Text);
 const ENDED: Field = read("success", &[], Kind::True);
+/// A text for the model, behind the prompt or the result.
+const CONTEXT: Context = Context::Json(r#"{"context":"$X"}"#);
 /// Nothing can be refused here; the later gates of the scope are closed.
 const HOLDING: Words = Words { ask: BLOCK_A, stop: BLOCK, ..Words::FACT };
 
@@ -55,14 +62,15 @@ pub(super) const ROWS: &[Row] = &[
         block: hold(How::Silent, Scope::Session), ask: BLOCK, stop: BLOCK, ..Words::FACT
     }),
     row("chat.message", "before_prompt", &[PROMPT], Words {
-        block: hold(How::Silent, Scope::Turn), amend: &[("prompt", Amend::Refuse(Refusal::Prompt))], ..HOLDING
+        block: hold(How::Silent, Scope::Turn), context: CONTEXT, amend: &[("prompt", Amend::Refuse(Refusal::Prompt))],
+        ..HOLDING
     }),
     row("tool.execute.before", "before_tool", &[TOOL_NAME, TOOL_INPUT, CALL_ID, CLASS], Words {
         block: json(r#"{"throw":"$R"}"#), stop: BLOCK_AND_HOLD, amend: &[("tool_input", Amend::Json(r#"{"args":"$V"}"#))],
         ..Words::GATE
     }),
     row("tool.execute.after", "after_tool", &[TOOL_NAME, TOOL_INPUT, CALL_ID, CLASS, field("tool_output", &["tool_output"])], Words {
-        block: json(r#"{"output":"$R"}"#), stop: BLOCK_AND_HOLD, amend: &[("tool_output", Amend::Text(r#"{"output":"$V"}"#))],
+        block: json(r#"{"output":"$R"}"#), stop: BLOCK_AND_HOLD, context: CONTEXT, amend: &[("tool_output", Amend::Text(r#"{"output":"$V"}"#))],
         ..Words::GATE
     }),
     fact("session.idle", "after_subagent", &[AGENT_TYPE]).when(When::InSubagent),

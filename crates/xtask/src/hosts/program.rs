@@ -119,7 +119,7 @@ pub(super) const PROGRAMS: [Program; 8] = [
         host: "opencode",
         source: Source::Npm(&[("opencode-ai", "1.18.33"), ("@opencode-ai/plugin", "1.18.33")]),
         agent: "general",
-        lacks: &[Lack::Context, Lack::Stops],
+        lacks: &[Lack::Stops],
         configure: opencode_settings,
         command: opencode,
     },

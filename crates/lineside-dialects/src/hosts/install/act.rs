@@ -242,7 +242,8 @@ impl Found {
     fn is_own_plugin(&self, plugin: &str) -> bool {
         self.text.as_deref().is_none_or(|text| {
             let after = self.record.as_ref().map(|record| record.after.as_str());
-            opencode::with_places(text, "", "") == plugin || after == Some(digest(text.as_bytes()).as_str())
+            opencode::with_places(text, "", "", &[]) == plugin
+                || after == Some(digest(text.as_bytes()).as_str())
         })
     }
 
@@ -250,7 +251,7 @@ impl Found {
         if !self.is_own_plugin(plugin) {
             return Err(self.edit_error(EditError::Foreign));
         }
-        let plugin = opencode::with_places(plugin, &program.socket, &program.state);
+        let plugin = opencode::with_places(plugin, &program.socket, &program.state, &program.start);
         let file = self.target.file.clone();
         let old = self.record.as_ref();
         let record = Record {

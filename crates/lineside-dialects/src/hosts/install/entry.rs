@@ -18,6 +18,8 @@ pub struct Program {
     pub(super) socket: String,
     /// The same.
     pub(super) state: String,
+    /// What starts the daemon, for an entry that is no call of the program.
+    pub(super) start: Vec<String>,
 }
 
 impl Program {
@@ -34,6 +36,13 @@ impl Program {
     #[must_use]
     pub fn of_daemon(self, places: Vec<String>, socket: String, state: String) -> Self {
         Self { places, socket, state, ..self }
+    }
+
+    /// The same with the absolute path of the program, by which a plugin has it start the daemon.
+    #[must_use]
+    pub fn at(self, path: String) -> Self {
+        let command = [path, "hook".to_owned(), "--start".to_owned()];
+        Self { start: command.into_iter().chain(self.places.iter().cloned()).collect(), ..self }
     }
 
     /// The program, as it is started.

@@ -1,5 +1,6 @@
 // lineside: asks the daemon before a tool of OpenCode runs, and tells it what happens.
 // Written by `lineside install opencode`, and removed by `lineside uninstall opencode`. It holds no policy.
+import { spawn } from "node:child_process"
 import { existsSync, lstatSync, realpathSync } from "node:fs"
 import { Agent, request } from "node:http"
 import { dirname, join } from "node:path"
@@ -7,6 +8,8 @@ import { dirname, join } from "node:path"
 // Where the daemon is, as `lineside install` has found it; nothing of the environment chooses another one.
 const SOCKET = ""
 const STATE = ""
+// What starts the daemon, in an environment of its own.
+const START = []
 
 // OpenCode waits for a plugin without a limit of its own.
 const LIMIT = 59_000
@@ -53,7 +56,22 @@ const inTime = (until, work) =>
     work.then(resolve, reject).finally(() => clearTimeout(late))
   })
 
+// One start at a time; what cannot be started is not reached either.
+let starting
+const start = () =>
+  (starting ??= new Promise((resolve) => {
+    const child = spawn(START[0], START.slice(1), { cwd: "/", env: {}, stdio: "ignore" })
+    child.on("error", resolve).on("exit", resolve)
+  }).finally(() => (starting = undefined)))
+
 const ask = (document, until = Date.now() + LIMIT) =>
+  send(document, until).catch(async (error) => {
+    if (START.length === 0 || !/^(ENOENT|ECONNREFUSED)$/.test(error.code)) throw error
+    await inTime(until, start())
+    return send(document, until)
+  })
+
+const send = (document, until) =>
   new Promise((resolve, reject) => {
     const left = until - Date.now()
     if (left <= 1_000) throw new Error("no time is left")
@@ -112,9 +130,11 @@ export const Lineside = async ({ directory }) => {
   const told = new Map()
   const tell = (document) => {
     const root = document.session_id
-    const after = (told.get(root) ?? Promise.resolve()).then(() => ask(document)).catch(() => {})
+    const answer = (told.get(root) ?? Promise.resolve()).then(() => ask(document))
+    const after = answer.catch(() => {})
     told.set(root, after)
     after.then(() => told.get(root) === after && told.delete(root))
+    return answer
   }
   const asked = async (document) => {
     const until = Date.now() + LIMIT
@@ -137,16 +157,20 @@ export const Lineside = async ({ directory }) => {
             const root = children.get(info.parentID)?.root ?? info.parentID
             children.set(info.id, { root, type: info.agent })
           }
-          tell(about(type, info.id, { cwd: info.directory ?? directory, title: info.title }))
+          tell(about(type, info.id, { cwd: info.directory ?? directory, title: info.title })).catch(() => {})
         } else if (/^(session\.(idle|error|deleted)|permission\.)/.test(type)) {
-          tell(about(type, properties?.sessionID ?? info?.id, { properties }))
+          tell(about(type, properties?.sessionID ?? info?.id, { properties })).catch(() => {})
         }
       } catch {}
     },
     "chat.message": async (input, output) => {
       try {
         const texts = output.parts.filter((part) => part.type === "text").map((part) => part.text)
-        tell(about("chat.message", input.sessionID, { prompt: texts.join("\n\n") }))
+        const answer = tell(about("chat.message", input.sessionID, { prompt: texts.join("\n\n") }))
+        const { context } = await inTime(Date.now() + LIMIT, answer)
+        const last = output.parts.at(-1)
+        // Its id comes behind that of the last part, as the host sorts them.
+        if (context !== undefined) output.parts.push({ ...last, id: `${last.id}z`, type: "text", text: context, synthetic: true })
       } catch {}
     },
     "tool.execute.before": async (input, output) => {
@@ -168,6 +192,7 @@ export const Lineside = async ({ directory }) => {
         const fields = { ...call(input, input.args), tool_output: output.output }
         const answer = await asked(about("tool.execute.after", input.sessionID, fields))
         if (answer.output !== undefined) output.output = answer.output
+        if (answer.context !== undefined) output.output += `\n\n${answer.context}`
       } catch {}
     },
   }
