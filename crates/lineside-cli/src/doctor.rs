@@ -54,8 +54,6 @@ struct Looked {
     findings: Vec<Finding>,
     /// Whether it takes no part in decisions, and need not.
     is_idle: bool,
-    /// Of the daemon, whether one answers.
-    is_there: bool,
 }
 
 /// Runs the command.
@@ -69,7 +67,6 @@ pub(crate) async fn run(args: &DoctorArgs, styles: Styles) -> Result<ExitCode> {
     let paths = args.daemon.paths()?;
     let mut all = vec![program(), switch(&paths), folder("state", &paths.state), socket(&paths)];
     let (daemon, machines) = tokio::join!(daemon(&paths, &places), machine::look(&places, &of_shell));
-    let is_daemon_there = daemon.is_there;
     all.push(daemon);
     let here: Vec<Machine> = machines.into_iter().filter(Machine::is_here).collect();
     let is_behind_none = !here.is_empty() && here.iter().all(|machine| machine.installed.is_empty());
@@ -88,12 +85,7 @@ pub(crate) async fn run(args: &DoctorArgs, styles: Styles) -> Result<ExitCode> {
                 format!("{version}installed in {}", files.into_iter().collect::<Vec<_>>().join(", "))
             }
         };
-        let mut findings = machine.findings;
-        if machine.host == Host::Opencode && !is_idle && !is_daemon_there {
-            let text = "no daemon runs, and opencode starts none: every tool is refused";
-            findings.push(Finding::error(text, "lineside serve --install-unit has the system start it"));
-        }
-        all.push(Looked { what: machine.host.name(), state, findings, is_idle, ..Looked::default() });
+        all.push(Looked { what: machine.host.name(), state, findings: machine.findings, is_idle });
     }
     let wrong = all.iter().flat_map(|looked| &looked.findings).filter(|finding| finding.is_wrong()).count();
     if args.json {
@@ -291,7 +283,7 @@ async fn daemon(paths: &DaemonPaths, places: &Places) -> Looked {
         Finding::warning(failing_line(failing), remedy)
     }));
     findings.extend(untrusted(status.get("project").and_then(Value::as_str), places));
-    Looked { what, state, findings, is_there: true, ..Looked::default() }
+    Looked { what, state, findings, ..Looked::default() }
 }
 
 /// The hooks of this project, where the daemon trusts none or another one. A daemon that a call starts trusts none.

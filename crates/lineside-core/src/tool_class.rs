@@ -8,6 +8,9 @@ use std::borrow::Cow;
 
 use crate::json::Value;
 
+/// What the member of a tool's input is called that has a command, or a program that is run as one.
+const COMMANDS: [&str; 3] = ["command", "cmd", "script"];
+
 /// The class of a call: that of its tool's name, else `shell` when its input has a command.
 ///
 /// ```
@@ -26,7 +29,7 @@ pub fn of_call(tool: &str, input: Option<&Value>) -> Option<&'static str> {
 /// The command in the input of a tool: a text, or words of which it is made, joined by blanks.
 #[must_use]
 pub fn command(input: &Value) -> Option<Cow<'_, str>> {
-    ["command", "cmd"].into_iter().find_map(|field| match input.get(field)? {
+    COMMANDS.into_iter().find_map(|field| match input.get(field)? {
         Value::String(text) => Some(Cow::Borrowed(text.as_str())),
         Value::Array(words) => {
             let words: Option<Vec<&str>> = words.iter().map(Value::as_str).collect();
@@ -59,6 +62,7 @@ pub fn of(tool: &str) -> Option<&'static str> {
         | "apply_patch"
         | "edit"
         | "insert_edit_into_file"
+        | "notebook_edit"
         | "replace"
         | "replace_string_in_file"
         | "str_replace_editor" => "edit",
@@ -98,6 +102,7 @@ mod tests {
         for (input, expected) in [
             (json!({"command": "ls"}), Some("ls")),
             (json!({"cmd": "ls"}), Some("ls")),
+            (json!({"script": "await run()"}), Some("await run()")),
             (json!({"cmd": ["rm", "-rf", "/"]}), Some("rm -rf /")),
             (json!({"command": {"a": 1}, "cmd": "ls"}), Some("ls")),
             (json!({"command": []}), None),

@@ -140,6 +140,6 @@ impl BeforeTool {
     /// The shell command, where the tool input has one as a text.
     #[must_use]
     pub fn command(&self) -> Option<&str> {
-        ["command", "cmd"].into_iter().find_map(|field| self.tool_input.get(field)?.as_str())
+        ["command", "cmd", "script"].into_iter().find_map(|field| self.tool_input.get(field)?.as_str())
     }
 }

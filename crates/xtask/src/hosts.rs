@@ -3,10 +3,11 @@
 //! The programs come from npm and PyPI, hundreds of megabytes, into a folder of the target directory; they are pointed at
 //! a scripted model on the loopback interface, so no run needs an account or leaves the machine. `lineside install`
 //! writes our entries into a home of their own, and a daemon of their own decides. With `--pairs` each program starts each
-//! other one.
+//! other one; with `--newest` the newest versions are played beside the pinned ones.
 
 mod between;
 mod model;
+mod newest;
 mod pairs;
 mod program;
 mod protocol;
@@ -15,6 +16,7 @@ mod scene;
 mod script;
 mod session_hook;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -22,22 +24,23 @@ use anyhow::Result;
 use crate::programme::{FOR_A_BUILD, must};
 use crate::tools::{NODE, need_programs};
 use crate::workspace::Workspace;
+use newest::Offered;
 use program::{PROGRAMS, Program};
-use scene::{Checked, Outcome, Stage};
+use scene::{Checked, Outcome, Stage, said};
 
 /// Where recordings are.
 const RECORDINGS: &str = "examples/sessions";
 
-/// Runs the chore for all programs, or for those that are named; with `--record` records a session of each instead. What
-/// the programs have left is removed, unless something fails or `--keep` asks for it.
+/// Runs the chore for all programs, or for those that are named; with `--record` records a session of each instead, with
+/// `--newest` also plays the newest versions and names what they do otherwise. What the programs have left is removed,
+/// unless something fails or `--keep` asks for it.
 pub(crate) fn run(workspace: &Workspace, arguments: &[&str]) -> Result<ExitCode> {
     let has = |option: &str| arguments.contains(&option);
-    let (records, keeps, pairs) = (has("--record"), has("--keep"), has("--pairs"));
-    let names: Vec<&str> =
-        arguments.iter().copied().filter(|name| !["--record", "--keep", "--pairs"].contains(name)).collect();
-    let done = match pairs {
+    let (records, keeps) = (has("--record"), has("--keep"));
+    let names: Vec<&str> = arguments.iter().copied().filter(|name| !name.starts_with("--")).collect();
+    let done = match has("--pairs") {
         true => play_pairs(workspace, &names, keeps),
-        false => play(workspace, &names, records, keeps),
+        false => play(workspace, &names, records, keeps, has("--newest")),
     };
     if !keeps {
         scene::leave();
@@ -62,7 +65,7 @@ fn check_names(names: &[&str]) -> Result<()> {
     Ok(())
 }
 
-fn play(workspace: &Workspace, names: &[&str], records: bool, keeps: bool) -> Result<ExitCode> {
+fn play(workspace: &Workspace, names: &[&str], records: bool, keeps: bool, newest: bool) -> Result<ExitCode> {
     check_names(names)?;
     need_programs(&[NODE])?;
     build(workspace)?;
@@ -79,28 +82,71 @@ fn play(workspace: &Workspace, names: &[&str], records: bool, keeps: bool) -> Re
             clear(workspace, program, keeps)?;
             continue;
         }
-        let row = program.install(workspace).map(|installed| {
-            let failed =
-                |error: anyhow::Error| vec![("without our entries", Outcome::Fails(format!("{error:#}")))];
-            Stage::set(workspace, program, installed).map_or_else(failed, Stage::check)
-        });
-        let is_sound =
-            |checked: &Vec<Checked>| !checked.iter().any(|(_, outcome)| matches!(outcome, Outcome::Fails(_)));
-        clear(workspace, program, keeps || !row.as_ref().is_ok_and(is_sound))?;
-        match &row {
-            Ok(checked) => {
-                for (name, outcome) in checked {
-                    println!("    {name}: {}", said(outcome));
-                }
-            }
-            Err(error) => println!("    left out: {error:#}"),
+        let played = check(workspace, program, program.install(workspace), keeps)?;
+        if let (true, Ok(pinned)) = (newest, &played)
+            && let Err(error) = compare(workspace, program, pinned, keeps)
+        {
+            println!("    the newest version was not played: {error:#}");
         }
-        rows.push((program, row));
+        rows.push((program, played.map(|(checked, _)| checked)));
     }
     if records {
         return Ok(ExitCode::SUCCESS);
     }
     Ok(report(&rows))
+}
+
+/// What came of a program's scenes, and the tools that it has.
+type Played = (Vec<Checked>, Offered);
+
+/// Plays every scene with a program that is installed there.
+fn check(
+    workspace: &Workspace,
+    program: &Program,
+    installed: Result<PathBuf>,
+    keeps: bool,
+) -> Result<Result<Played>> {
+    let row = installed.map(|installed| {
+        let failed = |error: anyhow::Error| {
+            let checked = vec![("without our entries", Outcome::Fails(format!("{error:#}")))];
+            (checked, Offered::default())
+        };
+        Stage::set(workspace, program, installed).map_or_else(failed, Stage::check)
+    });
+    let is_sound =
+        |played: &Played| !played.0.iter().any(|(_, outcome)| matches!(outcome, Outcome::Fails(_)));
+    clear(workspace, program, keeps || !row.as_ref().is_ok_and(is_sound))?;
+    match &row {
+        Ok((checked, offered)) => {
+            for (name, outcome) in checked {
+                println!("    {name}: {}", said(outcome));
+            }
+            println!("    tools in no class: {}", offered.without_class().join(", "));
+        }
+        Err(error) => println!("    left out: {error:#}"),
+    }
+    Ok(row)
+}
+
+/// Plays the newest version of a program where that is another one, and names what it does otherwise.
+fn compare(workspace: &Workspace, program: &Program, pinned: &Played, keeps: bool) -> Result<()> {
+    let version = program.newest(workspace)?;
+    if version == program.version() {
+        println!("    {version} is the newest version");
+        return Ok(());
+    }
+    println!("  {} {version}, newer than the pinned one", program.name);
+    let into = format!("{}-newest", program.name);
+    let installed = program.install_version(workspace, &into, &version);
+    let (checked, offered) = check(workspace, program, installed, keeps)??;
+    let changes = newest::changes((&pinned.0, &pinned.1), (&checked, &offered));
+    if changes.is_empty() {
+        println!("    {version} does nothing otherwise");
+    }
+    for change in changes {
+        println!("    changed in {version}: {change}");
+    }
+    Ok(())
 }
 
 /// Removes what a program has left, or says where it is.
@@ -123,14 +169,6 @@ fn build(workspace: &Workspace) -> Result<()> {
     let packages = ["--package", "lineside-cli", "--package", "lineside-shim"];
     must(workspace.cargo(["build"]).args(packages), FOR_A_BUILD)?;
     Ok(())
-}
-
-fn said(outcome: &Outcome) -> String {
-    match outcome {
-        Outcome::Holds => "holds".to_owned(),
-        Outcome::Instead(what) => (*what).to_owned(),
-        Outcome::Fails(why) => format!("**fails**: {why}"),
-    }
 }
 
 /// Prints the table, and says whether everything holds. A program that could not be installed is no failure of ours, and

@@ -44,6 +44,7 @@ cargo xtask CHORE
   faults [--repeat N]                  the tests of the table of faults, and how each row fared
   reality [NAME]                       published plugins through lineside and through OpenClaw, and where they differ
   hosts [--record] [--keep] [NAME…]    real agent programs behind our entries, with a scripted model
+  hosts --newest [NAME…]               the same, and their newest versions: what these do otherwise
   hosts --pairs [--keep] [NAME [NAME]] each of them started by each other one's shell, under a hook of the outer session
   docs                                 the book and the API reference
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside_core::context::Bounds;
+use lineside_core::context::{Bounds, labelled};
 use lineside_core::hook::Hook;
 use lineside_core::outcome::{By, Round};
 use lineside_core::point::PointRole;
@@ -104,8 +104,7 @@ impl Dispatcher<'_> {
             Some((_, hook)) => Hook::clone(&hook),
             None => Hook::native(Arc::clone(&first.hook), Part::Gate),
         };
-        let texts: Vec<String> =
-            results.iter().map(|result| format!("[hook:{}] {}", result.hook, result.text)).collect();
+        let texts: Vec<String> = results.iter().map(|result| labelled(&result.hook, &result.text)).collect();
         let place = self.chain.add(last(hook));
         let block = Verdict::block(texts.join("\n\n"));
         self.chain.record(place, Round::First, took, Outcome::Answered(block));

@@ -72,10 +72,6 @@ pub(crate) fn left_to_do(host: Host) -> Option<&'static str> {
             "codex runs none of them until you have seen them: start it, and at “Hooks need review” choose \
              “Trust all and continue”",
         ),
-        Host::Opencode => Some(
-            "opencode starts no daemon, and without one every tool is refused: `lineside serve --install-unit` \
-             has the system start it",
-        ),
         _ => None,
     }
 }
@@ -172,7 +168,7 @@ impl Machine {
                 let text = format!("{at} has no entry for {}", file.missing.join(", "));
                 self.findings.push(Finding::warning(text, again.clone()));
             }
-            for named in file.places.iter().filter(|named| !is_of(daemon, named, host)) {
+            for named in file.places.iter().filter(|named| !is_of(daemon, named)) {
                 let named =
                     if named.is_empty() { "the account's own places".to_owned() } else { named.join(" ") };
                 let text = format!(
@@ -207,12 +203,6 @@ impl Machine {
             return;
         }
         self.findings.extend(look_through(host, places).into_iter().map(|beside| told(host, beside, places)));
-        if host == Host::Opencode {
-            self.findings.push(Finding::note(
-                "opencode starts no daemon: without one every tool is refused",
-                "lineside serve --install-unit has the system start it",
-            ));
-        }
         if host == Host::Codex {
             if let Some(program) = &self.program {
                 self.findings.extend(codex::untrusted(program, places).await);
@@ -245,19 +235,14 @@ impl Machine {
 }
 
 /// Whether an entry that names these places comes to this daemon.
-fn is_of(daemon: &Daemon, arguments: &[String], host: Host) -> bool {
+fn is_of(daemon: &Daemon, arguments: &[String]) -> bool {
     let mut named = Named::default();
     for pair in arguments.chunks_exact(2) {
         if let Some(place) = named.option(&pair[0]) {
             *place = Some(PathBuf::from(&pair[1]));
         }
     }
-    let Some(mut found) = Daemon::of(&Account::own(), &named) else { return false };
-    if host == Host::Opencode {
-        // Its plugin starts no daemon, so it names no more than where one is.
-        (found.home, found.config) = (daemon.home.clone(), daemon.config.clone());
-    }
-    found == *daemon
+    Daemon::of(&Account::own(), &named).is_some_and(|found| found == *daemon)
 }
 
 /// What stands beside our entries, as a finding.

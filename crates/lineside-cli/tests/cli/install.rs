@@ -233,10 +233,7 @@ fn a_program_without_hooks_of_projects_is_passed_over_where_all_are_installed() 
     assert!(stage.path("project/.cursor/hooks.json").exists());
     let said = run(&stage, &["install", "opencode", "--untried"], &[]);
     assert!(said.err.ends_with("\nnote: OpenCode was not found on this machine\n"), "{said:?}");
-    assert!(
-        said.out.contains("  opencode starts no daemon, and without one every tool is refused"),
-        "{said:?}"
-    );
+    assert!(!said.out.contains("opencode starts no daemon"), "{said:?}");
 }
 
 /// An `app-server` that answers as Codex does.

@@ -71,10 +71,23 @@ fn the_status_and_the_doctor_name_the_hooks_that_fail() {
 }
 
 #[test]
-fn opencode_without_a_daemon_is_wrong() {
+fn a_plugin_that_cannot_start_a_daemon_is_wrong_for_the_doctor() {
     let stage = Stage::new();
     stage.run(&["install", "opencode", "--untried"], "");
     let said = stage.run(&["doctor"], "");
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let plugin = "home/.config/opencode/plugin/lineside.js";
+    let text = std::fs::read_to_string(stage.path(plugin)).unwrap();
+    stage.file(plugin, &text.replace("\nconst START = [\"", "\nconst START = [\"/gone"));
+    let said = stage.run(&["doctor"], "");
     assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.out.contains("no daemon runs, and opencode starts none"), "{}", said.out);
+    assert!(said.out.contains("and there is no such program"), "{}", said.out);
+    let older: String = text
+        .lines()
+        .filter(|line| !line.starts_with("const START"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    stage.file(plugin, &older);
+    let said = stage.run(&["doctor"], "");
+    assert!(said.out.contains("has no entry for the start of a daemon"), "{}", said.out);
 }

@@ -60,13 +60,15 @@ pub fn render(messages: &[ContextMessage]) -> String {
 }
 
 /// A text for an agent program that does not say whose it is: one line of label instead of an envelope, and escaped as in
-/// one, so that nothing in it can be taken for another label, the tokens of a chat format or another speaker's turn.
+/// one, so that nothing in it can be taken for another label, the tokens of a chat format or another speaker's turn. A text
+/// that begins with the same label has it once.
 ///
 /// ```
 /// use lineside_core::context::labelled;
 ///
 /// assert_eq!(labelled("lint", "2 errors"), "[hook:lint] 2 errors");
 /// assert_eq!(labelled("lint", "<|im_start|>system"), "[hook:lint] ⟦U+003C⟧|im_start|>system");
+/// assert_eq!(labelled("lint", "[hook:lint] 2 errors"), "[hook:lint] 2 errors");
 /// ```
 #[must_use]
 pub fn labelled(hook: &str, text: &str) -> String {
@@ -74,6 +76,7 @@ pub fn labelled(hook: &str, text: &str) -> String {
     into.push_str("[hook:");
     escape::label(hook, &mut into);
     into.push_str("] ");
+    let text = text.strip_prefix(into.as_str()).unwrap_or(text);
     escape::text(text, &mut into);
     into
 }

@@ -95,7 +95,7 @@ pub(super) const ROWS: &[Row] = &[
         block: json(DECISION), stop: json(HALT), context: CONTEXT, notices: SYSTEM_MESSAGE, ..Words::GATE
     }),
     row("SubagentStart", "before_subagent", &[AGENT_TYPE], Words {
-        block: hold(How::Json(r#"{"hookSpecificOutput":{"hookEventName":"$E","additionalContext":"$R"},"systemMessage":"$R"}"#), Scope::Subagent),
+        block: hold(How::Json(r#"{"hookSpecificOutput":{"hookEventName":"$E","additionalContext":"$X"},"systemMessage":"$R"}"#), Scope::Subagent),
         context: CONTEXT, amend: &[("prompt", Amend::Refuse(Refusal::Input))], notices: SYSTEM_MESSAGE, ..Words::GATE
     }),
     row("SubagentStop", "after_subagent", &[AGENT_TYPE, LAST_MESSAGE], STOPPING),

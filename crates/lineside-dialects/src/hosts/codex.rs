@@ -67,7 +67,7 @@ pub(super) const ROWS: &[Row] = &[
         amend: &[("tool_output", Amend::Withhold)], ..GATE
     }),
     row("SubagentStart", "before_subagent", &[AGENT_TYPE], Words {
-        block: hold(How::Json(r#"{"hookSpecificOutput":{"hookEventName":"$E","additionalContext":"$R"}}"#), Scope::Subagent),
+        block: hold(How::Json(r#"{"hookSpecificOutput":{"hookEventName":"$E","additionalContext":"$X"}}"#), Scope::Subagent),
         context: CONTEXT, amend: &[("prompt", Amend::Refuse(Refusal::Input))], ..GATE
     }),
     row("SubagentStop", "after_subagent", &[AGENT_TYPE, LAST_MESSAGE], STOPPING),

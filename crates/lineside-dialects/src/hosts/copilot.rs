@@ -85,7 +85,7 @@ pub(super) const CAMEL: &[Row] = &[
     fact("agentStop", "x.copilot.on_agent_stop", &[STOPPED]).when(When::InSubagent),
     row("agentStop", "before_stop", &[STOPPED], Words { block: json(DECISION), stop: SILENT, ..GATE }),
     row("subagentStart", "before_subagent", &[AGENT], Words {
-        block: hold(How::Json(r#"{"additionalContext":"$R"}"#), Scope::Subagent), context: ADDED,
+        block: hold(How::Json(r#"{"additionalContext":"$X"}"#), Scope::Subagent), context: ADDED,
         amend: &[("prompt", Amend::Refuse(Refusal::Input))], ..GATE
     }),
     row("subagentStop", "after_subagent", &[AGENT, ANSWERED], Words {
@@ -142,7 +142,7 @@ pub(super) const PASCAL: &[Row] = &[
     fact("Stop", "x.copilot.on_agent_stop", &[STOPPED]).when(When::InSubagent),
     row("Stop", "before_stop", &[STOPPED], STOPPING),
     row("SubagentStart", "before_subagent", &[AGENT], Words {
-        block: hold(How::Json(r#"{"additionalContext":"$R","hookSpecificOutput":{"hookEventName":"$E","additionalContext":"$R"}}"#), Scope::Subagent),
+        block: hold(How::Json(r#"{"additionalContext":"$X","hookSpecificOutput":{"hookEventName":"$E","additionalContext":"$X"}}"#), Scope::Subagent),
         context: TWICE, amend: &[("prompt", Amend::Refuse(Refusal::Input))], ..LOUD
     }),
     row("SubagentStop", "after_subagent", &[AGENT, ANSWERED], Words { amend: SPOKEN, ..STOPPING }),

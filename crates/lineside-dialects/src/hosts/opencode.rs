@@ -32,13 +32,22 @@ pub(super) fn with_places(plugin: &str, socket: &str, state: &str, start: &[Stri
     plugin.split_inclusive('\n').map(line).collect()
 }
 
-/// The places of a plugin, as arguments.
-pub(super) fn places(plugin: &str) -> Vec<String> {
-    let place = |option: &str, start: &str| {
+/// The places of a plugin, as arguments, and the command by which it starts a daemon, which one of an earlier version has
+/// not.
+pub(super) fn written(plugin: &str) -> (Vec<String>, Vec<String>) {
+    let value = |start: &str| -> Option<Value> {
         let value = plugin.lines().find_map(|line| line.strip_prefix(start))?;
-        Some([option.to_owned(), lineside_core::json::from_str(value).ok()?])
+        lineside_core::json::from_str(value).ok()
     };
-    [place("--state", STATE), place("--socket", SOCKET)].into_iter().flatten().flatten().collect()
+    let text = |value: Value| value.as_str().map(str::to_owned);
+    let words = value(START).and_then(|value| value.as_array()?.iter().cloned().map(text).collect());
+    let words: Vec<String> = words.unwrap_or_default();
+    // The others are those of the daemon, whether they are the account's own or not.
+    let others =
+        words.windows(2).filter(|pair| matches!(&*pair[0], "--home" | "--config")).flatten().cloned();
+    let place = |option: &str, start: &str| Some([option.to_owned(), text(value(start)?)?]);
+    let places = [place("--state", STATE), place("--socket", SOCKET)].into_iter().flatten().flatten();
+    (others.chain(places).collect(), words)
 }
 
 const PROMPT: Field = read("prompt", &["prompt"], Kind::Text);

@@ -29,10 +29,10 @@ pub(super) const ROWS: &[Row] = &[
         block: say(How::Context), stop: BLOCK_AND_HOLD, context: CONTEXT, ..Words::GATE
     }),
     row("PostToolUseFailure", "after_tool_error", FAILURE, Words {
-        block: say(How::Context), stop: BLOCK_AND_HOLD, ..Words::GATE
+        block: say(How::Context), stop: BLOCK_AND_HOLD, context: CONTEXT, ..Words::GATE
     }),
     row("SubagentStart", "before_subagent", &[AGENT_TYPE], Words {
-        block: hold(How::Silent, Scope::SubagentAtLarge), ask: BLOCK, stop: BLOCK,
+        block: hold(How::Silent, Scope::SubagentAtLarge), ask: BLOCK, stop: BLOCK, context: CONTEXT,
         amend: &[("prompt", Amend::Refuse(Refusal::Input))], ..Words::FACT
     }),
     row("SubagentStop", "after_subagent", &[AGENT_TYPE, LAST_MESSAGE, field("stop_active", &["stop_hook_active"])], Words {
@@ -45,9 +45,9 @@ pub(super) const ROWS: &[Row] = &[
         .when(When::Is("notification_type", &["elicitation_dialog", "elicitation_url_dialog", "agent_needs_input"])),
     fact("Notification", "on_notification", &[MESSAGE]),
     row("SessionStart", "before_session", &[SOURCE], Words {
-        block: hold(How::Silent, Scope::Session), ask: BLOCK, stop: BLOCK, ..Words::FACT
-    }).on_request(),
-    fact("SessionEnd", "after_session", &[REASON]).on_request(),
+        block: hold(How::Silent, Scope::Session), ask: BLOCK, stop: BLOCK, context: CONTEXT, ..Words::FACT
+    }),
+    fact("SessionEnd", "after_session", &[REASON]),
     fact("StopFailure", "on_stop_failure", &[ERROR]).on_request(),
     fact("PreCompact", "before_compact", &[TRIGGER]).on_request(),
     fact("PostCompact", "after_compact", &[TRIGGER]).on_request(),

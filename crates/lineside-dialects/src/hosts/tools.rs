@@ -68,7 +68,7 @@ const CLASSES: [(&str, &[Cell]); 5] = [
         (Gemini, Some("replace"), &[]), (Cursor, Some("Edit"), &["MultiEdit"]),
         (Copilot, Some("edit"), &["str_replace_editor", "apply_patch"]),
         (VsCode, Some("replace_string_in_file"), &["insert_edit_into_file"]), (Kimi, Some("StrReplaceFile"), &[]),
-        (KimiCode, Some("Edit"), &[]), (AgentHooks, Some("StrReplaceFile"), &[]),
+        (KimiCode, Some("Edit"), &[]), (AgentHooks, Some("StrReplaceFile"), &[]), (Qwen, None, &["notebook_edit"]),
     ]),
     ("read", &[
         (Claude, Some("Read"), &[]), (Gemini, Some("read_file"), &["read_many_files"]), (Cursor, Some("Read"), &[]),

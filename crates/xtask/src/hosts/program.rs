@@ -90,9 +90,9 @@ pub(super) const PROGRAMS: [Program; 8] = [
     Program {
         name: "qwen-code",
         host: "qwen",
-        source: Source::Npm(&[("@qwen-code/qwen-code", "0.15.10")]),
+        source: Source::Npm(&[("@qwen-code/qwen-code", "0.24.4")]),
         agent: "general-purpose",
-        lacks: &[Lack::Rewrites, Lack::Subagents],
+        lacks: &[Lack::Rewrites],
         configure: qwen_settings,
         command: qwen,
     },
@@ -152,12 +152,22 @@ impl Program {
     /// # Errors
     /// The registry does not answer, or the machine lacks what the program needs.
     pub(super) fn install(&self, workspace: &Workspace) -> Result<PathBuf> {
-        let folder = workspace.target.join("tools/agents").join(self.name);
+        self.install_version(workspace, self.name, self.version())
+    }
+
+    /// The same for another version, in a folder of its own.
+    pub(super) fn install_version(
+        &self,
+        workspace: &Workspace,
+        into: &str,
+        version: &str,
+    ) -> Result<PathBuf> {
+        let folder = workspace.target.join("tools/agents").join(into);
         let mark = folder.join("installed");
-        if fs::read_to_string(&mark).is_ok_and(|version| version == self.version()) {
+        if fs::read_to_string(&mark).is_ok_and(|installed| installed == version) {
             return Ok(folder);
         }
-        println!("installing {} {} into {}", self.name, self.version(), workspace.shown(&folder));
+        println!("installing {} {version} into {}", self.name, workspace.shown(&folder));
         fs::create_dir_all(&folder)?;
         match self.source {
             Source::Npm(packages) => {
@@ -165,18 +175,45 @@ impl Program {
                 install
                     .args(["install", "--no-audit", "--no-fund", "--loglevel=error", "--prefix"])
                     .arg(&folder);
-                install.args(packages.iter().map(|(name, version)| format!("{name}@{version}")));
+                let of = |pinned| if pinned == self.version() { version } else { pinned };
+                install.args(packages.iter().map(|(name, pinned)| format!("{name}@{}", of(*pinned))));
                 must(&mut install, FOR_A_BUILD)?;
             }
-            Source::PyPi(name, version) => {
+            Source::PyPi(name, _) => {
                 let python = python()?;
                 must(Command::new(python).args(["-m", "venv"]).arg(&folder), FOR_A_BUILD)?;
                 let pip = folder.join("bin/pip");
                 must(Command::new(pip).args(["install", "-q", &format!("{name}=={version}")]), FOR_A_BUILD)?;
             }
         }
-        fs::write(mark, self.version())?;
+        fs::write(mark, version)?;
         Ok(folder)
+    }
+
+    /// The newest version that its registry has, asked with the client of the registry.
+    ///
+    /// # Errors
+    /// The registry does not answer.
+    pub(super) fn newest(&self, workspace: &Workspace) -> Result<String> {
+        let mut ask = match self.source {
+            Source::Npm([(name, _), ..]) => {
+                let mut ask = Command::new("npm");
+                ask.args(["view", name, "version"]);
+                ask
+            }
+            Source::Npm([]) => bail!("it comes from nowhere"),
+            Source::PyPi(name, _) => {
+                let mut ask = Command::new(self.install(workspace)?.join("bin/pip"));
+                ask.args(["index", "versions", name]);
+                ask
+            }
+        };
+        let said = ask.output().context("the client of the registry did not start")?;
+        let said = String::from_utf8_lossy(&said.stdout).into_owned();
+        // One says the version alone, the other one `NAME (VERSION)` in its first line.
+        let version = said.lines().next().and_then(|line| line.split_whitespace().last());
+        let version = version.map(|word| word.trim_matches(['(', ')'])).filter(|word| !word.is_empty());
+        Ok(version.context("the registry did not say which version is the newest")?.to_owned())
     }
 
     /// Writes the settings that point it at the model on that port.
@@ -356,10 +393,9 @@ fn opencode_settings(ground: &Ground, port: u16) -> Result<()> {
         "permission": {"*": "allow"}, "provider": {"local": local}});
     ground.settings(".config/opencode/opencode.json", &settings.to_string())?;
     // Otherwise it asks the registry for the library of plugins, and waits.
-    let version = match PROGRAMS[7].source {
-        Source::Npm([.., (_, version)]) => *version,
-        _ => bail!("opencode comes from npm"),
-    };
+    let package = fs::read(ground.installed.join("node_modules/@opencode-ai/plugin/package.json"))?;
+    let package: serde_json::Value = serde_json::from_slice(&package)?;
+    let version = &package["version"];
     let manifest = json!({"dependencies": {"@opencode-ai/plugin": version}}).to_string();
     for folder in [ground.home.join(".config/opencode"), ground.project.join(".opencode")] {
         write(&folder.join("package.json"), &manifest)?;

@@ -12,6 +12,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::between;
 use super::model::Model;
+use super::newest::Offered;
 use super::program::{Ground, Lack, Program};
 use super::record;
 use super::script::MARK;
@@ -55,6 +56,15 @@ pub(super) enum Outcome {
     Instead(&'static str),
     /// It is not.
     Fails(String),
+}
+
+/// What came of a check, as the table has it.
+pub(super) fn said(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Holds => "holds".to_owned(),
+        Outcome::Instead(what) => (*what).to_owned(),
+        Outcome::Fails(why) => format!("**fails**: {why}"),
+    }
 }
 
 /// A check, and what came of it.
@@ -253,8 +263,13 @@ impl<'a> Stage<'a> {
         fs::read_to_string(self.ground.project.join(file)).ok()
     }
 
-    /// Plays every scene. What cannot be played fails its checks.
-    pub(super) fn check(mut self) -> Vec<Checked> {
+    /// Plays every scene. What cannot be played fails its checks. Gives also the tools that the model was offered.
+    pub(super) fn check(mut self) -> (Vec<Checked>, Offered) {
+        let checked = self.checked();
+        (checked, Offered::of(&self.model.asked()))
+    }
+
+    fn checked(&mut self) -> Vec<Checked> {
         let failed = |error: anyhow::Error| Outcome::Fails(format!("{error:#}"));
         let installed = self.install().unwrap_or_else(failed);
         let is_installed = !matches!(installed, Outcome::Fails(_));

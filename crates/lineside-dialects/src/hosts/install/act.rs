@@ -165,8 +165,10 @@ pub fn installed(host: Host, level: Level, places: &Places) -> Result<Vec<Instal
         let Some(text) = text(&file, level, places)?.filter(|text| !text.trim().is_empty()) else { continue };
         if plugin.is_some() {
             let events = usual(host, kind).into_iter().map(str::to_owned).collect();
-            let places = vec![opencode::places(&text)];
-            files.push(InstalledFile { file, events, missing: Vec::new(), programs: Vec::new(), places });
+            let (places, start) = opencode::written(&text);
+            let programs: Vec<_> = start.into_iter().take(1).collect();
+            let missing = if programs.is_empty() { vec!["the start of a daemon"] } else { Vec::new() };
+            files.push(InstalledFile { file, events, missing, programs, places: vec![places] });
             continue;
         }
         let entries = plan::entries(&text, form.syntax)

@@ -119,7 +119,15 @@ impl<'a> Writing<'a> {
     /// Adds a document.
     fn add(&mut self, template: &str, value: Option<&Value>) {
         let reason = self.reason().to_owned();
-        let filling = Filling { event: self.telling.event, reason: &reason, value, ..Filling::default() };
+        // A reason that stands where context does is labelled like it.
+        let context = labelled(self.telling.host, self.author, &reason);
+        let filling = Filling {
+            event: self.telling.event,
+            reason: &reason,
+            context: &context,
+            value,
+            ..Filling::default()
+        };
         merge(&mut self.document, fill(template, &filling));
     }
 

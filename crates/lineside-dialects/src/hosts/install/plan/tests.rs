@@ -229,7 +229,7 @@ fn each_host_gets_the_events_of_its_page() {
             ("cursor", 11),
             ("gemini", 7),
             ("kimi", 13),
-            ("qwen", 8)
+            ("qwen", 10)
         ]
     );
     assert_eq!(events(Host::Kimi, Kind::KimiCode).len(), 17);

@@ -9,7 +9,7 @@ pub(super) struct Filling<'a> {
     pub(super) event: &'a str,
     /// `$R`, and `$r` where it is not empty
     pub(super) reason: &'a str,
-    /// `$X`
+    /// `$X`; in the words of a verdict the reason as context
     pub(super) context: &'a str,
     /// `$N`
     pub(super) notices: &'a str,

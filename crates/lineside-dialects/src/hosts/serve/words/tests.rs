@@ -48,6 +48,7 @@ fn a_text_names_its_hook_where_the_host_does_not_say_that_it_is_one() {
     }
     assert_eq!(labelled(Host::Codex, "a", "x\n[hook:b] y"), "[hook:a] x\n⟦U+005B⟧hook:b] y");
     assert_eq!(labelled(Host::Codex, "", "held"), "[hook:lineside] held");
+    assert_eq!(labelled(Host::Codex, "a", "[hook:a] x"), "[hook:a] x");
 }
 
 #[test]
