@@ -5,10 +5,11 @@
 //! know it any more. A call that was under way when the connection broke is over: its event has been decided without.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use lineside_core::AnyEvent;
@@ -16,13 +17,13 @@ use lineside_core::json::{Fields as _, Map, ObjectText, Value, from_slice, json}
 use lineside_points::read_event;
 use serde::Deserialize;
 
-use tokio::sync::Mutex as AsyncMutex;
+use tokio::sync::{Mutex as AsyncMutex, oneshot};
 use tokio::time::{Instant, sleep};
 
 use crate::cx::Cx;
 use crate::opening::Opening;
 use crate::request::RequestError;
-use crate::tasks::{Calls, Ended, Running, start};
+use crate::tasks::{Calls, Ended, Running, leave, start};
 use crate::wire::{Attached, Wire};
 
 mod reopen;
@@ -64,19 +65,34 @@ struct State {
     is_unknown: bool,
     /// By what they are called.
     hooks: HashMap<String, Hook>,
+    /// The sessions that this daemon, which is another one, has opened again: one of them that is closed stays so.
+    reopened: HashSet<String>,
+}
+
+/// Where a hook stands at the daemon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// It is being registered, by a call that has an error when the daemon ends.
+    Registering,
+    /// It has this number.
+    Registered(u64),
+    /// The daemon is another one, which has not taken it yet.
+    Lost,
+    /// That one does not take it.
+    Refused,
 }
 
 #[derive(Clone)]
 struct Hook {
-    run: Run,
+    /// Absent when it was taken away, and the daemon has not confirmed that.
+    run: Option<Run>,
     /// What opened its session, to do that again.
     session: Arc<Opening>,
     /// Where it is registered.
     path: String,
     /// What it is registered with, its program apart.
     fields: Map,
-    /// Its number at the daemon.
-    number: Option<u64>,
+    standing: Standing,
 }
 
 /// A hook that is registered in the daemon and lives in this process. Dropping this changes nothing.
@@ -95,21 +111,28 @@ impl std::fmt::Debug for Registration {
 impl Registration {
     /// Takes the hook away; events under way still see it. `false` when it was gone already.
     ///
+    /// Dropping the future leaves it open whether the daemon has the hook still; removing it again settles that.
+    ///
     /// # Errors
-    /// No daemon, or a broken connection; the hook is not asked any more in any case, which counts as its failure.
+    /// No daemon, or a broken connection; the hook is not asked any more in any case, which counts as its failure until it
+    /// is removed again.
     pub async fn remove(&self) -> Result<bool, RequestError> {
-        let hook = self.attachment.0.hooks.state().hooks.remove(&self.called);
-        let Some(Hook { path, session, number: Some(number), .. }) = hook else { return Ok(false) };
-        let removed: Result<Removed, _> =
-            self.attachment.0.hooks.wire.call(hyper::Method::DELETE, &format!("{path}/{number}"), None).await;
-        match removed {
-            Ok(removed) => {
-                session.is_under(&removed.coverage);
-                Ok(true)
-            }
-            Err(RequestError::Refused { status: 404, .. }) => Ok(false),
-            Err(error) => Err(error),
+        self.attachment.0.hooks.remove(&self.called).await
+    }
+}
+
+/// Takes a hook away whose registration was given up, until the daemon has heard it, or the client is gone, and its hooks
+/// with it.
+async fn take_away(hooks: Weak<Hooks>, called: &str) {
+    let mut wait = FIRST;
+    while let Some(hooks) = hooks.upgrade() {
+        let removed = hooks.remove(called).await;
+        drop(hooks);
+        if !matches!(removed, Err(RequestError::NoDaemon { .. } | RequestError::Broken { .. })) {
+            return;
         }
+        sleep(wait).await;
+        wait = (wait * 2).min(LONGEST);
     }
 }
 
@@ -130,7 +153,7 @@ impl Attachment {
         Self(Arc::new(Shared { hooks: Arc::new(hooks), running: AsyncMutex::default() }))
     }
 
-    /// Registers a hook on a session, and attaches if that was not done before.
+    /// Registers a hook on a session, and attaches if that was not done before. Dropping it leaves no hook behind.
     pub(crate) async fn register(
         &self,
         session: Arc<Opening>,
@@ -143,25 +166,27 @@ impl Attachment {
         let called = (hooks.last.fetch_add(1, Ordering::Relaxed) + 1).to_string();
         fields.insert("called".to_owned(), json!(called));
         // It may be asked before the answer to its registration is here.
-        let hook = Hook { run, session, path, fields, number: None };
-        hooks.state().hooks.insert(called.clone(), hook.clone());
-        match hooks.register(&called, &hook).await {
-            Ok(()) => Ok(Registration { attachment: self.clone(), called }),
-            Err(error) => {
-                hooks.state().hooks.remove(&called);
-                Err(error)
+        let hook = Hook { run: Some(run), session, path, fields, standing: Standing::Registering };
+        hooks.state().hooks.insert(called.clone(), hook);
+        let (claim, claimed) = oneshot::channel::<()>();
+        let (tell, told) = oneshot::channel();
+        let registering = (Arc::clone(hooks), called.clone());
+        leave(async move {
+            let (hooks, called) = registering;
+            // Not broken off in the middle: the number would not be known, by which it is taken away.
+            tell.send(hooks.register_new(&called).await).ok();
+            if claimed.await.is_err() {
+                take_away(Arc::downgrade(&hooks), &called).await;
             }
-        }
+        });
+        let registered = told.await.map_err(|error| RequestError::Broken { source: io::Error::other(error) })?;
+        claim.send(()).ok();
+        registered.map(|()| Registration { attachment: self.clone(), called })
     }
 
     /// A session is closed: its hooks are not asked again, nor registered with another daemon.
     pub(crate) fn forget(&self, session: &str) {
-        let mut state = self.0.hooks.state();
-        let gone: Vec<Hook> =
-            state.hooks.extract_if(|_, hook| hook.session.id() == session).map(|(_, hook)| hook).collect();
-        drop(state);
-        // What closures hold is dropped without the lock.
-        drop(gone);
+        self.0.hooks.forget(session);
     }
 
     /// Attaches, once.
@@ -181,15 +206,88 @@ impl Hooks {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn register(&self, called: &str, hook: &Hook) -> Result<(), RequestError> {
-        let mut fields = hook.fields.clone();
-        fields.insert("attachment".to_owned(), json!(self.state().token));
-        let registered: Registered = self.wire.call(hyper::Method::POST, &hook.path, Some(&fields)).await?;
-        hook.session.is_under(&registered.coverage);
-        if let Some(hook) = self.state().hooks.get_mut(called) {
-            hook.number = Some(registered.hook);
+    fn forget(&self, session: &str) {
+        let mut state = self.state();
+        state.reopened.remove(session);
+        let gone: Vec<Hook> =
+            state.hooks.extract_if(|_, hook| hook.session.id() == session).map(|(_, hook)| hook).collect();
+        drop(state);
+        // What closures hold is dropped without the lock.
+        drop(gone);
+    }
+
+    /// Registers a hook; one that is refused is forgotten.
+    async fn register_new(&self, called: &str) -> Result<(), RequestError> {
+        let registered = self.register(called).await;
+        if registered.is_err() {
+            let gone = self.state().hooks.remove(called);
+            // What the closure holds is dropped without the lock.
+            drop(gone);
         }
-        Ok(())
+        registered
+    }
+
+    async fn register(&self, called: &str) -> Result<(), RequestError> {
+        let (token, hook) = {
+            let state = self.state();
+            (state.token.clone(), state.hooks.get(called).cloned())
+        };
+        let Some(Hook { session, path, mut fields, .. }) = hook else { return Ok(()) };
+        fields.insert("attachment".to_owned(), json!(token));
+        let registered: Registered = self.wire.call(hyper::Method::POST, &path, Some(&fields)).await?;
+        session.is_under(&registered.coverage);
+        self.is_registered(&path, called, registered.hook).await
+    }
+
+    /// The daemon has a hook. One that was forgotten meanwhile is taken away there.
+    async fn is_registered(&self, path: &str, called: &str, number: u64) -> Result<(), RequestError> {
+        let known = self.state().hooks.get_mut(called).map(|hook| {
+            hook.standing = Standing::Registered(number);
+        });
+        if known.is_some() {
+            return Ok(());
+        }
+        let removed: Result<Removed, _> =
+            self.wire.call(hyper::Method::DELETE, &format!("{path}/{number}"), None).await;
+        match removed {
+            Err(RequestError::Refused { .. }) => Ok(()),
+            removed => removed.map(drop),
+        }
+    }
+
+    /// Has a hook asked no more, and gives where the daemon has it; one that it does not have is forgotten.
+    fn silence(&self, called: &str) -> Option<(String, u64, Arc<Opening>)> {
+        let mut state = self.state();
+        let hook = state.hooks.get_mut(called)?;
+        let run = hook.run.take();
+        let found = match hook.standing {
+            Standing::Registered(number) => Some((hook.path.clone(), number, Arc::clone(&hook.session))),
+            _ => None,
+        };
+        if found.is_none() {
+            state.hooks.remove(called);
+        }
+        drop(state);
+        // What the closure holds is dropped without the lock.
+        drop(run);
+        found
+    }
+
+    /// Takes a hook away; it is known until the daemon has confirmed that.
+    async fn remove(&self, called: &str) -> Result<bool, RequestError> {
+        let Some((path, number, session)) = self.silence(called) else { return Ok(false) };
+        let removed: Result<Removed, _> =
+            self.wire.call(hyper::Method::DELETE, &format!("{path}/{number}"), None).await;
+        let was_there = match removed {
+            Ok(removed) => {
+                session.is_under(&removed.coverage);
+                true
+            }
+            Err(RequestError::Refused { status: 404, .. }) => false,
+            Err(error) => return Err(error),
+        };
+        self.state().hooks.remove(called);
+        Ok(was_there)
     }
 
     /// A connection, with the same token where the daemon knows it still.
@@ -197,8 +295,15 @@ impl Hooks {
         let before = self.state().token.clone();
         let upgraded = self.wire.attach(before.as_deref()).await?;
         let mut state = self.state();
-        state.is_unknown |= before.is_some_and(|before| before != upgraded.token);
         state.token = Some(upgraded.token.clone());
+        if before.is_some_and(|before| before != upgraded.token) {
+            state.is_unknown = true;
+            state.reopened.clear();
+            // What was to be taken away is gone with the earlier daemon.
+            state.hooks.retain(|_, hook| hook.run.is_some());
+            let registered = state.hooks.values_mut().filter(|hook| hook.standing != Standing::Registering);
+            registered.for_each(|hook| hook.standing = Standing::Lost);
+        }
         drop(state);
         Ok(upgraded)
     }
@@ -220,7 +325,7 @@ impl Hooks {
                         self.be_known().await;
                         std::future::pending().await
                     };
-                    let served: std::io::Result<()> = tokio::select! {
+                    let served: io::Result<()> = tokio::select! {
                         served = self.serve(connection) => served,
                         never = again => never,
                     };
@@ -245,7 +350,7 @@ impl Hooks {
     }
 
     /// One connection to its end.
-    async fn serve(&self, connection: Attached) -> std::io::Result<()> {
+    async fn serve(&self, connection: Attached) -> io::Result<()> {
         let Attached { mut lines, mut writer, .. } = connection;
         let mut calls: Calls<Result<Value, String>> = Calls::new();
         let mut leaving = false;
@@ -294,7 +399,7 @@ impl Hooks {
             ("cancel", Some(id), _) => Asked::Cancel(id),
             ("shutdown", ..) => Asked::Leave,
             ("call", Some(id), Some(hook)) => {
-                let run = self.state().hooks.get(&hook).map(|hook| Arc::clone(&hook.run));
+                let run = self.state().hooks.get(&hook).and_then(|hook| hook.run.clone());
                 let until = Instant::now() + Duration::from_millis(deadline_ms);
                 let work = async move {
                     let run = run.ok_or_else(|| "the hook was removed".to_owned())?;

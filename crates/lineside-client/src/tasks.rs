@@ -18,6 +18,11 @@ pub(crate) fn start(work: impl Future<Output = ()> + Send + 'static) -> Running 
     AbortOnDropHandle::new(tokio::spawn(work))
 }
 
+/// Runs this to its end, for requests that are not to be broken off.
+pub(crate) fn leave(work: impl Future<Output = ()> + Send + 'static) {
+    tokio::spawn(work);
+}
+
 /// The calls of one connection, by their ids.
 #[derive(Default)]
 pub(crate) struct Calls<T> {

@@ -1,6 +1,5 @@
 //! Hooks that live in the programs of clients: asked over their connections, failed while those are away.
 
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -10,10 +9,10 @@ use lineside::core::propagation::GRANT;
 use lineside::json::Value;
 use lineside::prelude::*;
 use lineside_daemon::Server;
-use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{Notify, mpsc};
 
 use crate::house::{House, settings};
+use crate::proxy::Proxy;
 
 fn shell(command: &str) -> BeforeTool {
     BeforeTool::new("Shell", json!({"command": command}))
@@ -178,38 +177,6 @@ async fn a_decision_that_was_under_way_is_not_asked_for_twice() {
         11,
         "the first event is over, and is asked about by nobody again"
     );
-}
-
-/// Stands between a client and the daemon, and can cut all connections.
-struct Proxy {
-    path: PathBuf,
-    generation: watch::Sender<u64>,
-}
-
-impl Proxy {
-    fn before(daemon: &Path, path: PathBuf) -> Self {
-        let listener = UnixListener::bind(&path).unwrap();
-        let (generation, watching) = watch::channel(0);
-        let daemon = daemon.to_path_buf();
-        tokio::spawn(async move {
-            while let Ok((mut near, _)) = listener.accept().await {
-                let (daemon, mut watching) = (daemon.clone(), watching.clone());
-                watching.mark_unchanged();
-                tokio::spawn(async move {
-                    let Ok(mut far) = UnixStream::connect(daemon).await else { return };
-                    tokio::select! {
-                        _ = tokio::io::copy_bidirectional(&mut near, &mut far) => {}
-                        _ = watching.changed() => {}
-                    }
-                });
-            }
-        });
-        Self { path, generation }
-    }
-
-    fn cut(&self) {
-        self.generation.send_modify(|generation| *generation += 1);
-    }
 }
 
 #[tokio::test]
