@@ -179,7 +179,8 @@ impl Attachment {
                 take_away(Arc::downgrade(&hooks), &called).await;
             }
         });
-        let registered = told.await.map_err(|error| RequestError::Broken { source: io::Error::other(error) })?;
+        let registered =
+            told.await.map_err(|error| RequestError::Broken { source: io::Error::other(error) })?;
         claim.send(()).ok();
         registered.map(|()| Registration { attachment: self.clone(), called })
     }

@@ -2,7 +2,8 @@
 //! session ends with its process.
 //!
 //! The process of a session is the nearest one above its calls that is neither the command of the entry nor a shell
-//! around that. It counts when two calls have come from it.
+//! around that. It counts for as long as it is there; that it has ended ends its session when two calls have come from it,
+//! so that a program around a single call ends nothing.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
@@ -198,11 +199,13 @@ impl Agents {
     /// end.
     fn nearest(&self, bus: &Bus, line: &[Process], but: &str) -> Vec<Session> {
         let kept = self.kept();
-        let settled =
-            |id: &&Arc<str>| ***id != *but && kept.roots.get(*id).is_some_and(|root| root.is_settled);
-        let of = |process| {
+        let of = |process: &Process| {
             let roots = kept.of_process.get(process)?;
-            let open: Vec<_> = roots.iter().filter(settled).filter_map(|id| bus.find(id)).collect();
+            let counts = |id: &&Arc<str>| {
+                let is_settled = kept.roots.get(*id).is_some_and(|root| root.is_settled);
+                ***id != *but && (is_settled || process.is_alive())
+            };
+            let open: Vec<_> = roots.iter().filter(counts).filter_map(|id| bus.find(id)).collect();
             (!open.is_empty()).then_some(open)
         };
         line.iter().find_map(of).unwrap_or_default()

@@ -90,7 +90,7 @@ impl Source for Socket {
                 let peer = stream.peer_cred().ok().and_then(|peer| u32::try_from(peer.pid()?).ok());
                 return Ok((UnixStream::new(stream)?, peer));
             }
-            self.renew();
+            self.renew().await;
         }
     }
 

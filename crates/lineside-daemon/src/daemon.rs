@@ -13,7 +13,7 @@ use lineside::bus::register::RegisterHookError;
 use lineside::bus::session::OpenSession;
 use lineside::claims::Claims;
 use lineside::core::envelope::Source;
-use lineside::core::{Agent, Attribution, Diagnostic, Model, Notice, Receipt, SessionId};
+use lineside::core::{Agent, AttributedBy, Attribution, Diagnostic, Model, Notice, Receipt, SessionId};
 use lineside::dialects::Watched;
 use lineside::hosts::Hosts;
 use lineside::wire::Vocabulary;
@@ -217,11 +217,13 @@ impl Daemon {
     /// # Errors
     /// As [`load`](Self::load).
     pub(crate) async fn load_changed(&self) -> Result<Option<Arc<Loaded>>, RegisterHookError> {
-        let mut watching = self.loading.lock().await;
         let begun = Instant::now();
         loop {
+            let mut watching = self.loading.lock().await;
             let footprint = Footprint::of(&self.watched());
             if let Some(rest) = self.changes.rest(&footprint, begun.elapsed()) {
+                // A load that is asked for does not wait for files to settle.
+                drop(watching);
                 sleep(rest).await;
                 continue;
             }
@@ -346,6 +348,11 @@ impl Daemon {
         if let Some(parent) = asked.parent.clone().filter(|parent| self.bus().find(parent).is_none()) {
             if parent == asked.id {
                 return Err(Problem::bad_request(format!("session `{parent}` cannot be below itself")));
+            }
+            // It was open when the caller's place was found: opened anew it would be a root, above the caller's own hooks.
+            let by = asked.attribution.map(|attribution| attribution.by);
+            if matches!(by, Some(AttributedBy::Grant | AttributedBy::Ancestry)) {
+                return Err(Problem::no_session(&parent).blocks());
             }
             let above = Opening {
                 id: parent,

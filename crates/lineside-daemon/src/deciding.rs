@@ -199,3 +199,36 @@ fn not_published(error: &PublishError) -> Problem {
         _ => Problem::conflict("not-published", "The event was not published", error.to_string()).blocks(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lineside::core::{AttributedBy, Attribution};
+    use lineside::dialects::{Places, Trust};
+
+    use super::*;
+    use crate::{Server, Settings};
+
+    #[tokio::test]
+    async fn a_parent_that_closes_meanwhile_is_not_opened_as_a_root_for_a_caller_below_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (socket, state) = (folder.path().join("run/lineside.sock"), folder.path().join("state"));
+        let cwd = folder.path().to_path_buf();
+        let places = Places { environment: [].into(), project_root: None, cwd, trust: Trust::Withheld };
+        let server = Server::start(Settings::new(socket, state, places)).await.unwrap();
+        let daemon = &server.daemon;
+        let opening = |id: &str, by| Opening {
+            id: id.to_owned(),
+            parent: Some("gone".to_owned()),
+            attribution: Some(Attribution { by, process: None, since: server.bus().wall_clock() }),
+            ..Opening::default()
+        };
+        for by in [AttributedBy::Grant, AttributedBy::Ancestry] {
+            let refused = daemon.session_of_event(opening("child", by)).await.map(drop).unwrap_err();
+            assert_eq!((refused.status, refused.verdict), (404, Some("block")), "{by:?}");
+            assert!(server.bus().find("gone").is_none() && server.bus().find("child").is_none());
+        }
+        let child = daemon.session_of_event(opening("child", AttributedBy::Nothing)).await.ok().unwrap();
+        assert!(child.is_below(&server.bus().find("gone").unwrap()));
+        server.end().await;
+    }
+}

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::Read as _;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How many ancestors are looked at. A line of processes is hardly ever longer than 20.
 const DEEPEST: usize = 64;
@@ -59,30 +59,38 @@ impl Lineage {
     /// The process of that number and those above it, the nearest first; empty when there is none. It ends below this
     /// process: what the daemon has started comes from no agent.
     pub(crate) fn of(&self, pid: u32) -> Vec<Process> {
+        self.seen(pid, Stat::of)
+    }
+
+    fn seen(&self, pid: u32, look: impl Fn(u32) -> Option<Stat>) -> Vec<Process> {
         let mut line = Vec::new();
-        let mut next = Stat::of(pid);
-        while let Some(Stat { process, parent, .. }) = next {
-            if process.pid == std::process::id() {
-                break;
-            }
+        let mut found = look(pid);
+        let mut next = found.as_ref().map(|stat| stat.process);
+        while let Some(process) = next.filter(|next| next.pid != std::process::id() && line.len() < DEEPEST) {
             line.push(process);
-            let mut generations = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(known) = generations.parent(process) {
-                let ancestors =
-                    std::iter::successors(known, |process| generations.parent(*process).flatten());
-                line.extend(ancestors.take(DEEPEST));
-                break;
+            let known = self.generations().parent(process);
+            if let Some(known) = known {
+                (next, found) = (known, None);
+                continue;
             }
+            let stat = found.or_else(|| look(process.pid)).filter(|stat| stat.process == process);
+            let Some(Stat { parent, .. }) = stat else { break };
+            let above = look(parent);
+            // That a parent could not be read does not say that there is none.
+            let is_certain = above.is_some() || parent == 0;
             // One that has started later has its number from the parent, which has ended meanwhile.
-            next = Stat::of(parent)
-                .filter(|above| above.process.started <= process.started && line.len() < DEEPEST);
+            found = above.filter(|above| above.process.started <= process.started);
+            next = found.as_ref().map(|above| above.process);
             // The first is a caller, which hardly ever comes again.
-            if line.len() > 1 {
-                let above = next.as_ref().map(|above| above.process);
-                generations.keep(process, above.filter(|above| above.pid != std::process::id()));
+            if line.len() > 1 && is_certain {
+                self.generations().keep(process, next.filter(|above| above.pid != std::process::id()));
             }
         }
         line
+    }
+
+    fn generations(&self) -> MutexGuard<'_, Generations> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -180,11 +188,27 @@ mod tests {
     }
 
     #[test]
+    fn a_parent_that_could_not_be_read_is_read_again() {
+        let stat = |pid| Stat {
+            process: Process { pid, started: 1 },
+            parent: pid - 1,
+            name: String::new(),
+            has_exited: false,
+        };
+        let lineage = Lineage::default();
+        let numbers = |line: Vec<Process>| line.iter().map(|process| process.pid).collect::<Vec<_>>();
+        let hidden = |pid| (pid > 2).then(|| stat(pid));
+        assert_eq!(numbers(lineage.seen(5, hidden)), [5, 4, 3]);
+        assert_eq!(numbers(lineage.seen(5, |pid| (pid > 0).then(|| stat(pid)))), [5, 4, 3, 2, 1]);
+        assert_eq!(numbers(lineage.seen(5, hidden)), [5, 4, 3, 2, 1], "what was seen is remembered");
+    }
+
+    #[test]
     fn ancestors_that_were_seen_are_remembered_within_a_bound() {
         let mut generations = Generations::default();
         let process = |pid| Process { pid, started: 1 };
         generations.keep(process(1), Some(process(0)));
-        for pid in 2..3 * u32::try_from(MOST).unwrap() {
+        for pid in 2..20 * u32::try_from(MOST).unwrap() {
             generations.keep(process(pid), None);
             assert_eq!(generations.parent(process(1)), Some(Some(process(0))), "it is met again and again");
         }

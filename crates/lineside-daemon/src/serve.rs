@@ -27,7 +27,7 @@ use crate::token::Token;
 
 /// A daemon that listens.
 pub struct Server {
-    daemon: Arc<Daemon>,
+    pub(crate) daemon: Arc<Daemon>,
     tasks: Tasks,
     http: Option<SocketAddr>,
     notes: Vec<String>,

@@ -9,6 +9,7 @@ use std::os::unix::net::{UnixListener as StdUnixListener, UnixStream as StdUnixS
 use std::path::{Path, PathBuf};
 
 use tokio::net::{UnixListener, UnixStream};
+use tokio::task::spawn_blocking;
 
 /// The longest path of a socket that every Unix takes, in bytes.
 ///
@@ -170,14 +171,18 @@ impl Socket {
 
     /// Listens anew where nothing is at the path any more, as after a cleaner of temporary folders: clients find the daemon
     /// again. Does nothing where something is there, whatever it is, and for a socket of a supervisor. What fails is logged
-    /// once, and tried again by the next call. Must be called within a tokio runtime with I/O.
-    pub fn renew(&mut self) {
+    /// once, and tried again by the next call. Waiting for another process that binds keeps no other task waiting.
+    ///
+    /// Must be called within a tokio runtime with I/O. Cancel safe: a socket that is bound after that is taken away again.
+    pub async fn renew(&mut self) {
         let is_gone =
             || fs::symlink_metadata(&self.path).is_err_and(|error| error.kind() == ErrorKind::NotFound);
         if self.inode.is_none() || !is_gone() {
             return;
         }
-        match Self::bind(&self.path) {
+        let path = self.path.clone();
+        let Ok(bound) = spawn_blocking(move || Self::bind(&path)).await else { return };
+        match bound {
             Ok(socket) => {
                 tracing::warn!(path = %self.path.display(), "the socket had been removed, and is there again");
                 *self = socket;

@@ -62,7 +62,11 @@ impl Hooks {
     async fn register_all(&self) -> Result<(), RequestError> {
         let mut later = Ok(());
         for lost in self.lost() {
-            let again = if lost.is_reopened { self.register_again(&lost).await } else { self.open_again(&lost).await };
+            let again = if lost.is_reopened {
+                self.register_again(&lost).await
+            } else {
+                self.open_again(&lost).await
+            };
             match again {
                 Ok(()) => {}
                 Err(error) if may_pass(&error) => later = Err(error),

@@ -21,7 +21,8 @@ async fn house() -> (House, Proxy, Client) {
 /// The names of the hooks of a session; nothing while it is not open.
 async fn hooks(house: &House, session: &str) -> Option<Vec<Value>> {
     let (status, hooks) = house.get(&format!("/v1/sessions/{session}/hooks")).await;
-    (status == 200).then(|| hooks["hooks"].as_array().unwrap().iter().map(|hook| hook["name"].clone()).collect())
+    (status == 200)
+        .then(|| hooks["hooks"].as_array().unwrap().iter().map(|hook| hook["name"].clone()).collect())
 }
 
 async fn comes_to(house: &House, session: &str, expected: Option<&[&str]>) {

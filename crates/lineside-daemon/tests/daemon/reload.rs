@@ -70,6 +70,28 @@ async fn a_change_is_noticed_however_it_is_made() {
 }
 
 #[tokio::test]
+async fn a_reload_that_is_asked_for_waits_for_no_file_that_is_still_written() {
+    let house = House::new().await;
+    let folder = house.folder.path().join("project/.lineside");
+    fs::create_dir(&folder).unwrap();
+    let mut generation = house.post("/v1/reload", &json!({})).await.1["generation"].as_u64().unwrap();
+    let written = File::create(folder.join("hooks.yaml")).unwrap();
+    for round in 0..3 {
+        let name = format!("round-{round}");
+        written.set_len(0).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&written, hooks(&[&name]).as_bytes(), 0).unwrap();
+        // The watcher notices it meanwhile, and waits for the end of the writing.
+        for _ in 0..200 {
+            assert_eq!(house.get("/v1/health").await.0, 200);
+        }
+        let (_, loaded) = house.post("/v1/reload", &json!({})).await;
+        generation += 1;
+        assert_eq!(loaded["generation"], json!(generation), "nothing was loaded before it");
+        assert_eq!(deciding(&house).await, [name]);
+    }
+}
+
+#[tokio::test]
 async fn a_file_that_breaks_keeps_its_last_good_hooks_and_says_so() {
     let house = House::hooked(&hooks(&["guard"])).await;
     let mut reader = Reader::open(&house, "/v1/signals?after=0", None).await;

@@ -58,10 +58,10 @@ impl Drop for Host {
     }
 }
 
-/// An agent of which two calls have come, and whose session has a hook that refuses deletions.
+/// An agent of which one call has come, and whose session has a hook that refuses deletions.
 fn outer(house: &House) -> (Host, Session) {
     let mut outer = Host::start(house, "outer", None);
-    assert_eq!([outer.calls("ls"), outer.calls("ls")], ["200", "200"]);
+    assert_eq!(outer.calls("ls"), "200");
     let session = house.server.bus().find("outer").unwrap();
     let gate = session.intercept::<BeforeTool>("no-rm").gate(|call, _| {
         let deletes = call.command().is_some_and(|command| command.contains("rm"));
@@ -97,13 +97,30 @@ fn law_13_a_program_that_an_agent_starts_plainly_is_a_child_of_its_session() {
     }
     // A program in between that has no hooks, and another agent in between.
     let inner = format!("printf \"run printf rm | {AGENT} host third\\n\" ");
-    let inner = format!("run (echo ls; echo ls; {inner}) | {AGENT} host second");
-    assert_eq!(
-        [outer.calls(&inner), outer.says(), outer.says(), outer.says()],
-        ["agent", "200", "200", "agent"]
-    );
+    let inner = format!("run (echo ls; {inner}) | {AGENT} host second");
+    assert_eq!([outer.calls(&inner), outer.says(), outer.says()], ["agent", "200", "agent"]);
     assert!(outer.says().contains(REASON));
     assert_eq!(parent(&house, "third").as_deref(), Some("second"), "the nearest");
+    house.ends();
+}
+
+#[test]
+fn law_13_a_program_is_a_child_of_the_agent_above_it_from_the_first_call_of_that() {
+    let house = House::new();
+    // After a restart the inner one may call first: it is a root until the one above it has called.
+    let mut outer = Host::start(&house, "outer", None);
+    let inner =
+        format!("run (echo ls; read x < go; {AGENT} hook outer ls >&2; echo ls) | {AGENT} host inner");
+    let go = house.folder.path().join("go");
+    assert!(std::process::Command::new("mkfifo").arg(&go).status().unwrap().success());
+    let inner = inner.replace("< go", &format!("< {}", go.display()));
+    writeln!(outer.child.stdin.as_mut().unwrap(), "{inner}").unwrap();
+    assert_eq!([outer.says(), outer.says()], ["agent", "200"]);
+    assert_eq!((parent(&house, "inner"), attributed(&house, "inner")), (None, Some(AttributedBy::Nothing)));
+    drop(std::fs::OpenOptions::new().write(true).open(&go).unwrap());
+    assert_eq!(outer.says(), "200");
+    assert_eq!(parent(&house, "inner").as_deref(), Some("outer"));
+    assert_eq!(attributed(&house, "inner"), Some(AttributedBy::Ancestry));
     house.ends();
 }
 
