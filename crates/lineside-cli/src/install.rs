@@ -221,9 +221,11 @@ pub(crate) fn run_uninstall(args: &UninstallArgs, styles: Styles) -> Result<Exit
     let mut report = Report::new(which, places.clone(), styles);
     let mut failed = false;
     for host in hosts {
-        let _alone = which.alone(&paths.state, false)?;
-        let acts = uninstall(host, which.level(), &places, &paths.state);
-        match performed(acts, which.dry_run, &paths.state) {
+        let recorded = machine::recorded_state(host, which.level(), &places);
+        let state = recorded.unwrap_or_else(|| paths.state.clone());
+        let _alone = which.alone(&state, false)?;
+        let acts = uninstall(host, which.level(), &places, &state);
+        match performed(acts, which.dry_run, &state) {
             Ok(acts) => {
                 report.uninstalled(&Done { host, acts, tried: None }, which.is_all())?;
             }

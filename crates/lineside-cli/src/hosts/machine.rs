@@ -234,15 +234,27 @@ impl Machine {
     }
 }
 
+/// The state folder that the entries of a host name: the one in which their installation was recorded, whatever the
+/// environment is by now. `None` where there are no entries, or they cannot be read.
+pub(crate) fn recorded_state(host: Host, level: Level, places: &Places) -> Option<PathBuf> {
+    let files = installed(host, level, places).ok()?;
+    files.iter().flat_map(|file| &file.places).find_map(|named| Some(daemon_of(named)?.state))
+}
+
 /// Whether an entry that names these places comes to this daemon.
 fn is_of(daemon: &Daemon, arguments: &[String]) -> bool {
+    daemon_of(arguments).is_some_and(|found| found == *daemon)
+}
+
+/// The daemon of an entry that names these places.
+fn daemon_of(arguments: &[String]) -> Option<Daemon> {
     let mut named = Named::default();
     for pair in arguments.chunks_exact(2) {
         if let Some(place) = named.option(&pair[0]) {
             *place = Some(PathBuf::from(&pair[1]));
         }
     }
-    Daemon::of(&Account::own(), &named).is_some_and(|found| found == *daemon)
+    Daemon::of(&Account::own(), &named)
 }
 
 /// What stands beside our entries, as a finding.

@@ -97,6 +97,10 @@ fn the_user_sets_the_path_and_variables_of_the_daemon_and_hears_what_is_wrong_wi
     assert!(findings.contains("config.yaml:3") && findings.contains("did you mean `path`?"), "{findings}");
     let said = stage.run(&["doctor"], "");
     assert!(said.code == Some(1) && said.out.contains("config.yaml:3"), "{said:?}");
+    assert!(
+        said.out.contains("repair the file, then: lineside stop"),
+        "the remedy reads that file: {said:?}"
+    );
 }
 
 #[test]

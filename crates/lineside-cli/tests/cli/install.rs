@@ -381,3 +381,20 @@ fn several_programs_are_installed_at_once_under_the_names_of_the_demo_as_well() 
     let said = stage.run(&["install", "nano"], "");
     assert_eq!(said.code, Some(2), "{said:?}");
 }
+
+#[test]
+fn what_was_installed_is_found_by_its_entries_whatever_the_state_folder_of_the_shell_is() {
+    let stage = Stage::new();
+    let before = "{\"hooks\": {},   \"model\": \"m\"}";
+    let file = stage.file("home/.gemini/settings.json", before);
+    let of_shell = [("XDG_STATE_HOME", stage.path("elsewhere").display().to_string())];
+    let of_shell = of_shell.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let said = run(&stage, &["install", "gemini", "--untried"], &of_shell);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let records = stage.path("elsewhere/lineside/installed");
+    assert_eq!(std::fs::read_dir(&records).unwrap().count(), 1);
+    let said = run(&stage, &["uninstall", "gemini"], &[]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_eq!(std::fs::read_to_string(file).unwrap(), before);
+    assert_eq!(std::fs::read_dir(&records).unwrap().count(), 0, "nothing of it is left");
+}
