@@ -306,7 +306,11 @@ fn not_attached(error: &AttachHookError) -> Problem {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use futures_util::poll;
+    use lineside::automation::Automations;
+    use lineside::points::OnIdle;
     use tokio::time::advance;
 
     use super::*;
@@ -333,6 +337,41 @@ mod tests {
         assert!(all.remove(&session, first));
         assert_eq!(all.kept(), (0, MOST_BYTES - bytes));
         register("one more", 10).unwrap();
+    }
+
+    #[tokio::test]
+    async fn hooks_that_go_with_a_session_take_no_automation_of_a_later_one_of_its_id_along() {
+        let (all, assembly) = (Attachments::default(), Assembly::new(lineside::Bus::new()));
+        let (owner, _place) = all.place(None).unwrap();
+        let names: Vec<String> = (0..50).map(|number| format!("hook {number}")).collect();
+        let register = |session: &Session| {
+            for name in &names {
+                let text = format!(r#"{{"name": "{name}", "on": "on_idle", "automate": {{}}}}"#);
+                let (owner, called, name) = (owner.clone(), name.clone(), name.clone());
+                let entry = Entry { owner, called, reach: Reach::Subtree, name, text };
+                all.register(&assembly, session, entry).unwrap();
+            }
+        };
+        let automations = Automations::of(assembly.bus()).unwrap();
+        for _ in 0..20 {
+            let before = assembly.bus().session("s").open().await.unwrap();
+            register(&before);
+            before.close().await;
+            let later = assembly.bus().session("s").open().await.unwrap();
+            let runtime = tokio::runtime::Handle::current();
+            std::thread::scope(|scope| {
+                scope.spawn(|| all.forget(before.id()));
+                scope.spawn(|| {
+                    let _runtime = runtime.enter();
+                    register(&later);
+                });
+            });
+            let receipt = later.any_event(Arc::new(OnIdle::new())).publish_any().await.unwrap();
+            let jobs = automations.jobs().of_event(receipt.event.envelope().id);
+            assert_eq!(jobs.len(), names.len(), "each automation of the later session is there");
+            later.close_within(Duration::ZERO).await;
+            all.forget(later.id());
+        }
     }
 
     #[tokio::test(start_paused = true)]

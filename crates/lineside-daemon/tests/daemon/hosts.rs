@@ -39,7 +39,7 @@ pub(crate) async fn ask(
     (status, out, err, exit.map(|exit| u8::try_from(exit).unwrap()))
 }
 
-fn tool(session: &str, command: &str) -> String {
+pub(crate) fn tool(session: &str, command: &str) -> String {
     let input = json!({"command": command});
     json!({"hook_event_name": "PreToolUse", "session_id": session, "tool_name": "Bash", "tool_input": input})
         .to_string()

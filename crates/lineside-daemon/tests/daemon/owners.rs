@@ -6,6 +6,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 
 use crate::connection::{shell, soon};
+use crate::hosts::{ask, tool};
 use crate::house::{House, folder};
 
 /// A program that has attached, with its token, and the hook `gate` of it on session `s`.
@@ -140,6 +141,34 @@ async fn a_session_is_opened_together_with_hooks_or_not_at_all() {
     let asked = json!({"id": "none", "hooks": [{"called": "good", "hook": gate}]});
     let (status, problem) = house.post("/v1/sessions", &asked).await;
     assert!(status == 400 && problem["detail"].as_str().unwrap().contains("`attachment`"), "{problem}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tool_call_waits_for_the_hooks_that_its_own_session_is_opened_with() {
+    let house = House::new().await;
+    let mut owner = Owner::attach(&house, 30_000).await;
+    // The guard is the last of many.
+    let hook = |name: String, point: &str| json!({"called": name, "hook": {"name": name, "on": point}});
+    let mut hooks: Vec<Value> = (0..500).map(|number| hook(number.to_string(), "on_idle")).collect();
+    hooks.push(hook("guard".to_owned(), "before_tool"));
+    for session in ["one", "two", "three"] {
+        let asked = json!({"id": session, "attachment": owner.1, "hooks": hooks});
+        let calls = async {
+            while house.get(&format!("/v1/sessions/{session}")).await.0 != 200 {}
+            let (_, out, ..) = ask(&house, "claude", &[], tool(session, "ls")).await;
+            assert!(out.contains("its own"), "{session}: {out}");
+        };
+        let answers = async {
+            let id = owner.call().await;
+            owner.answers(&id, "its own").await;
+        };
+        tokio::select! {
+            ((status, opened), ()) = async { tokio::join!(house.post("/v1/sessions", &asked), calls) } => {
+                assert_eq!(status, 201, "{opened}");
+            }
+            () = async { answers.await; std::future::pending().await } => {}
+        }
+    }
 }
 
 #[tokio::test]

@@ -50,6 +50,17 @@ fn ho_43_a_second_arrival_waits_for_the_first_and_has_its_decision() {
 }
 
 #[test]
+fn what_a_call_that_comes_again_leaves_is_weighed() {
+    let (served, now) = (Served::default(), Instant::now());
+    let first = publishing(served.arrive(tool(), now));
+    let again = later(served.arrive(tool(), now));
+    served.settle(first, &Outcome::default(), &[]);
+    let (_, before) = served.kept();
+    assert!(matches!(served.arrive(again, now), Arrived::Answer(_)));
+    assert!(served.kept().1 > before, "the entry through which it came is remembered");
+}
+
+#[test]
 fn ho_43_a_result_that_is_withheld_keeps_its_shape_in_a_second_arrival() {
     let served = Served::default();
     let now = Instant::now();
