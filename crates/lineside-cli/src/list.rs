@@ -203,6 +203,8 @@ pub(crate) fn part(listed: &Listed) -> &str {
         _ if listed.declared.is_some() => "automation",
         part if part == Part::Detached.as_str() => "in background",
         part if part == Part::PostDecision.as_str() => "post-decision",
+        // Its file need not say whether it does.
+        part if part == Part::Amender.as_str() => "may amend",
         part => part,
     }
 }
