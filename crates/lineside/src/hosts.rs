@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use lineside_bus::publish::{PublishError, Stops};
 use lineside_bus::session::{OpenSession, OpenSessionError};
 use lineside_bus::{Bus, DeferredMessage, Session};
+use lineside_core::budget::after;
 use lineside_core::envelope::{Attribution, Cause, Source};
 use lineside_core::{Append, EventId, Point as _, Receipt};
 use lineside_dialects::hosts::serve::{
@@ -73,7 +74,7 @@ pub struct CallOrigin {
     pub parent: Option<Session>,
     /// Whether the host may act below that session alone.
     pub confined: Confinement,
-    /// The time in which the call has to be decided; that of the bus without it.
+    /// The time in which the call has to be decided, from its arrival; that of the bus without it.
     pub within: Option<Duration>,
     /// The connection that it came over.
     pub connection: Option<Arc<str>>,
@@ -184,6 +185,8 @@ impl Hosts {
         {
             within_reach(session, origin)?;
         }
+        // It counts while the call waits for one that came before, too.
+        let until = origin.within.map(|within| after(tokio::time::Instant::now(), within));
         let mut coming = Coming::from(arrival);
         fits(coming.incoming())?;
         loop {
@@ -193,7 +196,7 @@ impl Hosts {
             changed.as_mut().enable();
             match self.arrive(coming) {
                 Arrived::Answer(answer) => return Ok(HostReply::of(answer)),
-                Arrived::Publish(publishing) => return self.publish(*publishing, origin).await,
+                Arrived::Publish(publishing) => return self.publish(*publishing, origin, until).await,
                 Arrived::Later(again) => coming = *again,
             }
             changed.await;
@@ -247,9 +250,9 @@ impl Hosts {
         &self,
         publishing: Publishing,
         origin: &CallOrigin,
+        until: Option<tokio::time::Instant>,
     ) -> Result<HostReply, ServeHostError> {
         let guard = Undecided { inner: &self.inner, what: Some(publishing.if_abandoned()) };
-        let until = origin.within.map(|within| Instant::now() + within);
         let session = self.session(&publishing, origin).await?;
         let event = self.event(&session, &publishing);
         let receipt = timed(event, origin, until).publish_any().await?;
@@ -442,9 +445,9 @@ fn fits(incoming: &Incoming) -> Result<(), ServeHostError> {
 type AnyPublication = lineside_bus::publish::Publication<Arc<dyn lineside_core::Payload>>;
 
 /// An event with what is known of its call.
-fn timed(event: AnyPublication, origin: &CallOrigin, until: Option<Instant>) -> AnyPublication {
+fn timed(event: AnyPublication, origin: &CallOrigin, until: Option<tokio::time::Instant>) -> AnyPublication {
     let event = match until {
-        Some(until) => event.within(until.saturating_duration_since(Instant::now())),
+        Some(until) => event.within(until.saturating_duration_since(tokio::time::Instant::now())),
         None => event,
     };
     match &origin.connection {
@@ -499,3 +502,6 @@ impl HostReply {
         Self { answer, receipts: Vec::new(), afterwards: Afterwards::default() }
     }
 }
+
+#[cfg(all(test, feature = "claude"))]
+mod tests;

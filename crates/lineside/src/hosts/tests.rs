@@ -1,0 +1,29 @@
+//! The time of calls.
+
+use lineside_core::Verdict;
+use lineside_core::json::json;
+use lineside_points::BeforeTool;
+use tokio::time::timeout;
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn the_time_of_a_call_counts_while_it_waits_for_one_that_came_before() {
+    let (bus, seconds) = (Bus::new(), Duration::from_secs);
+    let never = bus.intercept::<BeforeTool>("never").timeout(seconds(60));
+    never.gate(async |_, _| std::future::pending::<Verdict>().await).unwrap();
+    let (hosts, origin) =
+        (Hosts::new(bus), CallOrigin { within: Some(seconds(10)), ..CallOrigin::default() });
+    let document = json!({"hook_event_name": "PreToolUse", "session_id": "s", "tool_use_id": "t",
+        "tool_name": "Bash", "tool_input": {"command": "ls"}});
+    let call = || {
+        let call = HostCall { host: Host::Claude, event: None, stdin: document.to_string().into_bytes() };
+        hosts.answer_from(call, &origin)
+    };
+    let began = tokio::time::Instant::now();
+    // The second one has the place of the first when that is given up.
+    let (first, second) = tokio::join!(biased; timeout(seconds(8), call()), call());
+    assert!(first.is_err());
+    assert!(second.unwrap().answer.stdout.contains(r#""permissionDecision":"deny""#));
+    assert!(began.elapsed() < seconds(11), "{:?}", began.elapsed());
+}
