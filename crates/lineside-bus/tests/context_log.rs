@@ -8,6 +8,7 @@ use std::time::Duration;
 use lineside_bus::extension::DeferredMessage;
 use lineside_bus::signal::Watched;
 use lineside_bus::{Bus, Signal};
+use lineside_core::context::Bounds;
 use lineside_core::journal::{AppendAck, BoxFuture, Durability, Journal, Record, Sequence, Unavailable};
 use lineside_core::{Append, EventId, SessionId};
 use tokio::sync::Semaphore;
@@ -121,4 +122,52 @@ async fn messages_for_sessions_that_nobody_opens_are_told_of_when_they_are_given
     let report = bus.drain(Duration::from_secs(5)).await;
     assert_eq!(report.context_dropped, TOO_MANY);
     assert!(!report.is_clean());
+}
+
+#[test]
+fn all_mailboxes_together_have_a_bound_and_what_does_not_fit_is_signalled_and_named() {
+    const MOST: usize = 16 << 10;
+    const LONG: usize = 512;
+    let journal = Gated::new(usize::MAX >> 4);
+    let bus = Bus::builder().context_at_most(MOST).context_journal(Arc::new(journal), []).build();
+    let mut signals = bus.signals();
+    runtime().block_on(async {
+        let mut open = Vec::new();
+        for number in 0..4 {
+            open.push(bus.session(format!("open {number}")).open().await.unwrap());
+        }
+        let message = |number: usize| DeferredMessage {
+            append: Append::system("x".repeat(LONG)),
+            ..late(u64::try_from(number).unwrap())
+        };
+        // Ten times as much as there is room for, for sessions that are open and for others.
+        let sent = 10 * MOST / LONG;
+        for number in 0..sent {
+            let session = SessionId::from(format!("{} {}", ["open", "absent"][number % 2], number / 2 % 4));
+            drop(bus.deliver(&session, message(number)));
+        }
+        for number in 0..4 {
+            open.push(bus.session(format!("absent {number}")).open().await.unwrap());
+        }
+        let (mut waiting, mut missing) = (0, 0);
+        for session in &open {
+            let delivery = session.collect().at_most(Bounds::NONE).ready();
+            waiting += delivery.messages().iter().map(|message| message.text.len()).sum::<usize>();
+            missing += delivery.missing().len();
+        }
+        assert_eq!(waiting, MOST, "as much as there is room for");
+        assert!(missing > 0, "what an open session lost is named in its next delivery");
+        let mut dropped = 0;
+        while dropped < sent - MOST / LONG {
+            if let Some(Watched::Signal(Signal::ContextDropped { .. })) = signals.next().await {
+                dropped += 1;
+            }
+        }
+        // What was accepted makes room.
+        let first = &open[0];
+        let accepted = first.collect().at_most(Bounds::NONE).ready().accept();
+        assert!(!accepted.is_empty());
+        drop(bus.deliver(first.id(), message(sent)));
+        assert_eq!(first.collect().ready().messages().len(), 1);
+    });
 }

@@ -147,6 +147,27 @@ async fn c03_by_default_a_delivery_is_bounded() {
 }
 
 #[tokio::test]
+async fn a_mailbox_takes_no_more_than_it_has_room_for_and_what_it_does_not_take_is_signalled_and_counted() {
+    // Ten times as many messages as one takes, and ten times as many bytes.
+    for (count, text) in [(10 * 1_024, "short".to_owned()), (40, "word ".repeat((1 << 20) / 5))] {
+        let (bus, session) = session().await;
+        let mut signals = bus.signals();
+        for number in 0..count {
+            send(&session, late("h", number, &*text));
+        }
+        let delivery = session.collect().at_most(Bounds::NONE).ready();
+        let waited = delivery.messages().len();
+        let bytes: usize = delivery.messages().iter().map(|message| message.text.len()).sum();
+        assert!((1..=1_024).contains(&waited) && bytes <= 4 << 20, "{waited} of {bytes} bytes");
+        assert!(waited == 1_024 || bytes > 3 << 20, "{waited} of {bytes} bytes");
+        let lost = usize::try_from(count).unwrap() - waited;
+        let [missing] = delivery.missing() else { panic!("{:?}", delivery.missing()) };
+        assert_eq!(missing.messages, u64::try_from(lost).unwrap());
+        assert!(told(&mut signals).iter().all(|told| told == "dropped h"));
+    }
+}
+
+#[tokio::test]
 async fn a_later_message_of_the_same_key_takes_the_place_of_one_that_waits() {
     let (bus, session) = session().await;
     let mut signals = bus.signals();

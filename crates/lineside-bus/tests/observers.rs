@@ -72,14 +72,14 @@ async fn a_watcher_of_signals_loses_the_oldest_bytes_and_is_told_how_many() {
     let bus = Bus::new();
     let session = bus.session("s").open().await.unwrap();
     let mut signals = bus.signals();
-    // Five times eight is more than 32.
-    publish(&session, &[8, 8, 8, 8, 8]).await;
-    assert!(matches!(signals.try_next(), Some(Watched::Lost(2))));
+    // Ten times as much as there is room for.
+    publish(&session, &[8; 40]).await;
+    assert!(matches!(signals.try_next(), Some(Watched::Lost(37))));
     let seqs = std::iter::from_fn(|| match signals.try_next()? {
         Watched::Signal(Signal::Decided(receipt)) => Some(receipt.event.envelope().seq),
         other => panic!("{other:?}"),
     });
-    assert_eq!(seqs.collect::<Vec<_>>(), [3, 4, 5]);
+    assert_eq!(seqs.collect::<Vec<_>>(), [38, 39, 40]);
 }
 
 #[tokio::test]

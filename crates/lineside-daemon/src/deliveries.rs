@@ -11,12 +11,22 @@ use tokio::time::Instant;
 const MOST: usize = 4_096;
 
 /// The deliveries that are out.
-#[derive(Default)]
 pub(crate) struct Deliveries {
     out: Mutex<HashMap<String, (Delivery, Instant)>>,
+    most: usize,
+}
+
+impl Default for Deliveries {
+    fn default() -> Self {
+        Self::at_most(MOST)
+    }
 }
 
 impl Deliveries {
+    fn at_most(most: usize) -> Self {
+        Self { out: Mutex::default(), most }
+    }
+
     /// Keeps a delivery until it is accepted, at most so long. Gives the name to accept it by.
     ///
     /// # Errors
@@ -24,11 +34,11 @@ impl Deliveries {
     pub(crate) fn keep(&self, delivery: Delivery, name: String, within: Duration) -> Result<String, usize> {
         let until = Instant::now() + within;
         let mut out = self.out();
-        if out.len() >= MOST {
+        if out.len() >= self.most {
             drop(out);
             // Dropping it puts the messages back, which takes the mailbox's lock and not this one.
             drop(delivery);
-            return Err(MOST);
+            return Err(self.most);
         }
         out.insert(name.clone(), (delivery, until));
         Ok(name)
@@ -52,5 +62,41 @@ impl Deliveries {
 
     fn out(&self) -> MutexGuard<'_, HashMap<String, (Delivery, Instant)>> {
         self.out.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lineside::Bus;
+    use lineside::bus::extension::DeferredMessage;
+    use lineside::core::{Append, EventId};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn no_more_deliveries_are_out_than_there_may_be_and_the_messages_of_one_too_many_are_back() {
+        const MOST: usize = 8;
+        let (bus, deliveries) = (Bus::new(), Deliveries::at_most(MOST));
+        let within = Duration::from_secs(60);
+        for number in 0..10 * MOST {
+            let session = bus.session(number.to_string()).open().await.unwrap();
+            let message = DeferredMessage {
+                hook: "h".into(),
+                dialect: "native",
+                point: "on_idle".into(),
+                event: EventId::from_u128(1),
+                seq: 0,
+                id: None,
+                append: Append::system("text"),
+                keeps_working: false,
+            };
+            drop(bus.deliver(session.id(), message));
+            let kept = deliveries.keep(session.collect().ready(), number.to_string(), within);
+            assert_eq!(kept.is_ok(), number < MOST, "{number}");
+            let waits = session.collect().ready().messages().len();
+            assert_eq!(waits, usize::from(number >= MOST), "{number}");
+        }
+        assert_eq!(deliveries.put_back(Instant::now() + within), MOST);
+        assert_eq!(bus.find("0").unwrap().collect().ready().messages().len(), 1);
     }
 }

@@ -192,7 +192,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_left_of_sessions_that_ended_is_bounded() {
         let (bus, grants) = (Bus::new(), Grants::default());
-        for number in 0..4 * MORE {
+        for number in 0..10 * MORE {
             let session = bus.session(number.to_string()).open().await.unwrap();
             grants.of(&session).unwrap();
             session.close().await;

@@ -76,5 +76,8 @@ mod tests {
         assert!(third.gives_way.is_cancelled() && !known.is_cancelled());
         drop((fourth, fifth));
         assert!(strangers.waiting().1.is_empty());
+        let many: Vec<Stranger> = (0..20).map(|_| strangers.come()).collect();
+        let stay: Vec<bool> = many.iter().map(|one| !one.gives_way.is_cancelled()).collect();
+        assert!(stay.iter().enumerate().all(|(number, stays)| *stays == (number >= 18)), "{stay:?}");
     }
 }

@@ -93,5 +93,8 @@ mod tests {
         let alone = texts.of(3, 1 << 30, || made("three")).unwrap();
         assert!(texts.of(4, 1, || unreachable!()).is_none());
         assert_eq!((&*alone, texts.sent().len()), (&b"three"[..], 1));
+        drop(alone);
+        let many: Vec<_> = (10..110).filter_map(|id| texts.of(id, 1 << 10, || made("many"))).collect();
+        assert_eq!(many.len(), 10, "of ten times as many");
     }
 }

@@ -35,6 +35,9 @@ fn as_many_finished_jobs_are_kept_as_there_may_be() {
             player.machine.show(JobId(1)).is_none() && player.machine.show(JobId(2)).is_some(),
             "{bounds:?}"
         );
+        run(&mut player, 4..=20, false);
+        let kept: Vec<u64> = (1..=20).filter(|job| player.machine.show(JobId(*job)).is_some()).collect();
+        assert_eq!(kept, [19, 20], "{bounds:?}");
     }
 }
 
@@ -46,6 +49,8 @@ fn as_many_dead_letters_are_kept_as_there_may_be_and_the_last_however_long_it_is
     assert_eq!(dead(&few), [1, 2]);
     run(&mut few, 3..=3, true);
     assert_eq!(dead(&few), [2, 3]);
+    run(&mut few, 4..=20, true);
+    assert_eq!(dead(&few), [19, 20]);
     let mut long = player(Bounds { bytes: 50, ..Bounds::default() });
     run(&mut long, 1..=1, true);
     assert_eq!(dead(&long), [1]);

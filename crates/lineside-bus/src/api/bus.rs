@@ -59,6 +59,7 @@ pub struct BusBuilder {
     full_texts: Option<Arc<dyn FullTexts>>,
     context: Option<Arc<Log>>,
     most: Option<Most>,
+    waiting: Option<usize>,
 }
 
 impl BusBuilder {
@@ -93,6 +94,14 @@ impl BusBuilder {
         self
     }
 
+    /// At most so many bytes of messages wait in all mailboxes of a [`context_journal`](Self::context_journal) together,
+    /// also for sessions that are not open; 256 MiB unless this says otherwise. What does not fit ends as in a full mailbox.
+    #[must_use]
+    pub fn context_at_most(mut self, bytes: usize) -> Self {
+        self.waiting = Some(bytes);
+        self
+    }
+
     /// At most so many sessions are open at once, whose ids, paths and other texts have at most so many bytes together; an
     /// eighth of either in one tree of sessions. One that is closed counts until it has come to its end, and so has
     /// everything below it. Without it there is no bound.
@@ -109,6 +118,7 @@ impl BusBuilder {
         let signals = SignalBus::new();
         if let Some(log) = &self.context {
             log.tell_by(&signals);
+            self.waiting.into_iter().for_each(|bytes| log.at_most(bytes));
         }
         Bus {
             shared: Arc::new(Shared {

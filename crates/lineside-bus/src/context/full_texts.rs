@@ -101,5 +101,13 @@ mod tests {
         assert!(texts.text(id("three")).is_some());
         assert_eq!(texts.keep(id("four"), &"x".repeat(MOST_BYTES + 1)), Keeping::Nowhere);
         assert!(texts.text(id("three")).is_some(), "a text that is too long evicts no other");
+        // Ten times as many bytes, and ten times as many texts.
+        for (count, text, stay) in [(20, &*text, 2), (10 * MOST_TEXTS, "short", MOST_TEXTS)] {
+            for number in 0..count {
+                texts.keep(id(&format!("{count} {number}")), text);
+            }
+            let there = (0..count).filter(|number| texts.text(id(&format!("{count} {number}"))).is_some());
+            assert_eq!(there.collect::<Vec<_>>(), (count - stay..count).collect::<Vec<_>>());
+        }
     }
 }

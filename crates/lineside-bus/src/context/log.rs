@@ -5,7 +5,7 @@
 //! is on record is put in the place of how it came to be.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use lineside_core::context::{Bounds, Size};
@@ -13,7 +13,7 @@ use lineside_core::journal::{Durability, Journal, Record, Sequence, Unavailable}
 use lineside_core::{MessageId, SessionId};
 use tokio::sync::watch;
 
-use super::mailbox::{Lost, Mailbox, tell};
+use super::mailbox::{Lost, Mailbox, WAITING_IN_ALL, tell};
 use super::mailbox_index::{GivenUp, MailboxIndex, Said};
 use super::message::{Expiry, Item, Offer, Order};
 use super::missing::WhyMissing;
@@ -43,6 +43,8 @@ pub struct ContextRecovered {
 pub(crate) struct Log {
     journal: Arc<dyn Journal>,
     bounds: Bounds,
+    /// How many bytes wait at most in all mailboxes together, of sessions that are open and of those that are not.
+    most: AtomicUsize,
     /// The mailboxes of this process: a session that is opened again while its mailbox is there has the same one.
     mailboxes: Mutex<HashMap<SessionId, Weak<Mailbox>>>,
     inner: Mutex<Inner>,
@@ -93,6 +95,7 @@ impl Log {
         Self {
             journal,
             bounds,
+            most: AtomicUsize::new(WAITING_IN_ALL),
             mailboxes: Mutex::default(),
             inner: Mutex::new(inner),
             progress: watch::Sender::new(()),
@@ -154,13 +157,24 @@ impl Log {
         if inner.index.knows(to, message.id) {
             return None;
         }
-        if !inner.index.has_room(to, size, self.bounds) {
+        let has_room = inner.index.has_room(to, size, self.bounds);
+        if !has_room || !inner.index.has_room_in_all(size.bytes, self.most.load(Ordering::Relaxed)) {
             lost.push((message.hook, WhyMissing::NoRoom));
             return None;
         }
         let order = Order { arrival: inner.wanted, ..order };
         self.append(&mut inner, to, &Item { order, size, expires, keeps_working, message });
         None
+    }
+
+    /// At most so many bytes wait in all mailboxes together.
+    pub(crate) fn at_most(&self, bytes: usize) {
+        self.most.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Whether so many bytes more fit, over all mailboxes.
+    pub(super) fn has_room(&self, more: usize) -> bool {
+        lock(&self.inner).index.has_room_in_all(more, self.most.load(Ordering::Relaxed))
     }
 
     /// A message waits.

@@ -22,6 +22,9 @@ use super::missing::{Losses, WhyMissing};
 /// How much waits at most in one mailbox: more than an agent reads, and little enough for many sessions.
 pub(crate) const WAITING: Bounds = Bounds { messages: 1024, bytes: 4 << 20, tokens: 1 << 20 };
 
+/// How many bytes wait at most in all mailboxes together, where they are kept in a journal.
+pub(crate) const WAITING_IN_ALL: usize = 256 << 20;
+
 /// The messages of one session.
 pub(crate) struct Mailbox {
     waiting: Mutex<Waiting>,
@@ -75,7 +78,9 @@ impl Mailbox {
             let earlier = waiting.queue.iter().find(|item| item.is_of(&message));
             let given_up = earlier.map_or(Size::default(), |item| item.size);
             let messages = waiting.queue.len() + usize::from(earlier.is_none());
+            let grows = size.bytes.saturating_sub(given_up.bytes);
             self.bounds.hold(messages, waiting.size - given_up + size)
+                && self.log.as_ref().is_none_or(|(log, _)| log.has_room(grows))
         };
         if !fits(&waiting) {
             self.expire(&mut waiting, lost);

@@ -19,6 +19,8 @@ const SESSIONS: usize = 1024;
 pub(super) struct MailboxIndex {
     sessions: HashMap<SessionId, Kept>,
     touched: u64,
+    /// How long the texts are of all messages that wait.
+    bytes: usize,
 }
 
 /// The recorded messages of one session.
@@ -114,15 +116,18 @@ impl MailboxIndex {
         kept.orders.insert(id, order);
         kept.size = kept.size + size;
         kept.waiting.insert((order, id), Waits { record, size });
+        self.bytes += size.bytes;
     }
 
     pub(super) fn settled(&mut self, session: &SessionId, ids: &[MessageId]) {
+        let mut freed = 0;
         let kept = self.kept(session);
         for id in ids {
             if let Some(order) = kept.orders.remove(id)
                 && let Some(waited) = kept.waiting.remove(&(order, *id))
             {
                 kept.size = kept.size - waited.size;
+                freed += waited.size.bytes;
             }
             if kept.known_over.insert(*id) {
                 kept.over.push_back(*id);
@@ -133,6 +138,12 @@ impl MailboxIndex {
                 kept.known_over.remove(&oldest);
             }
         }
+        self.bytes -= freed;
+    }
+
+    /// Whether so many bytes more fit, over all sessions.
+    pub(super) fn has_room_in_all(&self, more: usize, most: usize) -> bool {
+        more <= most.saturating_sub(self.bytes)
     }
 
     /// Whether a message of that id waits or was settled.
@@ -170,6 +181,7 @@ impl MailboxIndex {
         absent.sort_unstable();
         let forgotten = absent.into_iter().take(too_many).filter_map(|(.., session)| {
             let kept = self.sessions.remove(&session)?;
+            self.bytes -= kept.size.bytes;
             let waiting: Vec<_> = kept.waiting.into_values().map(|waits| waits.record).collect();
             (!waiting.is_empty()).then_some(GivenUp { session, waiting })
         });

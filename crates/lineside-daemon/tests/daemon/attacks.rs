@@ -41,7 +41,7 @@ async fn large_bodies_share_one_bounded_room() {
     assert!(problem["detail"].as_str().unwrap().contains("there is room for 2097152"), "{problem}");
     // Each takes nearly half of the room; all of them have their turn.
     let long = shell("s", &"x".repeat(300 << 10));
-    let all = futures_util::future::join_all((0..16).map(|_| house.post("/v1/events", &long)));
+    let all = futures_util::future::join_all((0..24).map(|_| house.post("/v1/events", &long)));
     assert!(soon(all).await.iter().all(|(status, _)| *status == 200));
 }
 

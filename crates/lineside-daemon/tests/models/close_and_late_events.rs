@@ -66,6 +66,11 @@ fn the_last_ones_are_remembered_and_not_the_first() {
         closed.note("of another one", || false);
         assert!(!closed.contains("of another one"));
         assert_eq!(["b", "c", "d", "e"].map(|id| closed.contains(id)), [true, false, true, true]);
+        for number in 0..30 {
+            closed.note(&number.to_string(), || true);
+        }
+        assert!((0..30).all(|number| closed.contains(&number.to_string()) == (number >= 27)));
+        assert!(!["b", "d", "e"].map(|id| closed.contains(id)).contains(&true));
     };
     shuttle::check_random(model, 1);
 }
