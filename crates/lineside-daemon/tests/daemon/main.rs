@@ -5,6 +5,7 @@ mod house;
 
 mod acknowledgement;
 mod api;
+mod aside;
 mod attach;
 mod attacks;
 mod bad_luck;
