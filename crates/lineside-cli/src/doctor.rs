@@ -287,6 +287,14 @@ async fn daemon(paths: &DaemonPaths, places: &Places) -> Looked {
         let remedy = "repair the hook; what it answers to an event: lineside run";
         Finding::warning(failing_line(failing), remedy)
     }));
+    let unclassed = status.get("unclassed_tools").and_then(Value::as_array).into_iter().flatten();
+    let unclassed: Vec<_> = unclassed.filter_map(Value::as_str).map(one_line).collect();
+    if !unclassed.is_empty() {
+        findings.push(Finding::note(
+            format!("agents have called tools that are in no class: {}", unclassed.join(", ")),
+            "a hook for `tool: Shell` is not asked about them; name those that it should see in its `match`",
+        ));
+    }
     findings.extend(untrusted(status.get("project").and_then(Value::as_str), places));
     Looked { what, state, findings, ..Looked::default() }
 }

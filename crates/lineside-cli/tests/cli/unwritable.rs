@@ -91,3 +91,20 @@ fn a_plugin_that_cannot_start_a_daemon_is_wrong_for_the_doctor() {
     let said = stage.run(&["doctor"], "");
     assert!(said.out.contains("has no entry for the start of a daemon"), "{}", said.out);
 }
+
+#[test]
+fn the_doctor_names_the_tools_that_are_in_no_class() {
+    let stage = Stage::new();
+    let daemon = Daemon::start(&stage);
+    for (tool, input) in [
+        ("Bash", json!({"command": "ls"})),
+        ("Orchestrate", json!({"plan": "ls"})),
+        ("Flow", json!({"script": "ls"})),
+    ] {
+        let call = json!({"hook_event_name": "PreToolUse", "session_id": "c", "tool_name": tool, "tool_input": input});
+        stage.run(&["hook", "claude"], call.to_string());
+    }
+    let said = stage.run(&["doctor"], "");
+    assert!(said.out.contains("tools that are in no class: Orchestrate\n"), "{}", said.out);
+    drop(daemon);
+}

@@ -1,6 +1,6 @@
 //! The daemon itself: whether it lives, how it stands, what it counts, its hooks loaded anew, its end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use lineside::automation::jobs::WhichState;
-use lineside::core::Outcome;
+use lineside::core::{Outcome, tool_class};
 use lineside::dialects::{Places, Trust};
 
 use super::shapes::{Ending, Failing, Finding, Health, Reloaded, Status};
@@ -43,6 +43,7 @@ pub(super) async fn status(State(daemon): State<Arc<Daemon>>) -> Json<Status> {
         sessions: daemon.bus().sessions().len(),
         failures: daemon.bus().failures(),
         failing: failing(&daemon),
+        unclassed_tools: unclassed(&daemon).into_iter().collect(),
         durability: daemon.settings.durability.as_str(),
         journal: daemon.settings.journal().to_string_lossy().into_owned(),
         live_jobs: daemon.jobs(WhichState::Live),
@@ -68,6 +69,8 @@ const LATELY: i64 = 3_600_000;
 /// How many events are looked through for failures, and how many hooks are named.
 const LOOKED_THROUGH: usize = 1024;
 const NAMED: usize = 16;
+/// The longest name of a tool that it has, in characters.
+const LONGEST: usize = 100;
 
 /// The hooks that have failed lately, as far as the feed still has their events, each with how it failed last.
 fn failing(daemon: &Daemon) -> Vec<Failing> {
@@ -94,6 +97,21 @@ fn failing(daemon: &Daemon) -> Vec<Failing> {
         }
     }
     failing.into_values().collect()
+}
+
+/// The tools that agents have called lately and that no `tool: Shell` and its like can mean, as far as the feed still has
+/// their events.
+fn unclassed(daemon: &Daemon) -> BTreeSet<String> {
+    let since = daemon.bus().wall_clock().as_millisecond() - LATELY;
+    let mut unclassed = BTreeSet::new();
+    for receipt in daemon.feed().receipts(None, LOOKED_THROUGH) {
+        let (event, payload) = (&receipt.event, receipt.event.payload());
+        let is_late = event.envelope().time.as_millisecond() >= since && unclassed.len() < NAMED;
+        let name = payload.text("tool_name").filter(|_| is_late && payload.text("tool_class").is_none());
+        let is_unknown = |name: &&str| tool_class::of_call(name, payload.value("tool_input")).is_none();
+        unclassed.extend(name.filter(is_unknown).map(|name| name.chars().take(LONGEST).collect::<String>()));
+    }
+    unclassed
 }
 
 /// The root of the project whose hooks may run.

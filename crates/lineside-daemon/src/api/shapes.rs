@@ -544,6 +544,9 @@ pub struct Status {
     pub failures: u64,
     /// Which hooks have failed within the last hour, as far as their events are still known; sixteen at most.
     pub failing: Vec<Failing>,
+    /// The tools in no class that were called within the last hour, as far as their events are still known; sixteen at
+    /// most, in the order of their names.
+    pub unclassed_tools: Vec<String>,
     /// What accepted work survives: `memory`, `process` or `disk`.
     pub durability: &'static str,
     /// The folder of its journals.

@@ -292,7 +292,7 @@ impl<'a> Stage<'a> {
         if let Some(daemon) = self.daemon.take() {
             self.model.before_answer_to("play:gate", move || drop(daemon));
         }
-        let outcome = self.misbehave("not").and_then(|()| self.gate("killed.log"));
+        let outcome = self.misbehave("not").and_then(|()| self.killed("killed.log"));
         checked.push(("daemon killed", outcome.unwrap_or_else(failed)));
         drop(fs::remove_file(&self.ground.socket));
         checked
@@ -388,6 +388,17 @@ impl<'a> Stage<'a> {
             (false, true) => Outcome::Holds,
             (true, false) => Outcome::Instead("cannot be blocked"),
             _ => Outcome::Fails("its model has not heard of them before it has ended".to_owned()),
+        })
+    }
+
+    /// What has to come of it when the daemon is gone: the call starts another one, which decides.
+    fn killed(&self, log: &str) -> Result<Outcome> {
+        let asked = self.play("gate", log)?;
+        let is_decided = asked.iter().any(|request| request.contains("REFUSED-BY-GUARD"));
+        Ok(match (self.is_kept(), is_decided) {
+            (true, true) => Outcome::Holds,
+            (true, false) => Outcome::Fails("no other daemon has decided".to_owned()),
+            (false, _) => Outcome::Fails("the command ran".to_owned()),
         })
     }
 

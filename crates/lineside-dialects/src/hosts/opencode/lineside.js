@@ -3,6 +3,7 @@
 import { spawn } from "node:child_process"
 import { existsSync, lstatSync, realpathSync } from "node:fs"
 import { Agent, request } from "node:http"
+import { connect } from "node:net"
 import { dirname, join } from "node:path"
 
 // Where the daemon is, as `lineside install` has found it; nothing of the environment chooses another one.
@@ -56,6 +57,13 @@ const inTime = (until, work) =>
     work.then(resolve, reject).finally(() => clearTimeout(late))
   })
 
+// Whether nothing listens. A connection that was kept ends with its daemon in as many words as there are runtimes.
+const absent = () =>
+  new Promise((resolve) => {
+    const socket = connect(SOCKET, () => resolve(!socket.destroy()))
+    socket.on("error", () => resolve(true))
+  })
+
 // One start at a time; what cannot be started is not reached either.
 let starting
 const start = () =>
@@ -66,7 +74,7 @@ const start = () =>
 
 const ask = (document, until = Date.now() + LIMIT) =>
   send(document, until).catch(async (error) => {
-    if (START.length === 0 || !/^(ENOENT|ECONNREFUSED)$/.test(error.code)) throw error
+    if (START.length === 0 || error.denied || !(await inTime(until, absent()))) throw error
     await inTime(until, start())
     return send(document, until)
   })
