@@ -19,7 +19,7 @@ use crate::style::Styles;
 use case_run::Keeping;
 use crew::{Crew, Job};
 use outcome::{CaseOutcome, Outcome, SuiteOutcome};
-use suite::Suite;
+use suite::{Case, Suite};
 
 mod crew;
 mod files;
@@ -47,13 +47,17 @@ mod judge;
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_STATUS)]
 pub(crate) struct TestArgs {
-    /// Case files, or directories that are searched for `*.cases.json`.
+    /// Case files, or directories that are searched for `*.cases.yaml` and `*.cases.json`.
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
 
     /// Only cases whose id or title contains this.
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
+
+    /// Only the cases with these ids.
+    #[arg(long = "case", value_name = "ID", conflicts_with = "filter")]
+    cases: Vec<String>,
 
     /// How many cases run at the same time; as many as there are cores by default. One that bounds its time runs alone.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
@@ -86,11 +90,16 @@ pub(crate) async fn run(args: &TestArgs, styles: Styles) -> Result<ExitCode> {
     let mut interrupt = Interrupt::watch()?;
     let mut suites: Vec<Planned> = files::find(&args.paths)?.into_iter().map(Planned::read).collect();
     if let Some(filter) = &args.filter {
-        suites.iter_mut().for_each(|suite| suite.keep(filter));
-        suites.retain(|suite| !suite.is_empty());
+        keep(&mut suites, |case| case.id.contains(filter) || case.title.contains(filter));
         if suites.is_empty() {
             bail!("no case has `{filter}` in its id or title");
         }
+    }
+    if let Some(unknown) = args.cases.iter().find(|id| !suites.iter().any(|suite| suite.has(id))) {
+        bail!("no case has the id `{unknown}`");
+    }
+    if !args.cases.is_empty() {
+        keep(&mut suites, |case| args.cases.contains(&case.id));
     }
     if suites.iter().all(Planned::is_empty) {
         bail!("there is no case in these files");
@@ -124,6 +133,16 @@ pub(crate) async fn run(args: &TestArgs, styles: Styles) -> Result<ExitCode> {
     Ok(if total.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// Takes the other cases out, and the suites that have none left.
+fn keep(suites: &mut Vec<Planned>, is_wanted: impl Fn(&Case) -> bool) {
+    for planned in suites.iter_mut() {
+        if let Plan::Run { suite, .. } | Plan::Skip { suite, .. } = &mut planned.plan {
+            suite.cases.retain(&is_wanted);
+        }
+    }
+    suites.retain(|suite| !suite.is_empty());
+}
+
 /// A case file, and what is to be done with it.
 struct Planned {
     file: PathBuf,
@@ -153,9 +172,12 @@ impl Planned {
         Self { file, plan }
     }
 
-    fn keep(&mut self, filter: &str) {
-        if let Plan::Run { suite, .. } | Plan::Skip { suite, .. } = &mut self.plan {
-            suite.cases.retain(|case| case.id.contains(filter) || case.title.contains(filter));
+    fn has(&self, id: &str) -> bool {
+        match &self.plan {
+            Plan::Run { suite, .. } | Plan::Skip { suite, .. } => {
+                suite.cases.iter().any(|case| case.id == id)
+            }
+            Plan::Broken(_) => false,
         }
     }
 

@@ -85,6 +85,7 @@ pub use once::only_once;
 pub use rivals::{exposed, outrun};
 pub use unspoken::{HostPayload, UnspokenFile, host_payload, unspoken_files};
 pub use web_address::is_web_address;
+pub use yaml::{ReadYamlError, yaml_value};
 
 /// The dialects whose features are on, in the order in which their hooks are registered.
 pub static DIALECTS: &[&dyn Dialect] = &[

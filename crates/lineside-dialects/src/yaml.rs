@@ -8,8 +8,10 @@ mod build;
 mod escapes;
 mod merge;
 mod scalar;
+mod value;
 
 pub(crate) use scalar::decimal;
+pub use value::yaml_value;
 
 use std::sync::Arc;
 
@@ -287,11 +289,11 @@ impl BuildError {
 /// Why a text is not a document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{detail}")]
-pub(crate) struct ReadYamlError {
+pub struct ReadYamlError {
     /// What is wrong.
-    pub(crate) detail: String,
-    /// The line where reading stopped.
-    pub(crate) line: u32,
+    pub detail: String,
+    /// The line where reading stopped, from 1.
+    pub line: u32,
 }
 
 impl ReadYamlError {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 
 /// How the name of a case file ends.
-const ENDING: &str = ".cases.json";
+const ENDINGS: [&str; 2] = [".cases.yaml", ".cases.json"];
 
 /// Folders that are never searched: large, and written by programs.
 const PASSED_OVER: [&str; 3] = [".git", "target", "node_modules"];
@@ -22,7 +22,7 @@ pub(super) fn find(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
             search(path, &mut found)?;
             found.sort();
             if found.is_empty() {
-                bail!("no file below {} ends in {ENDING}", path.display());
+                bail!("no file below {} ends in {}", path.display(), ENDINGS.join(" or "));
             }
         } else {
             found.push(path.clone());
@@ -46,7 +46,7 @@ fn search(directory: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
                 if !PASSED_OVER.contains(&&*name) {
                     waiting.push(entry.path());
                 }
-            } else if name.ends_with(ENDING) {
+            } else if ENDINGS.iter().any(|ending| name.ends_with(ending)) {
                 found.push(entry.path());
             }
         }

@@ -19,32 +19,50 @@ pub(super) const PROJECT: &str = "project";
 /// Something that lies in the directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Entry {
-    File { text: String, mode: u32 },
-    Link { target: String },
+    File {
+        text: String,
+        mode: u32,
+    },
+    Link {
+        target: String,
+    },
+    /// What lies beside the case file, with everything in it.
+    Copy {
+        from: PathBuf,
+    },
 }
 
 /// The mode of a file that names none.
 const MODE: u32 = 0o644;
 
-/// The entries of `files`.
+/// The entries of `files`; what they copy is named from the folder of the case file.
 ///
 /// # Errors
-/// A path outside the directory, or a value that is no entry.
-pub(super) fn entries(value: &Value) -> Result<Vec<(String, Entry)>> {
+/// A path outside the directory, a value that is no entry, or a copy of what is not there.
+pub(super) fn entries(value: &Value, folder: &Path) -> Result<Vec<(String, Entry)>> {
     let Value::Object(map) = value else { bail!("`files` must be an object") };
-    map.iter().map(|(path, value)| Ok((inside(path)?.to_owned(), entry(path, value)?))).collect()
+    map.iter().map(|(path, value)| Ok((inside(path)?.to_owned(), entry(path, value, folder)?))).collect()
 }
 
-fn entry(path: &str, value: &Value) -> Result<Entry> {
+fn entry(path: &str, value: &Value, folder: &Path) -> Result<Entry> {
     if let Value::String(text) = value {
         return Ok(Entry::File { text: text.clone(), mode: MODE });
     }
     let mut fields = Fields::of(format!("the file {path}"), value)?;
-    let link: Option<String> = fields.optional("symlink")?;
-    let read = match link {
-        Some(target) => Entry::Link { target },
-        None => {
-            let mode: Option<String> = fields.optional("mode")?;
+    let (link, copy) = (fields.optional("symlink")?, fields.optional::<PathBuf>("copy")?);
+    let read = match (link, copy) {
+        (Some(target), None) => Entry::Link { target },
+        (None, Some(copy)) => {
+            let from = folder.join(copy);
+            fs::metadata(&from).with_context(|| format!("cannot copy {}", from.display()))?;
+            Entry::Copy { from }
+        }
+        (Some(_), Some(_)) => bail!("the file {path} is a `symlink` or a `copy`, not both"),
+        (None, None) => {
+            // YAML has no quotes around digits.
+            let mode = fields
+                .value("mode")
+                .map(|mode| mode.as_str().map_or_else(|| mode.to_string(), str::to_owned));
             Entry::File { text: fields.required("text")?, mode: mode.map_or(Ok(MODE), |mode| octal(&mode))? }
         }
     };
@@ -114,6 +132,7 @@ impl Directory {
         }
         match entry {
             Entry::Link { target } => symlink(target, path)?,
+            Entry::Copy { from } => copy(from, path)?,
             Entry::File { text, mode } => {
                 fs::write(path, text)?;
                 fs::set_permissions(path, Permissions::from_mode(*mode))?;
@@ -129,6 +148,27 @@ impl Directory {
     pub(super) fn remove(self) -> Result<()> {
         self.directory.close().context("failed to remove the directory of the case")
     }
+}
+
+/// Copies a file or a folder, links as links and with its modes.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    let mut waiting = vec![(from.to_path_buf(), to.to_path_buf())];
+    while let Some((from, to)) = waiting.pop() {
+        let context = || format!("failed to copy {}", from.display());
+        let kind = fs::symlink_metadata(&from).with_context(context)?.file_type();
+        if kind.is_symlink() {
+            symlink(fs::read_link(&from)?, &to).with_context(context)?;
+        } else if kind.is_dir() {
+            fs::create_dir_all(&to).with_context(context)?;
+            for entry in fs::read_dir(&from).with_context(context)? {
+                let entry = entry.with_context(context)?;
+                waiting.push((entry.path(), to.join(entry.file_name())));
+            }
+        } else {
+            fs::copy(&from, &to).with_context(context)?;
+        }
+    }
+    Ok(())
 }
 
 /// The fields of a file that holds a JSON object.
@@ -157,7 +197,7 @@ mod tests {
     fn each_kind_of_entry_is_laid_out() {
         let files = json!({"project/a/x.sh": {"text": "hi", "mode": "750"}, "project/y": "yo", "l": {"symlink": "project/y"}});
         let directory = Directory::new().unwrap();
-        directory.lay_out(&entries(&files).unwrap()).unwrap();
+        directory.lay_out(&entries(&files, Path::new("")).unwrap()).unwrap();
         let mode =
             |path: &str| fs::metadata(directory.path().join(path)).unwrap().permissions().mode() & 0o7777;
         assert_eq!((mode("project/a/x.sh"), mode("project/y")), (0o750, 0o644));
@@ -176,7 +216,7 @@ mod tests {
             json!({"a": {"symlink": "x", "text": ""}}),
             json!([]),
         ] {
-            assert!(entries(&wrong).is_err(), "{wrong}");
+            assert!(entries(&wrong, Path::new("")).is_err(), "{wrong}");
         }
     }
 }

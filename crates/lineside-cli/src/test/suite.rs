@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use lineside::core::json::read_strict;
-use lineside::dialects::Trust;
+use lineside::dialects::{Trust, yaml_value};
 use lineside::json::Value;
 
 use super::fields::Fields;
@@ -27,6 +28,8 @@ pub(super) struct Case {
     pub(super) title: String,
     pub(super) from: Option<String>,
     written: Value,
+    /// Where its file is.
+    folder: Arc<Path>,
 }
 
 /// One case in its directory.
@@ -45,14 +48,14 @@ impl Suite {
     /// Everything that is wrong with it, one message for each case.
     pub(super) fn read(file: &Path) -> Result<Self, Vec<String>> {
         let one = |error: anyhow::Error| vec![format!("{error:#}")];
-        let text = std::fs::read(file).context("failed to read it").map_err(one)?;
-        let value = read_strict(&text).map_err(|error| vec![error.to_string()])?;
+        let value = written(file).map_err(one)?;
         let (dialect, cases) = outline(&value).map_err(one)?;
+        let folder: Arc<Path> = file.parent().unwrap_or(Path::new("")).into();
         let mut read = Vec::new();
         let mut errors = Vec::new();
         let mut ids = HashSet::new();
         for (number, case) in (1..).zip(cases) {
-            match Case::read(number, case) {
+            match Case::read(number, case, &folder) {
                 Ok(case) if !ids.insert(case.id.clone()) => {
                     errors.push(format!("two cases have the id `{}`", case.id));
                 }
@@ -62,6 +65,16 @@ impl Suite {
         }
         if errors.is_empty() { Ok(Self { dialect, cases: read }) } else { Err(errors) }
     }
+}
+
+/// What a case file says, whichever of the two it is written in.
+fn written(file: &Path) -> Result<Value> {
+    let text = std::fs::read(file).context("failed to read it")?;
+    if file.extension().is_some_and(|extension| extension == "json") {
+        return Ok(read_strict(&text)?);
+    }
+    let text = std::str::from_utf8(&text).context("it is not UTF-8")?;
+    yaml_value(text).map_err(|error| anyhow!("line {}: {error}", error.line))
 }
 
 fn outline(value: &Value) -> Result<(String, Vec<Value>)> {
@@ -80,7 +93,7 @@ impl Case {
         steps.is_some_and(|steps| steps.iter().any(bounds))
     }
 
-    fn read(number: usize, value: Value) -> Result<Self> {
+    fn read(number: usize, value: Value, folder: &Arc<Path>) -> Result<Self> {
         let id = value.get("id").and_then(Value::as_str).map(str::to_owned);
         let place = id.as_ref().map_or_else(|| format!("case {number}"), |id| format!("case `{id}`"));
         let written = expand(value).context(place.clone())?;
@@ -88,8 +101,8 @@ impl Case {
         let id = fields.required("id")?;
         let title = fields.required("title")?;
         let from = fields.optional("from")?;
-        Script::read(fields).context(place)?;
-        Ok(Self { id, title, from, written })
+        Script::read(fields, folder).context(place)?;
+        Ok(Self { id, title, from, written, folder: Arc::clone(folder) })
     }
 
     /// The case in its directory.
@@ -103,14 +116,14 @@ impl Case {
         for known in ["id", "title", "from"] {
             fields.value(known);
         }
-        Script::read(fields)
+        Script::read(fields, &self.folder)
     }
 }
 
 impl Script {
-    fn read(mut fields: Fields<'_>) -> Result<Self> {
+    fn read(mut fields: Fields<'_>, folder: &Path) -> Result<Self> {
         let files = match fields.value("files") {
-            Some(value) => entries(value)?,
+            Some(value) => entries(value, folder)?,
             None => Vec::new(),
         };
         let env = fields.optional("env")?.unwrap_or_default();
@@ -136,7 +149,8 @@ mod tests {
     use super::*;
 
     fn check(case: Value, expected: Result<(), &str>) {
-        let read = Case::read(3, case).map(|_| ()).map_err(|error| format!("{error:#}"));
+        let read =
+            Case::read(3, case, &Arc::from(Path::new(""))).map(|_| ()).map_err(|error| format!("{error:#}"));
         assert_eq!(read, expected.map_err(str::to_owned));
     }
 
@@ -164,8 +178,12 @@ mod tests {
 
     #[test]
     fn the_directory_is_known_when_it_runs() {
-        let case = Case::read(1, json!({"id": "a", "title": "$CASE", "env": {"A": "$CASE/x"}, "steps": []}))
-            .unwrap();
+        let case = Case::read(
+            1,
+            json!({"id": "a", "title": "$CASE", "env": {"A": "$CASE/x"}, "steps": []}),
+            &Arc::from(Path::new("")),
+        )
+        .unwrap();
         assert_eq!(case.script("/t").unwrap().env["A"], "/t/x");
     }
 }

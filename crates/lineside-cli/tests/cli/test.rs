@@ -102,6 +102,55 @@ fn a_filter_leaves_the_others_out() {
 }
 
 #[test]
+fn cases_are_chosen_by_their_ids() {
+    let stage = all_kinds();
+    let said = stage.run(&["test", "deep", "--case", "passes", "--case", "host"], "");
+    assert_eq!((said.code, said.out.lines().last()), (Some(1), Some("1 passed, 1 failed")), "{}", said.out);
+    let said = stage.run(&["test", "deep", "--case", "passe"], "");
+    assert_eq!((said.code, said.err.as_str()), (Some(2), "lineside: no case has the id `passe`\n"));
+}
+
+#[test]
+fn a_case_in_yaml_may_try_the_hooks_that_are_in_place() {
+    let stage = Stage::new();
+    stage.hook("deny", "trigger: before_tool", "echo in place >&2\nexit 2");
+    let cases = r#"
+dialect: agenthooks
+cases:
+  - id: in-place
+    title: the hook that lies there refuses, and one that the case writes as well
+    files:
+      project/.agents/hooks/deny: { copy: ../.agents/hooks/deny }
+      project/.agents/hooks/late/HOOK.md: |
+        ---
+        name: late
+        description: d
+        trigger: after_tool
+        ---
+      project/.agents/hooks/late/scripts/run.sh:
+        mode: 755
+        text: |
+          #!/bin/sh
+          echo late >&2
+          exit 2
+    steps:
+      - publish: { point: before_tool, payload: { tool_name: x, tool_input: {} } }
+        expect: { verdict: block, reason: in place, ran: [deny] }
+      - publish: { point: after_tool, payload: { tool_name: x, tool_input: {}, tool_output: y } }
+        expect: { ran: [late], failed: {} }
+"#;
+    stage.file("project/checks/own.cases.yaml", cases);
+    let said = stage.run(&["test", "checks"], "");
+    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+    stage.file("project/checks/own.cases.yaml", &cases.replace("copy: ../", "copy: ./"));
+    let said = stage.run(&["test", "checks"], "");
+    assert!(said.code == Some(1) && said.out.contains("cannot copy checks/./.agents"), "{}", said.out);
+    stage.file("project/checks/own.cases.yaml", "dialect: agenthooks\ncases:\n - id: [");
+    let said = stage.run(&["test", "checks"], "");
+    assert!(said.code == Some(1) && said.out.contains("line 3"), "{}", said.out);
+}
+
+#[test]
 fn a_case_sees_nothing_of_its_surroundings() {
     let stage = Stage::new();
     let script = "#!/bin/sh\ncat >/dev/null\nprintf '%s|%s|%s|%s' \"$HOME\" \"$XDG_CONFIG_HOME\" \"$XDG_DATA_HOME$LINESIDE_X\" \"$OWN\" > env.txt\n";

@@ -40,9 +40,9 @@ pub(crate) fn run(snippet: &Snippet, before: &[Snippet], ground: &Ground) -> Res
             let event = before.iter().rev().find(|other| other.comment == "event");
             decides(ground, &event.ok_or("no event stands before it")?.text, text)
         }
-        ("json", "cases") => {
-            ground.write("project/page.cases.json", text);
-            ends_well(&ground.sh("lineside test page.cases.json"), &[0], text)
+        ("yaml", "cases") => {
+            ground.write("project/page.cases.yaml", text);
+            ends_well(&ground.sh("lineside test page.cases.yaml"), &[0], text)
         }
         ("json", "answer") => answers(ground, text),
         ("python" | "javascript", "") => works(ground, language, text),
