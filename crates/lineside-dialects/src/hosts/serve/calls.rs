@@ -87,14 +87,20 @@ impl Arriving {
         matches!(self.point, "after_tool" | "after_tool_error")
     }
 
-    /// Whether the members that both inputs have are equal, and there is one.
+    /// Whether the members that both inputs have are equal, there is one, and all that this shows was judged.
     fn agrees(&self, class: Option<Digest>, input: &Known) -> bool {
-        self.class == class && self.input.shared(input) == Shared::Equal
+        self.class == class && self.input.shared(input) == Shared::Equal && self.is_judged_by(input)
     }
 
-    /// Whether no member that both inputs have differs.
+    /// Whether no member that both inputs have differs, and all that this shows was judged.
     fn is_compatible(&self, input: &Known) -> bool {
-        self.input.shared(input) != Shared::Differs
+        self.input.shared(input) != Shared::Differs && self.is_judged_by(input)
+    }
+
+    /// A gate that opened for less than what now comes has not judged it: whoever shows the harmless part of a call
+    /// first would have the rest pass.
+    fn is_judged_by(&self, input: &Known) -> bool {
+        self.is_review() || input.covers(&self.input)
     }
 }
 

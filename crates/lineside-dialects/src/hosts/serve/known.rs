@@ -25,6 +25,11 @@ enum Members {
     TooMany,
 }
 
+/// Members that one event of a program has and another has not, and that say where and how long something is done, not
+/// what: Cursor's `beforeShellExecution` has the `cwd` that its `preToolUse` has not.
+const SURROUNDINGS: [&str; 6] =
+    ["cwd", "working_directory", "workdir", "timeout", "timeout_ms", "description"];
+
 /// What two values have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shared {
@@ -70,6 +75,18 @@ impl Known {
             }
             _ if self.whole == other.whole => Shared::Equal,
             _ => Shared::Differs,
+        }
+    }
+
+    /// Whether the other one shows nothing that this does not have as well, but for the surroundings of a call. A text,
+    /// a number or a list is all that it is.
+    pub(super) fn covers(&self, other: &Self) -> bool {
+        let is_around = |name: &Digest| SURROUNDINGS.iter().any(|known| digest_of_text(known) == *name);
+        match (&self.members, &other.members) {
+            (Members::Each(own), Members::Each(others)) => {
+                others.iter().all(|member| own.binary_search(member).is_ok() || is_around(&member.0))
+            }
+            _ => self.whole == other.whole,
         }
     }
 

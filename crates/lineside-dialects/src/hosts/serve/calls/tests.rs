@@ -71,7 +71,7 @@ fn ho_41_an_id_says_which_call_it_is_whatever_else_differs() {
     let other = new(arrive(&mut calls, named(Host::Cursor, "b"), now));
     assert_ne!(id, other);
     decide(&mut calls, id);
-    let again = Arriving { class: None, input: Known::of(&ls()), ..named(Host::Cursor, "a") };
+    let again = Arriving { class: None, ..named(Host::Cursor, "a") };
     assert!(is_decided(&arrive(&mut calls, again, now)));
     assert!(matches!(arrive(&mut calls, named(Host::Claude, "b"), now), Found::Undecided));
     for other in [
@@ -97,14 +97,30 @@ fn an_id_that_comes_again_with_another_input_is_another_call() {
         new(arrive(&mut calls, named(entry, &rm), now));
         assert!(is_decided(&arrive(&mut calls, named(entry, &ls()), now)));
     }
-    // The same event of a host has all of the input; another event may have more or less of it.
+    // The same event of a host has all of the input; another event may have less of it.
     let mut calls = Calls::default();
-    let id = new(arrive(&mut calls, named(Host::Claude, &ls()), now));
-    decide(&mut calls, id);
     let more = json!({"command": "ls", "background": true});
-    assert!(is_decided(&arrive(&mut calls, named(Host::Cursor, &more), now)));
-    new(arrive(&mut calls, named(Host::Claude, &more), now));
+    let id = new(arrive(&mut calls, named(Host::Claude, &more), now));
+    decide(&mut calls, id);
+    assert!(is_decided(&arrive(&mut calls, named(Host::Cursor, &ls()), now)));
+    new(arrive(&mut calls, named(Host::Claude, &ls()), now));
     new(arrive(&mut calls, named(Host::Claude, &Value::Null), now));
+}
+
+#[test]
+fn a_gate_that_opened_for_a_part_of_a_call_opens_for_nothing_that_was_not_shown() {
+    let now = Instant::now();
+    let harmless = json!({"description": "lists files"});
+    let whole = json!({"description": "lists files", "command": "rm -rf build"});
+    for shown in [&harmless, &json!({}), &json!({"zzz": 1})] {
+        for call in [None, Some(digest_of_text("call_0"))] {
+            let mut calls = Calls::default();
+            let arriving = |entry, input: &Value| Arriving { call, ..gate(entry, input.clone()) };
+            let id = new(arrive(&mut calls, arriving(Host::Codex, shown), now));
+            decide(&mut calls, id);
+            new(arrive(&mut calls, arriving(Host::Claude, &whole), now));
+        }
+    }
 }
 
 #[test]
@@ -163,6 +179,8 @@ fn ho_41_without_an_id_the_members_that_both_inputs_have_say_it() {
     for (input, is_same) in [
         (ls(), true),
         (json!({"command": "ls", "timeout": 1}), true),
+        // Nothing has judged where it writes.
+        (json!({"command": "ls", "file_path": "/etc/passwd"}), false),
         (json!({"command": "rm"}), false),
         (json!({"timeout": 1}), false),
         (json!({}), false),
