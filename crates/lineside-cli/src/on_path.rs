@@ -1,4 +1,4 @@
-//! Which command an entry starts: `lineside` where that name finds this program, else its path.
+//! Which command an entry starts: the path of `lineside`, because an agent's `PATH` may find another program of that name.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ const NAME: &str = "lineside";
 /// The command of entries.
 pub(crate) struct OnPath {
     pub(crate) program: Program,
-    /// Why it is not the name alone.
+    /// Why it is not what the name finds.
     pub(crate) remark: Option<String>,
 }
 
@@ -26,22 +26,25 @@ pub(crate) fn own_command() -> Result<OnPath> {
     let named = find(NAME);
     let beside = own.with_file_name(NAME);
     let is_own = |path: &Path| path.canonicalize().is_ok_and(|path| path == own || path == beside);
-    if named.as_deref().is_some_and(is_own) {
-        let program = Program::new(NAME).context("an entry cannot start this program")?;
-        return Ok(OnPath { program, remark: None });
-    }
-    let absolute = own_path()?;
+    let is_found = named.as_deref().is_some_and(is_own);
+    // As it was found, so that a link to it may be led to a newer one.
+    let absolute = match &named {
+        Some(named) if is_found => named.clone(),
+        _ => own_path()?,
+    };
     let path = absolute.to_str().context("the path of this program is not UTF-8")?;
     let program = Program::new(path).with_context(|| {
         format!("this program must be called `{NAME}`, and it is {path}; an entry is known by that name")
     })?;
     let remark = match named {
-        Some(other) => {
-            format!("`{NAME}` on PATH is another program, {}, so the entries start {path}", other.display())
-        }
-        None => format!("`{NAME}` is not on PATH, so the entries start {path}"),
+        Some(_) if is_found => None,
+        Some(other) => Some(format!(
+            "`{NAME}` on PATH is another program, {}, so the entries start {path}",
+            other.display()
+        )),
+        None => Some(format!("`{NAME}` is not on PATH, so the entries start {path}")),
     };
-    Ok(OnPath { program, remark: Some(remark) })
+    Ok(OnPath { program, remark })
 }
 
 /// The path of this program: of the small one that answers hooks, which lies beside the full command, where it does.

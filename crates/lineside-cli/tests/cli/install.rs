@@ -45,6 +45,22 @@ fn what_would_change_is_shown_and_nothing_changes() {
 }
 
 #[test]
+fn an_entry_names_the_path_of_the_program_and_leaves_nothing_to_the_path_of_an_agent() {
+    let stage = Stage::new();
+    let link = stage.path("home/bin/lineside");
+    fs::create_dir_all(link.parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_lineside"), &link).unwrap();
+    let path = format!("{}:/usr/bin:/bin", link.parent().unwrap().display());
+    let child = stage.command(&["install", "claude", "--untried"]).env("PATH", path).spawn().unwrap();
+    let said = stage.said(child);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(!said.err.contains("PATH"), "{said:?}");
+    let settings = fs::read_to_string(stage.path("home/.claude/settings.json")).unwrap();
+    assert!(settings.contains(&format!("\"command\":\"{}\"", link.display())), "{settings}");
+    assert!(!settings.contains("\"lineside"), "{settings}");
+}
+
+#[test]
 fn it_is_said_whose_hooks_judge_the_program_from_here_on() {
     let stage = Stage::new();
     stage.file("home/.claude/settings.json", SETTINGS);

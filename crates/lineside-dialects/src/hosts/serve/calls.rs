@@ -97,7 +97,7 @@ impl Arriving {
         self.input.shared(input) != Shared::Differs && self.is_judged_by(input)
     }
 
-    /// A gate that opened for less than what now comes has not judged it: whoever shows the harmless part of a call
+    /// A gate that opened for less than what now comes has not judged it: a program that shows the harmless part of a call
     /// first would have the rest pass.
     fn is_judged_by(&self, input: &Known) -> bool {
         self.is_review() || input.covers(&self.input)
