@@ -14,9 +14,9 @@ use std::path::Path;
 use lineside_core::Severity;
 use lineside_core::json::Value;
 use lineside_dialects::agenthooks::AgentHooks;
-use lineside_dialects::{Dialect as _, Loaded, Places, Trust};
+use lineside_dialects::{Dialect as _, Loaded, Places, Trust, yaml_value};
 
-const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/conformance/agenthooks.cases.json");
+const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/conformance/agenthooks.cases.yaml");
 
 fn text(value: &Value, case: &str) -> String {
     let text = match value {
@@ -109,7 +109,7 @@ fn judge(loaded: &Loaded, expected: &Value, case: &str) -> Vec<String> {
 
 #[test]
 fn every_load_step_of_the_open_cases_holds() {
-    let suite: Value = lineside_core::json::from_slice(&fs::read(CASES).unwrap()).unwrap();
+    let suite: Value = yaml_value(&fs::read_to_string(CASES).unwrap()).unwrap();
     let (mut steps, mut wrong) = (0, Vec::new());
     for case in suite["cases"].as_array().unwrap() {
         let root = tempfile::tempdir().unwrap();

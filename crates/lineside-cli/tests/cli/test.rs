@@ -189,7 +189,7 @@ fn background_work_belongs_to_the_step_that_waits_for_it() {
 /// on every machine that builds this.
 fn with_a_journal(suite: &str) {
     let suites = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/conformance");
-    let cases = suites.join(format!("{suite}.cases.json"));
+    let cases = suites.join(format!("{suite}.cases.yaml"));
     // Most of their time is spent waiting.
     let said = Stage::new().run(&["test", cases.to_str().unwrap(), "--journal", "--jobs", "8"], "");
     // On a busy machine it says in between how far it is.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde_json::Value;
 
 use super::attempt::{attempt, bounded};
 use super::suite::covered;
@@ -26,8 +26,6 @@ pub(super) struct Cases<'a> {
     /// `lineside`.
     program: PathBuf,
     root: &'a Path,
-    /// Where the files are written that it is given.
-    folder: PathBuf,
     cases: Vec<Case>,
     reached: BTreeMap<usize, Vec<usize>>,
 }
@@ -35,9 +33,7 @@ pub(super) struct Cases<'a> {
 struct Case {
     /// The name of its file, without what all have.
     suite: String,
-    dialect: Box<RawValue>,
-    /// As it is written: the members of an object stand in their order.
-    case: Box<RawValue>,
+    id: String,
     /// How many changes it comes by.
     reaches: usize,
 }
@@ -45,11 +41,11 @@ struct Case {
 /// A file of cases, as far as it is read here.
 #[derive(Deserialize)]
 struct File {
-    dialect: Box<RawValue>,
-    cases: Vec<Box<RawValue>>,
+    cases: Vec<Value>,
 }
 
-const ENDING: &str = ".cases.json";
+const FOLDER: &str = "tests/conformance";
+const ENDING: &str = ".cases.yaml";
 
 impl<'a> Cases<'a> {
     /// Runs the cases, each alone, that hold these files of `lineside-dialects` to something: those of the dialect,
@@ -60,16 +56,15 @@ impl<'a> Cases<'a> {
     /// Fails where a case does without any change.
     pub(super) fn measure(program: PathBuf, root: &'a Path, folder: &Path, files: &[&str]) -> Result<Self> {
         fs::create_dir_all(folder)?;
-        let mut cases =
-            Self { program, root, folder: folder.to_owned(), cases: Vec::new(), reached: BTreeMap::new() };
+        let mut cases = Self { program, root, cases: Vec::new(), reached: BTreeMap::new() };
         let mut suites = BTreeMap::new();
-        for entry in fs::read_dir(root.join("tests/conformance"))? {
+        for entry in fs::read_dir(root.join(FOLDER))? {
             let path = entry?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             if let Some(suite) = name.strip_suffix(ENDING) {
                 let text = fs::read_to_string(&path)?;
                 let file: File =
-                    serde_json::from_str(&text).with_context(|| format!("{suite} has no cases"))?;
+                    serde_saphyr::from_str(&text).with_context(|| format!("{suite} has no cases"))?;
                 suites.insert(suite.to_owned(), file);
             }
         }
@@ -77,18 +72,18 @@ impl<'a> Cases<'a> {
         let cover = folder.join("cover");
         for (suite, file) in suites.iter().filter(|(suite, _)| wanted.contains(suite)) {
             // One that asks for the time that something takes fails where other programs have the machine.
-            for case in file.cases.iter().filter(|case| !case.get().contains("within_ms")) {
-                let (suite, dialect) = (suite.clone(), file.dialect.clone());
-                cases.cases.push(Case { suite, dialect, case: case.clone(), reaches: 0 });
+            for case in file.cases.iter().filter(|case| !case.to_string().contains("within_ms")) {
+                let id = case["id"].as_str().with_context(|| format!("a case of {suite} has no id"))?;
+                cases.cases.push(Case { suite: suite.clone(), id: id.to_owned(), reaches: 0 });
             }
         }
         for index in 0..cases.cases.len() {
             drop(fs::remove_file(&cover));
-            let mut command = cases.command(&[index])?;
+            let mut command = cases.command(&[index]);
             let ended = attempt(command.env("MUTANT_COVER", &cover), LIMIT)?;
             let case = &mut cases.cases[index];
             let passes = ended.is_some_and(|status| status.success());
-            ensure!(passes, "a case of {} fails without any change: {}", case.suite, case.case);
+            ensure!(passes, "a case of {} fails without any change: {}", case.suite, case.id);
             let changes: BTreeSet<usize> = covered(&cover)?.into_iter().map(|(change, _)| change).collect();
             case.reaches = changes.len();
             for change in changes {
@@ -99,21 +94,14 @@ impl<'a> Cases<'a> {
     }
 
     /// `lineside test` on these.
-    fn command(&self, cases: &[usize]) -> Result<Command> {
-        let mut files: BTreeMap<&str, (&RawValue, Vec<&RawValue>)> = BTreeMap::new();
-        for case in cases.iter().map(|index| &self.cases[*index]) {
-            let file = files.entry(&case.suite).or_insert((&case.dialect, Vec::new()));
-            file.1.push(&case.case);
-        }
+    fn command(&self, cases: &[usize]) -> Command {
         let mut command = bounded(&self.program, BUSY);
         command.args(["test", "--jobs", "2"]).current_dir(self.root).env("RUST_BACKTRACE", "0");
-        for (suite, (dialect, cases)) in files {
-            let path = self.folder.join(format!("{suite}{ENDING}"));
-            let cases = serde_json::to_string(&cases)?;
-            fs::write(&path, format!(r#"{{"dialect":{dialect},"cases":{cases}}}"#))?;
-            command.arg(path);
-        }
-        Ok(command)
+        let cases: Vec<&Case> = cases.iter().map(|index| &self.cases[*index]).collect();
+        let suites: BTreeSet<&str> = cases.iter().map(|case| case.suite.as_str()).collect();
+        command.args(suites.iter().map(|suite| format!("{FOLDER}/{suite}{ENDING}")));
+        command.args(cases.iter().flat_map(|case| ["--case", &case.id]));
+        command
     }
 
     /// Whether any comes by a change.
@@ -127,7 +115,7 @@ impl<'a> Cases<'a> {
         cases.sort_by_key(|index| self.cases[*index].reaches);
         let (first, rest) = cases.split_at(cases.len().min(FIRST));
         for cases in [first, rest].into_iter().filter(|cases| !cases.is_empty()) {
-            let mut command = self.command(cases)?;
+            let mut command = self.command(cases);
             let ended = attempt(command.env("MUTANT", change.to_string()), LIMIT)?;
             if !ended.is_some_and(|status| status.success()) {
                 return Ok(true);

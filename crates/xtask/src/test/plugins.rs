@@ -11,7 +11,7 @@ use crate::programme::{FOR_A_BUILD, must};
 use crate::tools::{JITI, npm_package};
 use crate::workspace::Workspace;
 
-const CASES: &str = "tests/plugins/openclaw.cases.json";
+const CASES: &str = "tests/plugins/openclaw.cases.yaml";
 
 pub(super) fn run(workspace: &Workspace) -> Result<Outcome> {
     let packages = npm_package(workspace, "jiti", JITI)?;

@@ -92,7 +92,7 @@ mod tests {
     fn a_rule_that_no_test_cites_is_named() {
         let cited = [
             (PAGE, DIALECTS),
-            ("tests/conformance/x.cases.json", "{\"from\": \"XX-1; a page\"}"),
+            ("tests/conformance/x.cases.yaml", "from: XX-1; a page"),
             ("crates/x/src/room.rs", "// XX-4\n#[cfg(test)]\nmod tests { // XX-2\n}"),
         ];
         assert_eq!(
