@@ -1,6 +1,7 @@
 //! What a program calls: the bus, its sessions, registering, publishing, deciding, collecting, and the end of it all.
 
 pub mod bus;
+pub mod scope;
 pub mod session;
 pub mod register;
 pub mod of_dialect;

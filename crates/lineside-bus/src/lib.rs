@@ -15,7 +15,8 @@ mod dispatch;
 mod api;
 
 pub use api::{
-    bus, collect, decision, drain, extension, job_store, of_dialect, propagation, publish, register, session,
+    bus, collect, decision, drain, extension, job_store, of_dialect, propagation, publish, register, scope,
+    session,
 };
 pub use base::signal;
 pub use hook::{cx, durable_run, interceptor, observer};
@@ -42,5 +43,6 @@ pub use of_dialect::OfDialect;
 pub use propagation::Propagate;
 pub use publish::PublishError;
 pub use register::{Installed, RegisterHookError, Registration};
+pub use scope::Scope;
 pub use session::{OpenSessionError, Session};
 pub use signal::{JobNews, Signal, Signals};

@@ -11,6 +11,7 @@ use lineside_core::{Notice, PointInfo, SessionId};
 
 use crate::api::of_dialect::OfDialect;
 use crate::api::register::{Installed, Intercepting, Observing, RegisterHookError};
+use crate::api::scope::Scope;
 use crate::api::session::OpenSession;
 use crate::base::background::Endings;
 use crate::base::caught::Failures;
@@ -20,7 +21,7 @@ use crate::base::stopwatch;
 use crate::context::full_texts::{FullTexts, TextsInMemory};
 use crate::context::log::{ContextRecovered, Log};
 use crate::context::mailbox::WAITING;
-use crate::hook::state::{Place, Registered, Session, Shared, Tree};
+use crate::hook::state::{Place, Session, Shared, Tree};
 use crate::registry::tree::Most;
 
 /// A hook bus. Cloning it costs one reference count; all clones are the same bus.
@@ -272,16 +273,13 @@ impl Bus {
         &self,
         hooks: impl IntoIterator<Item = (&'a str, Vec<Installed>)>,
     ) -> Result<(), RegisterHookError> {
-        let (mut names, mut added) = (Vec::new(), Vec::new());
-        for (name, hooks) in hooks {
-            let name: Arc<str> = name.into();
-            added.extend(hooks.into_iter().map(|hook| hook.added(Some(Arc::clone(&name)))));
-            names.push(name);
-        }
-        let leaves =
-            |registered: &Registered| registered.installed.as_ref().is_some_and(|name| names.contains(name));
-        self.shared.replace(&Place::Bus, Some(&leaves), added)?;
-        Ok(())
+        self.shared.install_all(&Place::Bus, hooks)
+    }
+
+    /// A scope without hooks, and without sessions.
+    #[must_use]
+    pub fn scope(&self) -> Scope {
+        Scope::new(Arc::clone(&self.shared))
     }
 
     /// The hooks of one format that are registered on the bus itself.

@@ -26,7 +26,7 @@ use crate::hook::interceptor::{BackgroundRuns, Interceptor, TakenOver};
 #[cfg(feature = "actors")]
 use crate::hook::observer::hear_by;
 use crate::hook::observer::{Capacity, Hear, Heard, Overflow, Queue, hear_with};
-use crate::hook::state::{Added, Leaves, Place, Runs, Shared};
+use crate::hook::state::{Added, Leaves, Place, Registered, Runs, Shared};
 use crate::registry::tree::SessionIsClosed;
 
 /// A hook whose point is known only at run time, to be installed.
@@ -108,13 +108,31 @@ impl Shared {
                 return Err(RegisterHookError::no_authority(point));
             }
             match place {
-                // Every session hears the hooks of the bus.
-                Place::Bus => (hook.depth, hook.reach) = (0, Reach::Subtree),
+                // Every session hears the hooks of the bus, and every one of a scope those of the scope.
+                Place::Bus | Place::Scope(_) => (hook.depth, hook.reach) = (0, Reach::Subtree),
                 Place::Session(node) => (hook.layer, hook.depth) = (Layer::Session, node.source.depth),
             }
         }
         let replaced = self.tree.replace(place, leaves, added);
         replaced.map_err(|SessionIsClosed(session)| RegisterHookError::Closed(session))
+    }
+
+    /// Puts hooks in the place of all that were installed at one place under these names before, at once.
+    pub(crate) fn install_all<'a>(
+        &self,
+        place: &Place,
+        hooks: impl IntoIterator<Item = (&'a str, Vec<Installed>)>,
+    ) -> Result<(), RegisterHookError> {
+        let (mut names, mut added) = (Vec::new(), Vec::new());
+        for (name, hooks) in hooks {
+            let name: Arc<str> = name.into();
+            added.extend(hooks.into_iter().map(|hook| hook.added(Some(Arc::clone(&name)))));
+            names.push(name);
+        }
+        let leaves =
+            |registered: &Registered| registered.installed.as_ref().is_some_and(|name| names.contains(name));
+        self.replace(place, Some(&leaves), added)?;
+        Ok(())
     }
 }
 

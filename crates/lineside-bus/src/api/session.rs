@@ -13,6 +13,7 @@ use crate::api::decision::Decision;
 use crate::api::of_dialect::OfDialect;
 use crate::api::publish::{Publication, PublishError, Publishing};
 use crate::api::register::{Intercepting, Observing};
+use crate::api::scope::Scope;
 use crate::base::signal::Signal;
 use crate::hook::state::{Shared, State};
 use crate::registry::tree::AddSessionError;
@@ -50,6 +51,24 @@ impl Session {
     /// Registers an observer on this session; by default it is inherited by everything below.
     pub fn observe<P: Point>(&self, name: impl Into<Arc<str>>) -> Observing<P> {
         Observing::new(Arc::clone(self.shared()), self.place(), name.into())
+    }
+
+    /// Puts it into a scope, as [`OpenSession::scope`] does, when it was opened in none; its further events are under the
+    /// hooks of that. `false` when it was put into one before.
+    pub fn enter(&self, scope: &Scope) -> bool {
+        self.node().enter(scope.clone().into_place())
+    }
+
+    /// Whether it was put into this scope; what its ancestors were put into does not count.
+    #[must_use]
+    pub fn is_in(&self, scope: &Scope) -> bool {
+        self.node().scope().is_some_and(|own| scope.is(own))
+    }
+
+    /// Whether it was put into a scope itself.
+    #[must_use]
+    pub fn has_scope(&self) -> bool {
+        self.node().scope().is_some()
     }
 
     /// The hooks of one format that are registered on this session itself.
@@ -192,7 +211,7 @@ impl Session {
         source.depth += 1;
         source.agent = Agent::subagent("subagent");
         source.attribution = None;
-        OpenSession { shared: Arc::clone(self.shared()), parent: Some(self.clone()), source }
+        OpenSession { shared: Arc::clone(self.shared()), parent: Some(self.clone()), scope: None, source }
     }
 
     /// The whole text of a message that was cut for a delivery, if it is kept still. It is asked for by the id, which
@@ -214,12 +233,13 @@ impl Session {
 pub struct OpenSession {
     shared: Arc<Shared>,
     parent: Option<Session>,
+    scope: Option<Scope>,
     source: Source,
 }
 
 impl OpenSession {
     pub(crate) fn root(shared: Arc<Shared>, id: SessionId) -> Self {
-        Self { shared, parent: None, source: Source::root(id) }
+        Self { shared, parent: None, scope: None, source: Source::root(id) }
     }
 
     /// Its agent; `main` for a root, `subagent` below.
@@ -270,6 +290,12 @@ impl OpenSession {
         self
     }
 
+    /// Puts it into a scope: it is under the hooks of that from its first event on, and so is everything below it.
+    pub fn scope(mut self, scope: &Scope) -> Self {
+        self.scope = Some(scope.clone());
+        self
+    }
+
     /// What its events share, as far as it has been said.
     #[must_use]
     pub fn source(&self) -> &Source {
@@ -289,22 +315,23 @@ impl OpenSession {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn open_now(self) -> Result<Session, OpenSessionError> {
-        let Self { shared, parent, source } = self;
+        let Self { shared, parent, scope, source } = self;
         let id = source.session.clone();
         if source.depth > Source::DEEPEST {
             return Err(OpenSessionError::TooDeep(id));
         }
         let above = parent.as_ref().map(|parent| Arc::clone(parent.node()));
-        let node =
-            match (shared.tree.open(source, above, |id| State::new(id, shared.context.as_ref())), parent) {
-                (Ok(node), _) => node,
-                (Err(AddSessionError::ParentClosed), Some(parent)) => {
-                    return Err(OpenSessionError::ParentClosed(parent.id().clone()));
-                }
-                (Err(AddSessionError::Draining), _) => return Err(OpenSessionError::Draining),
-                (Err(AddSessionError::TooMany), _) => return Err(OpenSessionError::TooMany(id)),
-                (Err(_), _) => return Err(OpenSessionError::Taken(id)),
-            };
+        let scope = scope.map(Scope::into_place);
+        let state = |id: &SessionId| State::new(id, shared.context.as_ref());
+        let node = match (shared.tree.open(source, above, scope, state), parent) {
+            (Ok(node), _) => node,
+            (Err(AddSessionError::ParentClosed), Some(parent)) => {
+                return Err(OpenSessionError::ParentClosed(parent.id().clone()));
+            }
+            (Err(AddSessionError::Draining), _) => return Err(OpenSessionError::Draining),
+            (Err(AddSessionError::TooMany), _) => return Err(OpenSessionError::TooMany(id)),
+            (Err(_), _) => return Err(OpenSessionError::Taken(id)),
+        };
         let session = Session::new(node, shared);
         if let Some(earlier) = session.shared().job_store().and_then(|job_store| job_store.opened(&id)) {
             session.node().state.background().holds(&earlier);

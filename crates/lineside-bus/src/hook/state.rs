@@ -38,6 +38,8 @@ pub(crate) type Tree = tree::Tree<Arc<dyn Interceptor>, Arc<dyn Listener>, State
 pub(crate) type Node = tree::Node<Arc<dyn Interceptor>, Arc<dyn Listener>, State>;
 /// On what hooks are registered.
 pub(crate) type Place = tree::Place<Arc<dyn Interceptor>, Arc<dyn Listener>, State>;
+/// The hooks of one scope.
+pub(crate) type ScopeHooks = own::Own<Arc<dyn Interceptor>, Arc<dyn Listener>>;
 pub(crate) type Background = background::Background<Arc<dyn BackgroundRuns>>;
 
 /// What a session has beside hooks; most of it is made when it is needed first.

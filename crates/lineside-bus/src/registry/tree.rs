@@ -19,6 +19,8 @@ pub(crate) struct Node<I, O, S> {
     pub(crate) parent: Option<Arc<Self>>,
     /// The hooks that are registered on it, made when the first one is.
     own: OnceLock<Box<Own<I, O>>>,
+    /// The scope that it was put into, whose hooks it is under with everything below it.
+    scope: OnceLock<Arc<Own<I, O>>>,
     phase: AtomicU8,
     /// How many children are open or have something open below them. Changed under the lock of the tree.
     alive: AtomicUsize,
@@ -74,13 +76,14 @@ const CLOSED: u8 = 1;
 const OVER: u8 = 2;
 
 impl<I: Clone, O: Clone, S> Node<I, O, S> {
-    fn new(source: Source, parent: Option<Arc<Self>>, state: S) -> Self {
+    fn new(source: Source, parent: Option<Arc<Self>>, scope: Option<Arc<Own<I, O>>>, state: S) -> Self {
         let share = parent.as_ref().map(|parent| Arc::clone(&parent.share)).unwrap_or_default();
         Self {
             source: Arc::new(source),
             parent,
             share,
             own: OnceLock::new(),
+            scope: scope.map(OnceLock::from).unwrap_or_default(),
             phase: AtomicU8::new(OPEN),
             alive: AtomicUsize::new(0),
             children: AtomicU64::new(0),
@@ -90,7 +93,7 @@ impl<I: Clone, O: Clone, S> Node<I, O, S> {
 
     /// A session that is over and stands in no tree.
     pub(crate) fn over(source: Source, state: S) -> Self {
-        let node = Self::new(source, None, state);
+        let node = Self::new(source, None, None, state);
         node.phase.store(OVER, Ordering::Release);
         node
     }
@@ -114,6 +117,35 @@ impl<I: Clone, O: Clone, S> Node<I, O, S> {
     /// Whether that session is one of its ancestors.
     pub(crate) fn is_below(&self, above: &Node<I, O, S>) -> bool {
         self.lineage().skip(1).any(|(_, node)| std::ptr::eq(node, above))
+    }
+
+    /// The scope that it was put into itself.
+    pub(crate) fn scope(&self) -> Option<&Arc<Own<I, O>>> {
+        self.scope.get()
+    }
+
+    /// Puts it into a scope, once; `false` when it is in one already.
+    pub(crate) fn enter(&self, scope: Arc<Own<I, O>>) -> bool {
+        self.scope.set(scope).is_ok()
+    }
+
+    /// What is registered on the session, on its ancestors, and in the scopes that these are in, each once, the nearest
+    /// first; with each how it is looked at from the session.
+    #[inline]
+    fn places(&self) -> impl Iterator<Item = (From, &Own<I, O>)> {
+        self.lineage().flat_map(|(from, node)| {
+            let own = node.own.get().map(|own| (from, &**own));
+            own.into_iter().chain(node.own_scope().map(|scope| (From::Below, scope)))
+        })
+    }
+
+    /// The scope that it was put into, unless an ancestor is in the same one.
+    #[inline]
+    fn own_scope(&self) -> Option<&Own<I, O>> {
+        let scope = self.scope.get()?;
+        let is_above = |node: &Self| node.scope.get().is_some_and(|above| Arc::ptr_eq(above, scope));
+        let inherited = self.lineage().skip(1).any(|(_, node)| is_above(node));
+        (!inherited).then_some(&**scope)
     }
 
     /// The session and its ancestors, each with how it is looked at from the session.
@@ -156,6 +188,7 @@ pub(crate) struct Tree<I, O, S> {
 /// On what hooks are registered.
 pub(crate) enum Place<I, O, S> {
     Bus,
+    Scope(Arc<Own<I, O>>),
     Session(Arc<Node<I, O, S>>),
 }
 
@@ -163,6 +196,7 @@ impl<I, O, S> Clone for Place<I, O, S> {
     fn clone(&self) -> Self {
         match self {
             Self::Bus => Self::Bus,
+            Self::Scope(scope) => Self::Scope(Arc::clone(scope)),
             Self::Session(node) => Self::Session(Arc::clone(node)),
         }
     }
@@ -184,11 +218,12 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a session, with what it has beside hooks.
+    /// Adds a session, in a scope or in none but those of its ancestors, with what it has beside hooks.
     pub(crate) fn open(
         &self,
         source: Source,
         parent: Option<Arc<Node<I, O, S>>>,
+        scope: Option<Arc<Own<I, O>>>,
         state: impl FnOnce(&SessionId) -> S,
     ) -> Result<Arc<Node<I, O, S>>, AddSessionError> {
         let mut sessions = self.lock();
@@ -219,7 +254,7 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
             parent.alive.fetch_add(1, Ordering::AcqRel);
             parent.children.fetch_add(1, Ordering::Relaxed);
         }
-        let node = Arc::new(Node::new(source, parent, state(&id)));
+        let node = Arc::new(Node::new(source, parent, scope, state(&id)));
         [&self.share, &*node.share].into_iter().for_each(|share| share.take(bytes));
         sessions.insert(id, Arc::clone(&node));
         Ok(node)
@@ -295,12 +330,11 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
         let mut seen = HashSet::new();
         let mut places = vec![self.bus.registered()];
         // Most have nothing but what the bus has.
-        for node in sessions.iter().filter(|node| node.own.get().is_some() || node.parent.is_some()) {
+        for node in sessions {
             // Those of a session that is closed are heard by what is open below it.
-            let own = node.lineage().map(|(_, node)| node);
-            for node in own.take_while(|node| seen.insert(std::ptr::from_ref::<Node<I, O, S>>(node))) {
-                places.extend(node.own.get().map(|own| own.registered()));
-            }
+            let own = node.places().map(|(_, own)| own);
+            let new = own.filter(|own| seen.insert(std::ptr::from_ref::<Own<I, O>>(own)));
+            places.extend(new.map(Own::registered));
         }
         let observers = places.into_iter().flatten().filter_map(|registered| match registered.runs {
             Runs::Observer(listener) => Some(listener),
@@ -316,6 +350,7 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
         if !node.is_released() {
             for (from, node) in node.lineage() {
                 tables.add(from, node.own.get().and_then(|own| own.borrow(point)));
+                tables.add(From::Below, node.own_scope().and_then(|scope| scope.borrow(point)));
             }
             tables.add(From::Below, self.bus.borrow(point));
         }
@@ -324,8 +359,9 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
 
     /// Whether an event of a session may meet a hook at its point.
     pub(crate) fn hears(&self, node: &Node<I, O, S>, point: &PointInfo) -> bool {
-        self.bus.hears(point)
-            || node.lineage().any(|(_, node)| node.own.get().is_some_and(|own| own.hears(point)))
+        let own = |node: &Node<I, O, S>| node.own.get().is_some_and(|own| own.hears(point));
+        let scope = |node: &Node<I, O, S>| node.own_scope().is_some_and(|scope| scope.hears(point));
+        self.bus.hears(point) || node.lineage().any(|(_, node)| own(node) || scope(node))
     }
 
     /// Everything that a session is under, interceptors and observers in their orders, by point: those of the catalogue
@@ -334,7 +370,7 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
         if node.is_released() {
             return Vec::new();
         }
-        let own = node.lineage().filter_map(|(from, node)| Some((from, node.own.get()?.table())));
+        let own = node.places().map(|(from, own)| (from, own.table()));
         let tables: Vec<_> = own.chain([(From::Below, self.bus.table())]).collect();
         let mut points = BTreeMap::new();
         for at in tables.iter().flat_map(|(from, table)| table.all(*from)) {
@@ -356,8 +392,8 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
     pub(crate) fn coverage(&self, node: &Node<I, O, S>) -> Arc<str> {
         // Read first: what changes meanwhile is not taken for covered. Each of these numbers only grows, so their sum
         // does with any of them.
-        let own = node.lineage().filter_map(|(_, node)| node.own.get());
-        let changes = own.map(|own| own.changes()).sum::<u64>() + self.bus.changes();
+        let own = node.places().map(|(_, own)| own.changes());
+        let changes = own.sum::<u64>() + self.bus.changes();
         let compute = || {
             let lists = self.all_in_force(node);
             coverage(lists.iter().flat_map(|(point, lists)| lists.iter().map(|hooks| (*point, &**hooks))))
@@ -365,9 +401,17 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
         if node.is_released() {
             return compute().into();
         }
+        // It is kept at a place above which all sessions that have it nearest have the same.
         let own = node.lineage().find_map(|(from, node)| Some((from, &**node.own.get()?)));
-        let (from, nearest) = own.unwrap_or((From::Below, &self.bus));
-        nearest.coverage(from, changes, compute)
+        let scope = node.lineage().find_map(|(_, node)| node.scope.get());
+        match (own, scope) {
+            (Some((from, own)), scope) if from == From::Here || scope.is_none() => {
+                own.coverage(from, changes, compute)
+            }
+            (None, None) => self.bus.coverage(From::Below, changes, compute),
+            (None, Some(scope)) if node.parent.is_none() => scope.coverage(From::Below, changes, compute),
+            _ => compute().into(),
+        }
     }
 
     /// What is registered on a session. It is made under the lock, so that the end of the session finds it.
@@ -382,6 +426,7 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
     fn own<'a>(&'a self, place: &'a Place<I, O, S>) -> Option<&'a Own<I, O>> {
         match place {
             Place::Bus => Some(&self.bus),
+            Place::Scope(scope) => Some(scope),
             Place::Session(node) => Some(node.own.get()?),
         }
     }
@@ -405,6 +450,7 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
     pub(crate) fn switch(&self, place: &Place<I, O, S>, dialect: &'static str, off: bool) {
         match place {
             Place::Bus => self.bus.switch(dialect, off),
+            Place::Scope(scope) => scope.switch(dialect, off),
             Place::Session(node) => self.own_of(node).switch(dialect, off),
         }
     }
@@ -427,6 +473,7 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
     ) -> Result<Vec<u64>, SessionIsClosed> {
         let numbers = match place {
             Place::Bus => self.bus.replace(|| true, leaves, added, &self.registrations),
+            Place::Scope(scope) => scope.replace(|| true, leaves, added, &self.registrations),
             Place::Session(node) => {
                 // Seen under the lock of the place, under which the hooks of a session that ends are released.
                 self.own_of(node).replace(|| node.is_open(), leaves, added, &self.registrations)
@@ -435,7 +482,7 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
         match (numbers, place) {
             (Some((numbers, _)), _) => Ok(numbers),
             (None, Place::Session(node)) => Err(SessionIsClosed(node.source.session.clone())),
-            (None, Place::Bus) => Ok(Vec::new()),
+            (None, Place::Bus | Place::Scope(_)) => Ok(Vec::new()),
         }
     }
 }

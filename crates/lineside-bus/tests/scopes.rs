@@ -1,0 +1,118 @@
+//! Hooks that hold for some sessions alone.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lineside_bus::interceptor::{BoxFuture, Interceptor};
+use lineside_bus::{Bus, Cx, Installed, Scope, Session};
+use lineside_core::json::json;
+use lineside_core::payload::Point as _;
+use lineside_core::{Answer, AnyEvent, Failure, Hook, Layer, Part, Said, Verdict};
+use lineside_points::BeforeTool;
+
+/// Refuses everything, with its name.
+struct Refusing(&'static str);
+
+impl Interceptor for Refusing {
+    fn intercept(&self, _event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+        let answer = Answer { verdict: Verdict::block(self.0), ..Answer::default() };
+        Box::pin(std::future::ready(Ok(answer.into())))
+    }
+}
+
+fn guard(name: &'static str) -> Installed {
+    let hook = Hook::native(name, Part::Gate).layer(Layer::Project).timeout(Duration::from_secs(1));
+    Installed { point: BeforeTool::INFO, hook, run: Arc::new(Refusing(name)) }
+}
+
+fn install(scope: &Scope, name: &'static str) {
+    scope.install_all([("native", vec![guard(name)])]).unwrap();
+}
+
+async fn reason(session: &Session) -> Option<String> {
+    let decision = session.publish(BeforeTool::new("Shell", json!({}))).await.unwrap();
+    decision.reason().map(ToString::to_string)
+}
+
+#[tokio::test]
+async fn hooks_of_a_scope_hold_for_its_sessions_and_those_below_and_for_no_other() {
+    let bus = Bus::new();
+    let (one, other) = (bus.scope(), bus.scope());
+    install(&one, "of one");
+    install(&other, "of the other");
+    let root = bus.session("root").scope(&one).open().await.unwrap();
+    let child = root.subagent("child").open().await.unwrap();
+    let beside = bus.session("beside").scope(&other).open().await.unwrap();
+    let nowhere = bus.session("nowhere").open().await.unwrap();
+    assert_eq!(reason(&root).await.as_deref(), Some("of one"));
+    assert_eq!(reason(&child).await.as_deref(), Some("of one"));
+    assert_eq!(reason(&beside).await.as_deref(), Some("of the other"));
+    assert_eq!(reason(&nowhere).await, None);
+    assert_ne!(root.coverage(), beside.coverage());
+    assert_eq!(root.coverage(), child.coverage());
+}
+
+#[tokio::test]
+async fn what_is_installed_anew_holds_for_the_next_event_of_every_session_of_the_scope() {
+    let bus = Bus::new();
+    let scope = bus.scope();
+    let session = bus.session("s").scope(&scope).open().await.unwrap();
+    let before = session.coverage();
+    assert_eq!(reason(&session).await, None);
+    install(&scope, "first");
+    assert_eq!(reason(&session).await.as_deref(), Some("first"));
+    assert_ne!(session.coverage(), before);
+    install(&scope, "second");
+    assert_eq!(reason(&session).await.as_deref(), Some("second"));
+    assert_eq!(session.hooks().len(), 1);
+    scope.install_all([("native", Vec::new())]).unwrap();
+    assert_eq!(reason(&session).await, None);
+    assert_eq!(session.coverage(), before);
+}
+
+#[tokio::test]
+async fn a_session_below_that_is_in_a_scope_of_its_own_is_under_both_and_one_of_the_same_scope_under_it_once()
+{
+    let bus = Bus::new();
+    let (outer, inner) = (bus.scope(), bus.scope());
+    install(&outer, "outer");
+    install(&inner, "inner");
+    let root = bus.session("root").scope(&outer).open().await.unwrap();
+    let same = root.subagent("same").scope(&outer).open().await.unwrap();
+    let nested = root.subagent("nested").scope(&inner).open().await.unwrap();
+    assert_eq!(same.hooks().len(), 1);
+    let names: Vec<_> = nested.hooks().iter().map(|(_, hook)| hook.name.to_string()).collect();
+    assert_eq!(names, ["outer", "inner"]);
+    assert_eq!(reason(&nested).await.as_deref(), Some("outer"), "the first blocker in plan order");
+}
+
+#[tokio::test]
+async fn two_children_of_one_scope_below_different_parents_have_the_coverage_of_their_own_parents() {
+    let bus = Bus::new();
+    let scope = bus.scope();
+    install(&scope, "of the scope");
+    let mut seen = Vec::new();
+    for name in ["one", "two"] {
+        let parent = bus.session(name).open().await.unwrap();
+        parent.intercept::<BeforeTool>(name).gate(async |_, _cx| Verdict::Continue).unwrap();
+        let child = parent.subagent(format!("below {name}")).scope(&scope).open().await.unwrap();
+        seen.push(child.coverage());
+    }
+    assert_ne!(seen[0], seen[1]);
+}
+
+#[tokio::test]
+async fn a_session_that_was_opened_in_no_scope_may_enter_one_once() {
+    let bus = Bus::new();
+    let (scope, other) = (bus.scope(), bus.scope());
+    install(&scope, "late");
+    install(&other, "other");
+    let session = bus.session("s").open().await.unwrap();
+    let child = session.subagent("child").open().await.unwrap();
+    assert!(!session.has_scope());
+    assert!(session.enter(&scope) && session.is_in(&scope));
+    assert!(!session.enter(&other));
+    assert_eq!(reason(&session).await.as_deref(), Some("late"));
+    assert_eq!(reason(&child).await.as_deref(), Some("late"));
+}
