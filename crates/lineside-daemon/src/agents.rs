@@ -10,7 +10,7 @@ use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use lineside::core::{AttributedBy, Attribution};
+use lineside::core::{AttributedBy, Attribution, SessionId};
 use lineside::{Bus, Session};
 use tokio::time::Instant;
 
@@ -27,6 +27,8 @@ pub(crate) struct Agents {
 #[derive(Default)]
 struct Kept {
     roots: BTreeMap<Arc<str>, Root>,
+    /// The sessions that were opened by other programs than agents in their own words, with the processes that did so.
+    held: HashMap<SessionId, (Session, Process)>,
     /// The sessions of a process, the one that called last at the end.
     of_process: HashMap<Process, Vec<Arc<str>>>,
     /// The session that was looked after last.
@@ -34,8 +36,9 @@ struct Kept {
 }
 
 /// The session of a main agent.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Root {
+    session: Session,
     process: Option<Process>,
     /// Whether two calls have come from there.
     is_settled: bool,
@@ -76,12 +79,11 @@ impl Agents {
     /// The grant is of a session that has nothing to do with the one that the process runs below.
     pub(crate) fn standing_of_client(
         &self,
-        bus: &Bus,
         peer: Option<u32>,
         grant: &Shown<'_>,
     ) -> Result<Standing, String> {
         let line = self.line(peer);
-        let nearest = self.nearest(bus, line.get(1..).unwrap_or_default(), "");
+        let nearest = self.nearest(line.get(1..).unwrap_or_default(), "");
         let above = together(grant, nearest.last())?;
         Ok(Standing {
             by: by(grant, above.as_ref(), &line),
@@ -91,20 +93,20 @@ impl Agents {
         })
     }
 
-    /// Where the session of a call of an agent program stands, and what is to become of one that is open already.
+    /// Where the session of a call of an agent program stands, and what is to become of the one that is `open` already as
+    /// that of the program.
     ///
     /// # Errors
     /// Why the call is refused, and what to do, in words for people.
     pub(crate) fn standing(
         &self,
-        bus: &Bus,
         peer: Option<u32>,
         grant: &Shown<'_>,
         root: &str,
+        open: Option<&Session>,
     ) -> Result<Standing, String> {
         let line = self.line(peer);
-        let known = self.kept().roots.get(root).copied();
-        let serving = known.and_then(|root| root.process);
+        let serving = self.kept().roots.get(root).and_then(|root| root.process);
         let own = serving.and_then(|process| line.iter().position(|above| *above == process));
         let own = own.or_else(|| {
             let first = line.first().is_some_and(|caller| caller.is_hook_command());
@@ -112,9 +114,8 @@ impl Agents {
             Some(found + usize::from(first))
         });
         let process = own.and_then(|own| line.get(own)).copied();
-        let nearest = self.nearest(bus, line.get(own.unwrap_or_default() + 1..).unwrap_or_default(), root);
+        let nearest = self.nearest(line.get(own.unwrap_or_default() + 1..).unwrap_or_default(), root);
         let above = together(grant, nearest.last())?;
-        let open = bus.find(root);
         if matches!(grant, Shown::Over)
             && above.is_none()
             && (open.is_none() || serving.is_none() || serving != process)
@@ -123,35 +124,63 @@ impl Agents {
         }
         let by = by(grant, above.as_ref(), &line);
         let standing = |is_over| Standing { above: above.clone(), by, process, is_over };
-        let is_in_place = |session: &Session, above: &Session| {
-            session.is_below(above)
-                || nearest.iter().any(|one| session.is_below(one) && together(grant, Some(one)).is_ok())
+        let Some(session) = open else { return Ok(standing(false)) };
+        let is_in_place = match &above {
+            Some(above) => {
+                session.is_below(above)
+                    || nearest.iter().any(|one| session.is_below(one) && together(grant, Some(one)).is_ok())
+            }
+            None => session.source().parent_session.is_none(),
         };
-        let (Some(session), Some(above)) = (&open, &above) else { return Ok(standing(false)) };
-        if is_in_place(session, above) {
+        if is_in_place {
             return Ok(standing(false));
         }
-        match serving {
-            Some(serving) if !serving.is_alive() => Ok(standing(true)),
-            Some(own) if process == Some(own) && !session.has_own_hooks() => Ok(standing(true)),
+        match (serving, &above) {
+            (Some(serving), _) if !serving.is_alive() => Ok(standing(true)),
+            // Its ancestors have ended, and it stays where it was.
+            (Some(own), None) if process == Some(own) => Ok(standing(false)),
+            (None, None) => Ok(standing(true)),
+            (Some(own), Some(_)) if process == Some(own) && !session.has_own_hooks() => Ok(standing(true)),
             // It cannot be moved, and is under the hooks that it was opened under.
-            Some(own) if process == Some(own) && matches!(grant, Shown::None) => Ok(standing(false)),
-            serving => Err(elsewhere(root, above, serving)),
+            (Some(own), Some(_)) if process == Some(own) && matches!(grant, Shown::None) => {
+                Ok(standing(false))
+            }
+            (serving, above) => Err(elsewhere(root, above.as_ref(), serving)),
         }
     }
 
+    /// This process has opened a session otherwise than by a call of an agent program, or takes one over whose process has ended.
+    pub(crate) fn hold(&self, session: &Session, peer: Option<u32>) {
+        let Some(process) = peer.and_then(Process::of) else { return };
+        let held = &mut self.kept().held;
+        if held.len() == held.capacity() {
+            held.retain(|_, (session, _)| session.is_open());
+        }
+        let before = held.get(session.id()).filter(|(held, by)| held.is_open() && by.is_alive());
+        if before.is_none() {
+            held.insert(session.id().clone(), (session.clone(), process));
+        }
+    }
+
+    /// Whether the process that holds a session is that of the caller or one above it.
+    pub(crate) fn proves(&self, session: &Session, peer: Option<u32>) -> bool {
+        let holder = self.kept().held.get(session.id()).filter(|(held, _)| held.is_open()).map(|(_, by)| *by);
+        holder.is_some_and(|holder| peer == Some(holder.pid) || self.line(peer).contains(&holder))
+    }
+
     /// A call of a session has come from this process, and the session is open.
-    pub(crate) fn note(&self, root: &str, process: Option<Process>) {
+    pub(crate) fn note(&self, session: &Session, process: Option<Process>) {
+        let root = session.id().as_str();
         let mut kept = self.kept();
-        let known = kept.roots.get(root).copied();
-        let before = known.and_then(|root| root.process);
+        let before = kept.roots.get(root).and_then(|root| root.process);
         // A call of another process takes over what has no living one.
         let process =
             process.filter(|now| before.is_none_or(|before| before == *now || !before.is_alive())).or(before);
         let is_settled = process.is_some() && process == before;
         let id: Arc<str> =
             kept.roots.get_key_value(root).map_or_else(|| root.into(), |(id, _)| Arc::clone(id));
-        kept.roots.insert(Arc::clone(&id), Root { process, is_settled, last: Instant::now() });
+        let root_of = Root { session: session.clone(), process, is_settled, last: Instant::now() };
+        kept.roots.insert(Arc::clone(&id), root_of);
         if let Some(before) = before {
             kept.leave(before, root);
         }
@@ -197,15 +226,13 @@ impl Agents {
 
     /// The open sessions of the nearest of these processes that has any but this one, the one that called last at the
     /// end.
-    fn nearest(&self, bus: &Bus, line: &[Process], but: &str) -> Vec<Session> {
+    fn nearest(&self, line: &[Process], but: &str) -> Vec<Session> {
         let kept = self.kept();
         let of = |process: &Process| {
-            let roots = kept.of_process.get(process)?;
-            let counts = |id: &&Arc<str>| {
-                let is_settled = kept.roots.get(*id).is_some_and(|root| root.is_settled);
-                ***id != *but && (is_settled || process.is_alive())
-            };
-            let open: Vec<_> = roots.iter().filter(counts).filter_map(|id| bus.find(id)).collect();
+            let roots = kept.of_process.get(process)?.iter().filter(|id| ***id != *but);
+            let roots = roots.filter_map(|id| kept.roots.get(id));
+            let open = roots.filter(|root| root.session.is_open() && (root.is_settled || process.is_alive()));
+            let open: Vec<_> = open.map(|root| root.session.clone()).collect();
             (!open.is_empty()).then_some(open)
         };
         line.iter().find_map(of).unwrap_or_default()
@@ -258,13 +285,15 @@ const OVER: &str = "lineside: this was denied: LINESIDE_GRANT in the environment
     ended, and no program above it has one; start the program anew, and a server that it keeps in the background as well \
     (`codex --no-daemon` has none)";
 
-fn elsewhere(root: &str, above: &Session, serving: Option<Process>) -> String {
+fn elsewhere(root: &str, above: Option<&Session>, serving: Option<Process>) -> String {
     let of =
         serving.map_or_else(|| "an unknown process".to_owned(), |process| format!("process {}", process.pid));
+    let whence = match above {
+        Some(above) => format!("outside of session `{}`, under which this program was started", above.id()),
+        None => "below another session, under which this program was not started".to_owned(),
+    };
     format!(
-        "lineside: this was denied: {of} has session `{root}` open outside of session `{}`, under which this program was \
-         started; end that process, or begin a new session here",
-        above.id()
+        "lineside: this was denied: {of} has session `{root}` open {whence}; end that process, or begin a new session here"
     )
 }
 
@@ -277,30 +306,35 @@ mod tests {
         Lineage::default().of(std::os::unix::process::parent_id())[0]
     }
 
-    #[test]
-    fn what_is_known_of_a_process_goes_with_its_sessions() {
-        let agents = Agents::default();
+    #[tokio::test]
+    async fn what_is_known_of_a_process_goes_with_its_sessions() {
+        let (bus, agents) = (Bus::new(), Agents::default());
         for number in 0..1_000 {
-            agents.note(&number.to_string(), Some(own()));
+            let session = bus.session(number.to_string()).open().await.unwrap();
+            agents.note(&session, Some(own()));
+            agents.hold(&session, Some(own().pid));
+            session.close().await;
         }
         assert_eq!((agents.count(), agents.kept().of_process.len()), (1_000, 1));
+        assert!(agents.kept().held.len() < 10, "what is closed goes when there is no room for more");
         (0..1_000).for_each(|number| agents.forget(&number.to_string()));
         assert!(agents.kept().roots.is_empty() && agents.kept().of_process.is_empty());
     }
 
     #[tokio::test(start_paused = true)]
     async fn each_session_has_its_turn_and_one_without_a_process_ends_when_it_was_silent_for_long() {
-        let agents = Agents::default();
-        let ids: Vec<String> = (0..10).map(|number| number.to_string()).collect();
+        let (bus, agents) = (Bus::new(), Agents::default());
+        let opened = (0..10).map(|number| bus.session(number.to_string()).open_now().unwrap());
+        let sessions: Vec<Session> = opened.collect();
         let silent = Duration::from_secs(24 * 60 * 60);
-        ids.iter().for_each(|id| agents.note(id, None));
+        sessions.iter().for_each(|session| agents.note(session, None));
         assert!(agents.over(silent, 100).is_empty());
         tokio::time::advance(silent + Duration::from_secs(1)).await;
         // Two calls came from the process of this one, which goes on.
-        (0..2).for_each(|_| agents.note("3", Some(own())));
+        (0..2).for_each(|_| agents.note(&sessions[3], Some(own())));
         let mut over: Vec<_> = (0..4).flat_map(|_| agents.over(silent, 3)).collect();
         over.sort();
-        let expected: Vec<_> = ids.iter().filter(|id| *id != "3").map(|id| Arc::from(id.as_str())).collect();
-        assert_eq!(over, expected);
+        let ids = sessions.iter().map(|session| Arc::<str>::from(session.id().as_str()));
+        assert_eq!(over, ids.filter(|id| **id != *"3").collect::<Vec<_>>());
     }
 }

@@ -13,7 +13,7 @@ use lineside::Session;
 use lineside::core::Attribution;
 use lineside::core::propagation::HEADER;
 
-use crate::agents::Shown;
+use crate::agents::{Shown, Standing};
 use crate::daemon::Daemon;
 use crate::place::Place;
 use crate::problem::Problem;
@@ -89,6 +89,27 @@ impl Caller {
         }
     }
 
+    /// It has opened a session, or has taken it over.
+    pub(crate) fn holds(&self, daemon: &Daemon, session: &Session) {
+        daemon.agents.hold(session, self.peer);
+    }
+
+    /// A session on which the caller may register hooks: what runs below an agent has none on the session of an agent.
+    ///
+    /// # Errors
+    /// It may not act in the session, or it runs below an agent, and the session is that of one.
+    pub(crate) fn hooked_session(&self, daemon: &Daemon, id: &str) -> Result<Session, Problem> {
+        let session = self.session(daemon, id)?;
+        if daemon.hosts.opened(id).is_some() {
+            let grant = self.granted().map_or(Shown::None, Shown::Of);
+            match daemon.agents.standing_of_client(self.peer, &grant) {
+                Ok(Standing { above: None, .. }) => {}
+                _ => return Err(too_far()),
+            }
+        }
+        Ok(session)
+    }
+
     /// The parent of a session that is to be opened, and how it was found: the one that is named, else that of the grant,
     /// or the one whose agent has started the caller's process, whichever is the nearer.
     ///
@@ -100,7 +121,7 @@ impl Caller {
         named: Option<String>,
     ) -> Result<(Option<String>, Attribution), Problem> {
         let grant = self.granted().map_or(Shown::None, Shown::Of);
-        let standing = daemon.agents.standing_of_client(daemon.bus(), self.peer, &grant);
+        let standing = daemon.agents.standing_of_client(self.peer, &grant);
         let standing = standing
             .map_err(|why| Problem::new(StatusCode::FORBIDDEN, ELSEWHERE.0, ELSEWHERE.1, why).blocks())?;
         let attribution = standing.attribution(daemon.bus());

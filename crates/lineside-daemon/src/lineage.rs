@@ -95,6 +95,11 @@ impl Lineage {
 }
 
 impl Process {
+    /// The process that has this number now.
+    pub(crate) fn of(pid: u32) -> Option<Self> {
+        Stat::of(pid).map(|stat| stat.process)
+    }
+
     /// Whether it is there, and has not exited.
     pub(crate) fn is_alive(self) -> bool {
         Stat::of(self.pid).is_some_and(|stat| stat.process == self && !stat.has_exited)

@@ -2,6 +2,7 @@
 //! words.
 
 mod afterwards;
+mod opened;
 mod read_call;
 mod subagents;
 mod waiting;
@@ -22,6 +23,7 @@ use lineside_points::BeforePrompt;
 use tokio::sync::Notify;
 
 pub use afterwards::Afterwards;
+use opened::Opened;
 use subagents::Subagents;
 use waiting::Waiting;
 
@@ -33,6 +35,9 @@ pub use read_call::ReadCall;
 
 /// What is done to a session before it is opened.
 type Prepare = dyn Fn(OpenSession) -> OpenSession + Send + Sync;
+
+/// Whether a session that no call has opened is that of the host all the same.
+type Owns = dyn Fn(&Session) -> bool + Send + Sync;
 
 /// Serves agent programs from one bus. Cloning it costs one reference count; all clones know the same sessions.
 ///
@@ -80,6 +85,9 @@ pub struct CallOrigin {
     pub connection: Option<Arc<str>>,
     /// How the place of new sessions was found.
     pub attribution: Option<Attribution>,
+    /// Whether an open session under the host's id, which no call has opened, is that of the host; without this each is.
+    /// One that is not, and each such session under the id of a subagent, is ended, and the host has one of its own.
+    pub owns: Option<Arc<Owns>>,
 }
 
 /// How far a host reaches.
@@ -95,6 +103,7 @@ pub enum Confinement {
 #[derive(Default)]
 struct Inner {
     served: serve::Served,
+    opened: Opened,
     subagents: Subagents,
     /// Something was settled or given up.
     changed: Notify,
@@ -320,27 +329,38 @@ impl Hosts {
 
     /// The session of an event, opened if it is not open.
     async fn session(&self, publishing: &Publishing, origin: &CallOrigin) -> Result<Session, ServeHostError> {
-        if let Some(session) = self.bus.find(&publishing.session) {
+        if let Some(session) = self.opened(&publishing.session) {
             return within_reach(session, origin);
         }
         let incoming = &publishing.incoming;
-        let root = match self.bus.find(&incoming.root) {
-            Some(root) => root,
-            None => {
-                let above = origin.parent.as_ref().filter(|parent| parent.id().as_str() != incoming.root);
-                let opening = match above {
-                    Some(above) => above.subagent(incoming.root.as_str()),
-                    None => self.bus.session(incoming.root.as_str()),
-                };
-                self.open(about(opening, incoming, origin), &incoming.root)?
-            }
+        let above = origin.parent.as_ref().filter(|parent| parent.id().as_str() != incoming.root);
+        let opening = || {
+            let opening = match above {
+                Some(above) => above.subagent(incoming.root.as_str()),
+                None => self.bus.session(incoming.root.as_str()),
+            };
+            about(opening, incoming, origin)
         };
-        let root = within_reach(root, origin)?;
+        let root = self.open(&incoming.root, opening, |root| {
+            within_reach(root.clone(), origin)?;
+            Ok(origin.owns.as_ref().is_none_or(|owns| owns(root)))
+        });
+        let root = within_reach(root.await?, origin)?;
+        if origin.owns.is_some()
+            && let Some(child) = incoming.payload.text("child_session").and_then(|child| self.bus.find(child))
+            && !self.inner.opened.has(&child)
+        {
+            self.end_stranger(&child).await;
+        }
         match (&publishing.parent, &publishing.agent) {
             (Some(_), Some(agent)) => {
-                let opening = root.subagent(publishing.session.as_str());
-                let opening = about(opening, incoming, origin).agent(agent.clone());
-                let subagent = self.open(opening, &publishing.session)?;
+                let opening = || {
+                    let opening = root.subagent(publishing.session.as_str());
+                    about(opening, incoming, origin).agent(agent.clone())
+                };
+                // A name below that of the host is the host's.
+                let owns = |_: &Session| Ok(origin.owns.is_none());
+                let subagent = self.open(&publishing.session, opening, owns).await?;
                 if !self.inner.subagents.keep(&root, &subagent) {
                     subagent.close().await;
                     return Err(OpenSessionError::ParentClosed(root.id().clone()).into());
@@ -349,14 +369,6 @@ impl Hosts {
             }
             _ => Ok(root),
         }
-    }
-
-    fn open(&self, opening: OpenSession, id: &str) -> Result<Session, ServeHostError> {
-        let opening = match &self.prepare {
-            Some(prepare) => prepare(opening),
-            None => opening,
-        };
-        Ok(found_or(&self.bus, id, opening.open_now())?)
     }
 
     fn event(&self, session: &Session, publishing: &Publishing) -> AnyPublication {
@@ -453,18 +465,6 @@ fn timed(event: AnyPublication, origin: &CallOrigin, until: Option<tokio::time::
     match &origin.connection {
         Some(connection) => event.connection(Arc::clone(connection)),
         None => event,
-    }
-}
-
-/// Two calls at the same time may both find that a session is not open.
-fn found_or(
-    bus: &Bus,
-    id: &str,
-    opened: Result<Session, OpenSessionError>,
-) -> Result<Session, OpenSessionError> {
-    match opened {
-        Err(OpenSessionError::Taken(taken)) => bus.find(id).ok_or(OpenSessionError::Taken(taken)),
-        other => other,
     }
 }
 

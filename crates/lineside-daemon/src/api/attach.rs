@@ -69,7 +69,7 @@ pub(super) async fn register(
     Path(session): Path<String>,
     Asked(asked, _room): Asked<RegisterHook>,
 ) -> Result<Response, Problem> {
-    let session = caller.session(&daemon, &session)?;
+    let session = caller.hooked_session(&daemon, &session)?;
     let RegisterHook { attachment, called, reach, hook } = asked;
     daemon.attachments.greeted(&attachment).await?;
     let entry = entry(attachment, AttachedEntry { called, reach, hook });

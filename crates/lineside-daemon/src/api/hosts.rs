@@ -127,11 +127,17 @@ async fn serve_call(
         Err(_) => Shown::Over,
         Ok(caller) => caller.granted().map_or(Shown::None, Shown::Of),
     };
-    let standing = match daemon.agents.standing(daemon.bus(), peer.flatten(), &grant, &root) {
+    let peer = peer.flatten();
+    let owns = {
+        let held = Arc::clone(daemon);
+        move |session: &Session| held.agents.proves(session, peer)
+    };
+    let open = daemon.hosts.opened(&root).or_else(|| daemon.bus().find(&root).filter(&owns));
+    let standing = match daemon.agents.standing(peer, &grant, &root, open.as_ref()) {
         Ok(standing) => standing,
         Err(why) => return Ok(call.undecided(&why)),
     };
-    if let Some(over) = daemon.bus().find(&root).filter(|_| standing.is_over) {
+    if let Some(over) = open.filter(|_| standing.is_over) {
         connections::close(daemon, over).await;
     }
     let mut origin = CallOrigin::default();
@@ -140,12 +146,13 @@ async fn serve_call(
     origin.confined = if matches!(grant, Shown::Of(_)) { Confinement::ToParent } else { Confinement::No };
     origin.within = within(headers)?;
     origin.connection = connection;
+    origin.owns = Some(Arc::new(owns));
     let held = Arc::clone(daemon);
     let is_fact = call.is_fact();
     let answer = async move {
         let answer = answer(&held, call, &origin).await;
-        if held.bus().find(&root).is_some() {
-            held.agents.note(&root, standing.process);
+        if let Some(session) = held.bus().find(&root) {
+            held.agents.note(&session, standing.process);
             // Its end may have come before the note.
             if held.bus().find(&root).is_none() {
                 held.agents.forget(&root);

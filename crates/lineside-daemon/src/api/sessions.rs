@@ -75,6 +75,10 @@ pub(super) async fn open(
     let opened = async move {
         let _preparing = (!brought.is_empty()).then(|| held.preparing.begin(&opening.id));
         let (status, session) = taken_over_or_opened(&held, &caller, opening, resume).await?;
+        if !brought.is_empty() {
+            caller.hooked_session(&held, session.id().as_str())?;
+        }
+        caller.holds(&held, &session);
         let outcomes = brought.register(&held, &session);
         let failed = outcomes.iter().find_map(|outcome| outcome.problem.clone());
         if let Some(problem) = failed.filter(|_| status == StatusCode::CREATED) {

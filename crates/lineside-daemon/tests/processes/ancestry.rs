@@ -15,6 +15,9 @@ use crate::{AGENT, House};
 /// What the hook says that is registered on the session of the outer agent.
 const REASON: &str = "not below the outer agent";
 
+/// Makes JSON of the answer to a call.
+const TOLD: &str = r#"python3 -c 'import json, sys; print(json.dumps({"told": sys.stdin.read()}))'"#;
+
 /// An agent program with hook commands. It is killed when it is dropped.
 struct Host {
     child: Child,
@@ -225,6 +228,67 @@ fn a_session_that_a_killed_program_has_left_open_is_moved_and_that_of_a_living_o
     drop(first);
     assert_eq!(second.calls("ls"), "200");
     assert_eq!(parent(&house, "one").as_deref(), Some("run"));
+    house.ends();
+}
+
+/// An agent of which one call has come, and below it a program that guards the session of this id with `stranger`, until
+/// the file is opened.
+fn confined(house: &House, own: &str, id: &str) -> (Host, std::path::PathBuf) {
+    let mut host = Host::start(house, own, None);
+    assert_eq!(host.calls("ls"), "200");
+    let until = house.folder.path().join(own);
+    assert!(std::process::Command::new("mkfifo").arg(&until).status().unwrap().success());
+    let guard = format!("run (read x < {}) | {AGENT} guard {id} stranger", until.display());
+    assert_eq!(host.calls(&guard), "guarding");
+    (host, until)
+}
+
+#[test]
+fn a_session_that_a_confined_program_has_opened_under_the_id_of_an_agent_is_never_that_of_the_agent() {
+    let house = House::new();
+    let (_one, first) = confined(&house, "one", "victim");
+    let (_two, second) = confined(&house, "two", "two/a");
+    assert_eq!(
+        (parent(&house, "victim").as_deref(), parent(&house, "two/a").as_deref()),
+        (Some("one"), Some("two"))
+    );
+    // It can be refused by nothing that the stranger says, and stands where its own process does.
+    let mut victim = Host::start(&house, "victim", None);
+    assert_eq!([victim.calls("rm x"), victim.calls("rm x")], ["200", "200"]);
+    assert_eq!(parent(&house, "victim"), None);
+    let output = house.agent(&["hook", "two/a", "rm x"]).output().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap().trim_end(), "200");
+    // What is an agent's now gets no hooks of what runs below an agent.
+    let mut other = Host::start(&house, "other", None);
+    assert_eq!(other.calls("ls"), "200");
+    for id in ["victim", "two/a", "other"] {
+        let guard = format!("run {AGENT} guard {id} stranger < /dev/null || echo refused");
+        assert_eq!(other.calls(&guard), "refused", "{id}");
+    }
+    drop([first, second].map(|until| std::fs::OpenOptions::new().write(true).open(until)));
+    house.ends();
+}
+
+#[test]
+fn a_session_that_a_program_opens_for_the_agent_that_it_starts_is_that_of_the_agent() {
+    let house = House::new();
+    let mut owner = house.owner("not below me");
+    let told = owner.runs(&format!("printf 'rm x\\n' | env -u LINESIDE_GRANT {AGENT} host s1 | {TOLD}"));
+    assert!(told["told"].as_str().unwrap().contains("not below me"), "{told}");
+    owner.ends();
+    house.ends();
+}
+
+#[test]
+fn a_session_that_a_call_below_another_agent_has_opened_is_not_that_of_a_program_elsewhere() {
+    let house = House::new();
+    let (mut outer, _) = outer(&house);
+    assert_eq!(outer.starts("", "victim", "ls"), "200");
+    assert_eq!(parent(&house, "victim").as_deref(), Some("outer"));
+    // That process has ended.
+    let mut victim = Host::start(&house, "victim", None);
+    assert_eq!(victim.calls("rm x"), "200");
+    assert_eq!(parent(&house, "victim"), None);
     house.ends();
 }
 

@@ -1,0 +1,87 @@
+//! The sessions that calls of agent programs have opened, as opposed to those that others have opened under their ids.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use lineside_bus::Session;
+use lineside_bus::session::{OpenSession, OpenSessionError};
+use lineside_core::{Notice, SessionId};
+use tokio::time::timeout;
+
+use super::{Hosts, ServeHostError};
+
+/// How often a session is tried to be opened while others open one under its id.
+const TRIES: usize = 8;
+
+/// Those that are open, and a few that no longer are.
+#[derive(Default)]
+pub(super) struct Opened(Mutex<HashMap<SessionId, Session>>);
+
+impl Opened {
+    /// Opens a session. No look at it comes before it is known here.
+    pub(super) fn open(&self, opening: OpenSession) -> Result<Session, OpenSessionError> {
+        let mut all = self.all();
+        let session = opening.open_now()?;
+        if all.len() == all.capacity() {
+            // What has ended goes before there is room for more.
+            all.retain(|_, session| session.is_open());
+        }
+        all.insert(session.id().clone(), session.clone());
+        Ok(session)
+    }
+
+    /// Whether an open session was opened here.
+    pub(super) fn has(&self, session: &Session) -> bool {
+        session.is_open() && self.all().get(session.id()).is_some_and(Session::is_open)
+    }
+
+    fn all(&self) -> MutexGuard<'_, HashMap<SessionId, Session>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Hosts {
+    /// The open session of that id, if a call has opened it.
+    #[must_use]
+    pub fn opened(&self, id: &str) -> Option<Session> {
+        self.bus.find(id).filter(|session| self.inner.opened.has(session))
+    }
+
+    /// The session of that id: the one that is open, if a call has opened it or the host `owns` it, else a new one.
+    pub(super) async fn open(
+        &self,
+        id: &str,
+        opening: impl Fn() -> OpenSession,
+        owns: impl Fn(&Session) -> Result<bool, ServeHostError>,
+    ) -> Result<Session, ServeHostError> {
+        for _ in 0..TRIES {
+            if let Some(session) = self.bus.find(id) {
+                if self.inner.opened.has(&session) || owns(&session)? {
+                    return Ok(session);
+                }
+                self.end_stranger(&session).await;
+            }
+            let opening = match &self.prepare {
+                Some(prepare) => prepare(opening()),
+                None => opening(),
+            };
+            match self.inner.opened.open(opening) {
+                // Another call has opened it meanwhile, or a stranger has.
+                Err(OpenSessionError::Taken(_)) => {}
+                opened => return Ok(opened?),
+            }
+        }
+        Err(OpenSessionError::Taken(id.into()).into())
+    }
+
+    /// Ends a session that others have opened under an id of a host.
+    pub(super) async fn end_stranger(&self, session: &Session) {
+        let id = session.id();
+        let why =
+            format!("session `{id}` was not opened by the agent program with this id, and has been ended");
+        self.bus.announce(Notice::warning(why));
+        // It is closed at the first poll; the call does not wait for what it runs.
+        timeout(Duration::ZERO, self.end(session)).await.ok();
+    }
+}
