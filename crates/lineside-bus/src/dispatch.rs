@@ -3,6 +3,7 @@
 pub(crate) mod admission;
 pub(crate) mod event;
 pub(crate) mod dispatcher;
+mod border;
 pub(crate) mod advance;
 mod rounds;
 pub(crate) mod results;

@@ -126,6 +126,9 @@ pub struct Model {
 pub enum AttributedBy {
     /// Its opener showed the grant of a session.
     Grant,
+    /// Its opener showed the grant of a session, and none of the processes above it is known to have that: hooks of
+    /// sessions above can do nothing but refuse.
+    Claim,
     /// Its process runs below the process of an agent that has a session.
     Ancestry,
     /// No process above it is that of an agent with a session.
@@ -135,11 +138,12 @@ pub enum AttributedBy {
 }
 
 impl AttributedBy {
-    /// `grant`, `ancestry`, `nothing` or `unknown`.
+    /// `grant`, `claim`, `ancestry`, `nothing` or `unknown`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Grant => "grant",
+            Self::Claim => "claim",
             Self::Ancestry => "ancestry",
             Self::Nothing => "nothing",
             Self::Unknown => "unknown",
@@ -185,6 +189,9 @@ pub struct Source {
     pub connection: Option<Arc<str>>,
     /// How the session has come to its place, where a daemon has looked.
     pub attribution: Option<Attribution>,
+    /// The depth from which on hooks of sessions have their whole authority in it: those of sessions above can do nothing
+    /// but refuse. 0 where all have it.
+    pub border: u32,
 }
 
 impl Source {
@@ -213,6 +220,7 @@ impl Source {
             traceparent: None,
             connection: None,
             attribution: None,
+            border: 0,
         }
     }
 }

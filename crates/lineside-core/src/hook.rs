@@ -306,6 +306,13 @@ impl Hook {
         }
     }
 
+    /// Whether it is registered on a session above the border of a session.
+    #[inline]
+    #[must_use]
+    pub fn is_beyond(&self, border: u32) -> bool {
+        self.depth < border && self.layer == Layer::Session
+    }
+
     /// Whether it runs at the same time as the one after it in plan order: both are gates of one priority, and each
     /// counts alone.
     #[must_use]

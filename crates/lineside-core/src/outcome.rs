@@ -21,6 +21,8 @@ pub enum SkipReason {
     Disabled,
     /// Its project is not trusted.
     Untrusted,
+    /// It is of a session above of which nothing proves that the event's is below it, and has nothing to refuse here.
+    Unproven,
     /// It is broken and was never loaded; a remark says how.
     NotLoaded,
     /// The event was held to be merged with later ones.
@@ -38,6 +40,7 @@ impl SkipReason {
             Self::Blocked => "blocked",
             Self::Disabled => "disabled",
             Self::Untrusted => "untrusted",
+            Self::Unproven => "unproven",
             Self::NotLoaded => "not_loaded",
             Self::Debounced => "debounced",
             Self::Superseded => "superseded",
@@ -148,6 +151,7 @@ mod tests {
             (SkipReason::Blocked, "blocked"),
             (SkipReason::Disabled, "disabled"),
             (SkipReason::Untrusted, "untrusted"),
+            (SkipReason::Unproven, "unproven"),
             (SkipReason::NotLoaded, "not_loaded"),
             (SkipReason::Debounced, "debounced"),
             (SkipReason::Superseded, "superseded"),

@@ -10,6 +10,7 @@ use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use lineside::core::propagation::SESSION;
 use lineside::core::{AttributedBy, Attribution, SessionId};
 use lineside::{Bus, Session};
 use tokio::time::Instant;
@@ -86,7 +87,7 @@ impl Agents {
         let nearest = self.nearest(line.get(1..).unwrap_or_default(), "");
         let above = together(grant, nearest.last())?;
         Ok(Standing {
-            by: by(grant, above.as_ref(), &line),
+            by: self.by(grant, (above.as_ref(), &nearest), peer, &line),
             above,
             process: line.first().copied(),
             is_over: false,
@@ -122,7 +123,7 @@ impl Agents {
         {
             return Err(OVER.to_owned());
         }
-        let by = by(grant, above.as_ref(), &line);
+        let by = self.by(grant, (above.as_ref(), &nearest), peer, &line);
         let standing = |is_over| Standing { above: above.clone(), by, process, is_over };
         let Some(session) = open else { return Ok(standing(false)) };
         let is_in_place = match &above {
@@ -166,6 +167,31 @@ impl Agents {
     pub(crate) fn proves(&self, session: &Session, peer: Option<u32>) -> bool {
         let holder = self.kept().held.get(session.id()).filter(|(held, _)| held.is_open()).map(|(_, by)| *by);
         holder.is_some_and(|holder| peer == Some(holder.pid) || self.line(peer).contains(&holder))
+    }
+
+    /// By what the session above was found. A grant is what the environment says; it is proved by a process above that has
+    /// the session, or was started with the grant by this one.
+    fn by(
+        &self,
+        grant: &Shown<'_>,
+        (above, nearest): (Option<&Session>, &[Session]),
+        peer: Option<u32>,
+        line: &[Process],
+    ) -> AttributedBy {
+        match (grant, above) {
+            (Shown::Of(granted), Some(_)) => {
+                let is_near = |near: &Session| near.id() == granted.id() || near.is_below(granted);
+                let given = || format!("{SESSION}={}", granted.id());
+                let was_given = || line.last().is_some_and(|top| top.was_given(given().as_bytes()));
+                let is_own = peer == Some(std::process::id());
+                let is_proved =
+                    is_own || nearest.iter().any(is_near) || self.proves(granted, peer) || was_given();
+                if is_proved { AttributedBy::Grant } else { AttributedBy::Claim }
+            }
+            (_, Some(_)) => AttributedBy::Ancestry,
+            (_, None) if line.is_empty() => AttributedBy::Unknown,
+            (_, None) => AttributedBy::Nothing,
+        }
     }
 
     /// A call of a session has come from this process, and the session is open.
@@ -269,15 +295,6 @@ fn together(grant: &Shown<'_>, nearest: Option<&Session>) -> Result<Option<Sessi
         }
         (Shown::Of(granted), _) => Ok(Some((*granted).clone())),
         (Shown::None | Shown::Over, nearest) => Ok(nearest.cloned()),
-    }
-}
-
-fn by(grant: &Shown<'_>, above: Option<&Session>, line: &[Process]) -> AttributedBy {
-    match (grant, above) {
-        (Shown::Of(_), _) => AttributedBy::Grant,
-        (_, Some(_)) => AttributedBy::Ancestry,
-        (_, None) if line.is_empty() => AttributedBy::Unknown,
-        (_, None) => AttributedBy::Nothing,
     }
 }
 

@@ -326,7 +326,10 @@ impl Daemon {
         let opening = host.into_iter().fold(opening, OpenSession::host);
         let opening = asked.model.into_iter().fold(opening, OpenSession::model);
         let opening = asked.connection.into_iter().fold(opening, OpenSession::connection);
-        let opening = asked.attribution.into_iter().fold(opening, OpenSession::attribution);
+        let opening = match asked.attribution {
+            Some(found) if found.by == AttributedBy::Claim => opening.attribution(found).claimed(),
+            found => found.into_iter().fold(opening, OpenSession::attribution),
+        };
         let opened = self.closed.opening(&asked.id, asked.by, || opening.open_now());
         let session = opened.ok_or_else(|| closed(&asked.id))?;
         let session = session.map_err(|error| cannot_open(&asked.id, &error))?;
@@ -351,7 +354,7 @@ impl Daemon {
             }
             // It was open when the caller's place was found: opened anew it would be a root, above the caller's own hooks.
             let by = asked.attribution.map(|attribution| attribution.by);
-            if matches!(by, Some(AttributedBy::Grant | AttributedBy::Ancestry)) {
+            if matches!(by, Some(AttributedBy::Grant | AttributedBy::Claim | AttributedBy::Ancestry)) {
                 return Err(Problem::no_session(&parent).blocks());
             }
             let above = Opening {

@@ -116,6 +116,13 @@ impl Process {
         self.pid > 1 && !is_shell && !is_reaper()
     }
 
+    /// Whether this process has started it, with that among its variables.
+    pub(crate) fn was_given(self, variable: &[u8]) -> bool {
+        let is_child = || Stat::of(self.pid).is_some_and(|stat| stat.parent == std::process::id());
+        let variables = || fs::read(format!("/proc/{}/environ", self.pid)).unwrap_or_default();
+        is_child() && variables().split(|byte| *byte == 0).any(|given| given == variable)
+    }
+
     /// Whether it is the command of an entry: `lineside hook HOST`, under whatever name.
     pub(crate) fn is_hook_command(self) -> bool {
         let arguments = fs::read(format!("/proc/{}/cmdline", self.pid)).unwrap_or_default();

@@ -55,8 +55,9 @@ pub fn read_event(json: &Map, depth: u8) -> Result<AnyEvent, ReadEventError> {
         host: name("host")?,
         traceparent: name("traceparent")?,
         connection: name("connection")?,
-        // Its process and its time are not written.
+        // Its process and its time are not written, and no hook is asked anew.
         attribution: None,
+        border: 0,
     };
     let envelope = Envelope {
         id: id(json, "id")?,

@@ -14,7 +14,7 @@ use lineside_bus::publish::{PublishError, Stops};
 use lineside_bus::session::{OpenSession, OpenSessionError};
 use lineside_bus::{Bus, DeferredMessage, Session};
 use lineside_core::budget::after;
-use lineside_core::envelope::{Attribution, Cause, Source};
+use lineside_core::envelope::{AttributedBy, Attribution, Cause, Source};
 use lineside_core::{Append, EventId, Point as _, Receipt};
 use lineside_dialects::hosts::serve::{
     self, Arrived, CallId, Coming, Derived, Incoming, Outcome, Publishing, Reading,
@@ -339,7 +339,11 @@ impl Hosts {
                 Some(above) => above.subagent(incoming.root.as_str()),
                 None => self.bus.session(incoming.root.as_str()),
             };
-            about(opening, incoming, origin)
+            let opening = about(opening, incoming, origin);
+            match origin.attribution {
+                Some(Attribution { by: AttributedBy::Claim, .. }) => opening.claimed(),
+                _ => opening,
+            }
         };
         let root = self.open(&incoming.root, opening, |root| {
             within_reach(root.clone(), origin)?;

@@ -296,6 +296,13 @@ impl OpenSession {
         self
     }
 
+    /// That it is below its parent is claimed and not proved: hooks of the sessions above can refuse its events and those
+    /// of what is below it, or have the user asked, and nothing else. What one of them would change is refused.
+    pub fn claimed(mut self) -> Self {
+        self.source.border = self.source.depth;
+        self
+    }
+
     /// What its events share, as far as it has been said.
     #[must_use]
     pub fn source(&self) -> &Source {

@@ -85,6 +85,7 @@ impl<'a> Dispatcher<'a> {
     ) -> Option<Time> {
         let selected = match self.chain.refuses(index) {
             Some(why) => Selected::Skipped(why),
+            None if self.is_unheard(hook) => Selected::Skipped(SkipReason::Unproven),
             None if hook.select.is_none() => hook.select(&self.event),
             None => {
                 // A condition may search all of a long text, which is time of the event and of no hook.
@@ -189,6 +190,7 @@ impl<'a> Dispatcher<'a> {
             Ok(Said::Verdict(Verdict::Continue)) => Outcome::Answered(Verdict::Continue),
             other => {
                 let Some(hook) = self.chain.hook(index).map(Arc::clone) else { return };
+                let other = if self.is_beyond(&hook) { self.confined(&hook, other) } else { other };
                 match other.and_then(|said| self.accept(index, &hook, said)) {
                     Ok(verdict) => Outcome::Answered(verdict),
                     Err(failure) => self.failed(index, &hook, failure),
@@ -295,6 +297,6 @@ fn refused(why: &str) -> Failure {
     Failure::new(FailureKind::Output, format!("amendment refused: {why}"))
 }
 
-fn changes(amendment: &Amendment, event: &AnyEvent) -> bool {
+pub(crate) fn changes(amendment: &Amendment, event: &AnyEvent) -> bool {
     matches!(amendment.apply(event.payload()), Ok(Some(_)))
 }

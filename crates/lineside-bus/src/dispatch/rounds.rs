@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use lineside_core::hook::{Hook, Selected};
 use lineside_core::outcome::Round;
-use lineside_core::{Acceptance, Failure, Outcome, Part};
+use lineside_core::{Acceptance, Failure, Outcome, Part, SkipReason};
 
 use crate::dispatch::advance::Halt;
 use crate::dispatch::detached::failed;
@@ -123,7 +123,9 @@ impl<'a> Dispatcher<'a> {
             if hook.part != Part::PostDecision {
                 continue;
             }
-            let why = match (self.chain.refuses(index), hook.select(&self.event)) {
+            let refused = self.chain.refuses(index);
+            let refused = refused.or_else(|| self.is_unheard(hook).then_some(SkipReason::Unproven));
+            let why = match (refused, hook.select(&self.event)) {
                 (Some(why), _) | (None, Selected::Skipped(why)) => Some(why),
                 (None, Selected::Runs) => None,
                 (None, Selected::InDoubt(doubt)) => {

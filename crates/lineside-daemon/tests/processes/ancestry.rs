@@ -26,8 +26,16 @@ struct Host {
 
 impl Host {
     fn start(house: &House, id: &str, grant: Option<&str>) -> Self {
+        Self::start_with(house, id, grant.map(|grant| ("LINESIDE_GRANT", grant)))
+    }
+
+    fn start_with<'a, 'b>(
+        house: &House,
+        id: &str,
+        variables: impl IntoIterator<Item = (&'a str, &'b str)>,
+    ) -> Self {
         let mut command = house.agent(&["host", id]);
-        command.stdin(Stdio::piped()).envs(grant.map(|grant| ("LINESIDE_GRANT", grant)));
+        command.stdin(Stdio::piped()).envs(variables);
         let mut child = command.spawn().unwrap();
         let mut host = Self { out: BufReader::new(child.stdout.take().unwrap()), child };
         assert_eq!(host.says(), "agent");
@@ -193,6 +201,62 @@ fn law_13_in_a_run_a_program_that_an_agent_starts_is_below_the_agent_and_not_bes
     let told = agent.starts(&format!("env LINESIDE_GRANT={other}"), "out", "ls");
     assert!(told.contains("deny") && told.contains("start it without LINESIDE_GRANT"), "{told}");
     assert!(house.server.bus().find("out").is_none());
+    house.ends();
+}
+
+/// Refuses deletions, approves of `date`, and makes a deletion of `ls`.
+fn amended(session: &Session) {
+    let gate = session.intercept::<BeforeTool>("judge").gate(async |call, _| match call.command() {
+        Some("rm x") => Verdict::block(REASON),
+        Some("date") => Verdict::allow_because("always"),
+        _ => Verdict::Continue,
+    });
+    gate.unwrap();
+    let amender = session.intercept::<BeforeTool>("rewrite").amend(async |call, _| match call.command() {
+        Some("ls") => Reply::amend(BeforeTool::amend().tool_input(json!({"command": "ls -l"}))),
+        _ => Reply::from(Verdict::Continue),
+    });
+    amender.unwrap();
+}
+
+#[test]
+fn a_grant_that_no_process_above_proves_lets_hooks_refuse_and_nothing_else() {
+    let house = House::new();
+    let session = house.runtime.block_on(house.server.bus().session("other").open()).unwrap();
+    amended(&session);
+    let variables = session.environment();
+    let grant = variables.get("LINESIDE_GRANT").unwrap();
+    // As from a file of a workspace.
+    let mut program = Host::start(&house, "program", Some(grant));
+    assert!(program.calls("rm x").contains(REASON));
+    assert_eq!(program.calls("date"), "200");
+    let told = program.calls("ls");
+    assert!(told.contains("deny") && told.contains("`lineside run`"), "{told}");
+    assert_eq!(
+        (parent(&house, "program").as_deref(), attributed(&house, "program")),
+        (Some("other"), Some(AttributedBy::Claim))
+    );
+    // A client is no other than an agent.
+    let client = format!("run LINESIDE_GRANT={grant} {AGENT} publish client ls");
+    let mut beside = Host::start(&house, "beside", None);
+    let told = beside.calls(&client);
+    assert!(told.contains("\"parent\":\"other\"") && told.contains("`lineside run`"), "{told}");
+    // The daemon has started this one with it, as it starts hooks.
+    let mut own = Host::start_with(&house, "own", variables.iter());
+    assert!(own.calls("ls").contains("ls -l") && own.calls("date").contains("\"allow\""));
+    assert_eq!(attributed(&house, "own"), Some(AttributedBy::Grant));
+    house.ends();
+}
+
+#[test]
+fn a_grant_is_proved_by_the_process_above_that_has_opened_its_session() {
+    let house = House::new();
+    let mut owner = house.owner("not below me");
+    amended(&house.server.bus().find("s1").unwrap());
+    let told = owner.runs(&format!("printf 'ls\\n' | setsid -w {AGENT} host inner | {TOLD}"));
+    assert!(told["told"].as_str().unwrap().contains("ls -l"), "{told}");
+    assert_eq!(attributed(&house, "inner"), Some(AttributedBy::Grant));
+    owner.ends();
     house.ends();
 }
 
