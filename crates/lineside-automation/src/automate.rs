@@ -17,7 +17,7 @@ use lineside_core::{AnyEvent, Event, Failure, FailureKind, Layer, Part, PointInf
 
 use crate::control::{Control, ControlError};
 use crate::engine::{Automations, Canceller, Does, Handler, OpenError, Run, Trigger};
-use crate::hook_id::{Owner, escaped};
+use crate::hook_id::{Owner, automation_id, escaped};
 use crate::machine::job::AutomationId;
 use crate::report::Report;
 
@@ -93,10 +93,9 @@ impl Place {
 
     /// The name of an automation, the same after a restart.
     fn id(&self, point: &PointInfo, name: &str) -> AutomationId {
-        let name = escaped(name);
         Owner::name_of_automation(match self {
-            Self::Bus(_) => format!("{}/{name}", point.name),
-            Self::Session(session) => format!("{}/{}/{name}", escaped(session.id().as_str()), point.name),
+            Self::Bus(_) => format!("{}/{}", point.name, escaped(name)),
+            Self::Session(session) => automation_id(&escaped(session.id().as_str()), point.name, name),
         })
     }
 }

@@ -75,8 +75,21 @@ impl HookId {
     }
 }
 
+/// The id of an automation: its place, which is one part or a file, its point and its name.
+#[must_use]
+pub fn automation_id(place: &str, point: &str, name: &str) -> String {
+    format!("{place}/{point}/{}", escaped(name))
+}
+
+/// The name in the id of an automation, or of a hook.
+#[must_use]
+pub fn name_of(id: &str) -> String {
+    HookId::read(id).map_or_else(|| plain(id.rsplit('/').next().unwrap_or_default()), |hook| hook.name)
+}
+
 /// Without the character that stands between parts.
-pub(crate) fn escaped(part: &str) -> String {
+#[must_use]
+pub fn escaped(part: &str) -> String {
     part.replace('%', "%25").replace('/', "%2F")
 }
 

@@ -4,7 +4,7 @@
 use lineside_core::{EventId, SessionId};
 
 use crate::engine::Automations;
-use crate::hook_id::{HookId, escaped};
+use crate::hook_id::name_of;
 use crate::machine::job::{AutomationId, JobId, Settled};
 use crate::machine::{Announcement, Input, Machine, Shown, Standing};
 
@@ -161,13 +161,7 @@ impl Jobs {
 /// Whether an automation has this name, wherever it is registered.
 #[must_use]
 pub fn is_named(automation: &str, name: &str) -> bool {
-    match HookId::read(automation) {
-        Some(hook) => hook.name == name,
-        None => {
-            let place = automation.strip_suffix(&*escaped(name));
-            place.is_some_and(|place| place.is_empty() || place.ends_with('/'))
-        }
-    }
+    name_of(automation) == name
 }
 
 fn is_in(standing: &Standing, state: WhichState) -> bool {

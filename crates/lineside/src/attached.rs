@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use lineside_automation::Automations;
 use lineside_automation::engine::OpenError;
+use lineside_automation::hook_id::escaped;
 use lineside_bus::register::{RegisterHookError, Registration};
 use lineside_bus::{Installed, Session};
 use lineside_core::Reach;
@@ -192,7 +193,7 @@ impl Assembly {
             Some(automation) => {
                 let automations = Automations::of(self.bus()).map_err(AttachHookError::Automations)?;
                 // What stands behind the `/` is no part of the session.
-                let own = session.id().as_str().replace('%', "%25").replace('/', "%2F");
+                let own = escaped(session.id().as_str());
                 let place = format!("attached:{own}");
                 let declared = automated.declare(&place, &automations, &found, &automation, &self.outside);
                 installed.extend(declared.into_iter().map(|declared| declared.installed));

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use lineside_automation::engine::RunInTurn;
+use lineside_automation::hook_id::automation_id;
 use lineside_automation::{Automations, Declaration};
 use lineside_bus::Installed;
 use lineside_core::Hook;
@@ -48,7 +49,7 @@ impl Automated {
         let hook = &found.hook;
         let mut hooks = Vec::new();
         for point in &found.points {
-            let id: Arc<str> = format!("{place}/{}/{}", point.name, hook.name).into();
+            let id: Arc<str> = automation_id(place, point.name, &hook.name).into();
             if hook.standby == Standby::Ready {
                 self.ids.insert(Arc::clone(&id));
             }

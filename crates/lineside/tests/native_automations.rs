@@ -16,6 +16,7 @@ use lineside::dialects::{self, Places, Trust};
 use lineside::durable::OpenDurableError;
 use lineside::journal::OpenJournalError;
 use lineside::prelude::*;
+use lineside::wire;
 use lineside::{Assembly, Durable};
 use tokio::sync::Notify;
 
@@ -204,6 +205,25 @@ async fn the_next_model_call_waits_and_has_the_end_of_the_output() {
         ]
     );
     drained(assembly).await;
+}
+
+/// A name may have the characters that stand between the parts of an id.
+#[tokio::test]
+async fn the_jobs_of_an_automation_are_found_by_its_name() {
+    for name in ["lint", "a/b", "50%2F"] {
+        let project = Project::with(&format!(
+            "hooks:\n- {{name: '{name}', on: after_tool_batch, command: 'true', automate: {{}}}}\n"
+        ));
+        let bus = Bus::new();
+        let assembly = project.load(&bus).await;
+        drop(project.session(&bus).await.publish(batch("a")).await.unwrap());
+        let jobs = Automations::of(&bus).unwrap().jobs();
+        let of = |name: &str| jobs.list(&Which { automation: Some(name.into()), ..Which::default() });
+        let [job] = &of(name)[..] else { panic!("{name}: {:?}", jobs.list(&Which::default())) };
+        assert_eq!(wire::job(job)["hook"], *name);
+        assert_eq!(of("b").len(), 0, "{name}");
+        drained(assembly).await;
+    }
 }
 
 #[tokio::test]

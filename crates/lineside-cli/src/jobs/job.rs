@@ -1,7 +1,7 @@
 //! A job as the command tells it: one word for where it stands, and one line about it.
 
 use clap::ValueEnum;
-use lineside::automation::HookId;
+use lineside::automation::hook_id::name_of;
 use lineside::automation::machine::job::{Attempt, AttemptEnd, Settled, Why};
 use lineside::automation::machine::{Progress, Shown};
 use lineside::automation::unix_micros::UnixMicros;
@@ -90,10 +90,7 @@ impl Job {
 
     /// Its automation's own name, or its hook's, without where that is registered.
     pub(super) fn name(&self) -> String {
-        match HookId::read(&self.shown.automation) {
-            Some(hook) => hook.name,
-            None => self.shown.automation.rsplit('/').next().unwrap_or_default().to_owned(),
-        }
+        name_of(&self.shown.automation)
     }
 
     /// Since when it stands where it does.

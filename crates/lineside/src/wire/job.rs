@@ -1,6 +1,6 @@
 //! A job of an automation as JSON.
 
-use lineside_automation::HookId;
+use lineside_automation::hook_id::name_of;
 use lineside_automation::machine::job::{Attempt, AttemptEnd, Settled};
 use lineside_automation::machine::{Shown, Standing};
 use lineside_automation::unix_micros::UnixMicros;
@@ -90,7 +90,7 @@ pub fn job(shown: &Shown) -> Map {
     put("state", json!(job_state(&shown.standing).as_str()));
     put("about", json!(shown.standing.to_string()));
     put("automation", json!(shown.automation));
-    put("hook", json!(hook_of(&shown.automation)));
+    put("hook", json!(name_of(&shown.automation)));
     put("session", json!(shown.session));
     put("events", shown.events.iter().map(ToString::to_string).collect());
     put("key", json!(shown.key));
@@ -99,17 +99,6 @@ pub fn job(shown: &Shown) -> Map {
     put("why", json!(why));
     put("attempts", Value::Array(attempts));
     map
-}
-
-/// The name of the hook in the id of an automation: what stands behind its point.
-fn hook_of(automation: &str) -> String {
-    if let Some(id) = HookId::read(automation) {
-        return id.name;
-    }
-    let is_point = |part: &str| lineside_points::find(part).is_ok();
-    let parts: Vec<&str> = automation.split('/').collect();
-    let name = parts.iter().position(|part| is_point(part)).and_then(|point| parts.get(point + 1..));
-    name.filter(|name| !name.is_empty()).map_or_else(|| automation.to_owned(), |name| name.join("/"))
 }
 
 /// An attempt of a job: `attempt` (its number, from 1), `fence`, `started`, `ended`, `took_ms`, `end` (`succeeded`, `failed`
