@@ -99,6 +99,12 @@ pub enum State {
 }
 
 impl State {
+    /// Whether it is run for its events: not where it is switched off or not trusted, nor where there is no event for it.
+    #[must_use]
+    pub fn may_run(self) -> bool {
+        !matches!(self, Self::Off(_) | Self::NeverFires)
+    }
+
     /// The word for it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -128,8 +134,7 @@ impl LoadReport {
     /// there is no event.
     #[must_use]
     pub fn in_force(&self) -> usize {
-        let may_run = |state| matches!(state, State::Ready | State::Closed | State::ProgramMissing);
-        let numbers = self.hooks.iter().filter(|found| may_run(found.state)).map(|found| found.number);
+        let numbers = self.hooks.iter().filter(|found| found.state.may_run()).map(|found| found.number);
         numbers.collect::<BTreeSet<_>>().len()
     }
 

@@ -6,7 +6,7 @@ use anyhow::Result;
 use lineside::core::Layer;
 use lineside::dialects::{DIALECTS, Places, Trust};
 use lineside::hosts::Host;
-use lineside::{Assembly, Bus, State};
+use lineside::{Assembly, Bus};
 
 use crate::places::shown;
 use crate::style::count;
@@ -20,8 +20,7 @@ pub(super) async fn remarks(places: &Places, hosts: &[Host]) -> Result<Vec<Strin
     let assembly = Assembly::new(Bus::new()).only(programs);
     let report = assembly.load(&Places { trust: Trust::Withheld, ..places.clone() }).await?;
     let mut files: BTreeMap<_, HashSet<usize>> = BTreeMap::new();
-    let may_run = |state| !matches!(state, State::Off(_) | State::NeverFires);
-    for found in report.hooks.iter().filter(|found| may_run(found.state)) {
+    for found in report.hooks.iter().filter(|found| found.state.may_run()) {
         if let (Layer::User, Some(origin), Some(host)) =
             (found.hook.layer, &found.hook.origin, Host::named(found.hook.dialect))
         {
