@@ -109,18 +109,6 @@ pub enum Handover {
     Notify(String),
 }
 
-impl Handover {
-    /// The same with a beginning.
-    #[must_use]
-    pub fn prefixed(self, beginning: &str) -> Self {
-        match self {
-            Self::Append(text) => Self::Append(format!("{beginning}{text}")),
-            Self::Notify(text) => Self::Notify(format!("{beginning}{text}")),
-            Self::Keep(text) => Self::Keep(format!("{beginning}{text}")),
-        }
-    }
-}
-
 impl ResultRule {
     /// Where the text of a report goes, if anywhere.
     #[must_use]

@@ -274,14 +274,15 @@ impl Engine {
         let (session, id) = (event.session().clone(), event.id());
         // A program may say that a text is a hook's, and not which one; a bad end has no words of the hook itself.
         let is_dying = self.ask(|machine| machine.is_dying(job));
-        let what = if is_dying { what.prefixed(&format!("automation `{hook}`: ")) } else { what };
+        let said = |text| if is_dying { format!("automation `{hook}`: {text}") } else { text };
+        let keeps_working = matches!(what, Handover::Keep(_));
         match what {
             Handover::Notify(text) => {
-                let notice = Notice::info(text);
+                let notice = Notice::info(said(text));
                 bus.signal(|| Signal::Notified { event: id, session, hook, notice });
                 None
             }
-            Handover::Append(ref text) | Handover::Keep(ref text) => {
+            Handover::Append(text) | Handover::Keep(text) => {
                 let (seq, point) = match event.event() {
                     // Numbers are given anew in each life: what is of an earlier one comes before all of this one.
                     Ok(live) if event.is_recovered() => (0, live.point().name),
@@ -289,7 +290,7 @@ impl Engine {
                     Err(_) => (u64::MAX, "unknown"),
                 };
                 let message = self.message_id(job, automation, id);
-                let (point, append) = (point.into(), Append::system(text.as_str()));
+                let (point, append) = (point.into(), Append::system(said(text)));
                 let late = DeferredMessage {
                     hook,
                     dialect: NATIVE,
@@ -298,7 +299,7 @@ impl Engine {
                     seq,
                     id: Some(message),
                     append,
-                    keeps_working: matches!(what, Handover::Keep(_)),
+                    keeps_working,
                 };
                 Some(bus.deliver(&session, late))
             }
