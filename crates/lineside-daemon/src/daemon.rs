@@ -332,8 +332,7 @@ impl Daemon {
         };
         let opened = self.closed.opening(&asked.id, asked.by, || opening.open_now());
         let session = opened.ok_or_else(|| closed(&asked.id))?;
-        let session = session.map_err(|error| cannot_open(&asked.id, &error))?;
-        Ok(session)
+        session.map_err(|error| cannot_open(&asked.id, &error))
     }
 
     /// The session of an event that may open it: with its parent, as a root without one. A session that was closed
@@ -364,18 +363,17 @@ impl Daemon {
                 host: asked.host.clone(),
                 connection: asked.connection.clone(),
                 attribution: asked.attribution,
-                by: OpenedBy::Event,
                 ..Opening::default()
             };
             self.open_unless_open(above).await?;
         }
-        self.open_unless_open(Opening { by: OpenedBy::Event, ..asked }).await
+        self.open_unless_open(asked).await
     }
 
     /// Two events of a new session may come at once; the second finds what the first has opened.
     async fn open_unless_open(&self, asked: Opening) -> Result<Session, Problem> {
         let id = asked.id.clone();
-        match self.open(asked).await {
+        match self.open(Opening { by: OpenedBy::Event, ..asked }).await {
             Ok(session) => Ok(session),
             Err(problem) => self.bus().find(&id).ok_or(problem),
         }

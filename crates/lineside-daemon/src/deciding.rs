@@ -15,12 +15,11 @@ use tokio_util::sync::CancellationToken;
 use crate::api::shapes::PublishQuery;
 use crate::body::{Document, fields};
 use crate::caller::Caller;
-use crate::closed::OpenedBy;
 use crate::connections;
 use crate::daemon::{Daemon, Opening};
 use crate::problem::Problem;
 use crate::room::Taken;
-use crate::whole::{as_far_as_happened, unless_left};
+use crate::whole::{as_far_as_happened, if_happened, unless_left};
 
 /// A body that was read, to the decision of its event. What that is, is not known before there is room for its values; a
 /// fact is decided also where this is dropped meanwhile.
@@ -58,11 +57,7 @@ pub(crate) async fn decide_if_happened<R: Send + 'static>(
     left: &CancellationToken,
 ) -> Result<(String, R), Problem> {
     let is_fact = draft.point.is_fact();
-    let decided = decide(daemon, caller, query, draft, room);
-    if is_fact {
-        return decided.await;
-    }
-    left.run_until_cancelled(decided).await.unwrap_or_else(|| Err(Problem::left()))
+    if_happened(left, is_fact, decide(daemon, caller, query, draft, room)).await
 }
 
 /// The event that a JSON object is.
@@ -174,9 +169,7 @@ fn opening(id: &str, draft: &EventDraft) -> Opening {
         model: draft.model.clone(),
         host: draft.host.clone(),
         traceparent: draft.traceparent.clone(),
-        connection: None,
-        attribution: None,
-        by: OpenedBy::Event,
+        ..Opening::default()
     }
 }
 

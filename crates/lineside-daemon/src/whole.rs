@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::daemon::Daemon;
+use crate::problem::Problem;
 
 /// Does work in the task of its caller, and in a task of its own from where the caller leaves.
 ///
@@ -39,6 +40,21 @@ where
         return work.await;
     }
     Whole::of(&daemon.tracker, work, Some(Arc::clone(&daemon.left_behind))).await
+}
+
+/// Does work that ends when its publisher has left, as this token says; not so that for a fact.
+///
+/// # Errors
+/// Those of the work, or the publisher has left.
+pub(crate) async fn if_happened<T>(
+    left: &CancellationToken,
+    is_fact: bool,
+    work: impl Future<Output = Result<T, Problem>>,
+) -> Result<T, Problem> {
+    if is_fact {
+        return work.await;
+    }
+    left.run_until_cancelled(work).await.unwrap_or_else(|| Err(Problem::left()))
 }
 
 /// Does work that finds out on its way what of it goes on without its publisher: the token that it gets is cancelled when

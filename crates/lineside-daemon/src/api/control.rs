@@ -9,7 +9,7 @@ use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use lineside::automation::jobs::WhichState;
-use lineside::core::{Outcome, tool_class};
+use lineside::core::{Outcome, Receipt, tool_class};
 use lineside::dialects::{Places, Trust};
 
 use super::shapes::{Ending, Failing, Finding, Health, Reloaded, Status};
@@ -26,7 +26,7 @@ pub(super) async fn health(State(daemon): State<Arc<Daemon>>) -> Json<Health> {
 /// How the daemon stands.
 #[utoipa::path(get, path = "/v1/status", tag = "daemon", responses((status = 200, body = Status)))]
 pub(super) async fn status(State(daemon): State<Arc<Daemon>>) -> Json<Status> {
-    let loaded = daemon.loaded();
+    let (loaded, lately) = (daemon.loaded(), lately(&daemon));
     let (attached, orphaned_hooks) = daemon.attachments.counts();
     let (coverage_mismatches, mismatches) = daemon.mismatches.told();
     let mismatches = mismatches.into_iter().map(|text| Finding { severity: "warning", text });
@@ -42,8 +42,8 @@ pub(super) async fn status(State(daemon): State<Arc<Daemon>>) -> Json<Status> {
         coverage_mismatches,
         sessions: daemon.bus().sessions().len(),
         failures: daemon.bus().failures(),
-        failing: failing(&daemon),
-        unclassed_tools: unclassed(&daemon).into_iter().collect(),
+        failing: failing(&lately),
+        unclassed_tools: unclassed(&lately).into_iter().collect(),
         durability: daemon.settings.durability.as_str(),
         journal: daemon.settings.journal().to_string_lossy().into_owned(),
         live_jobs: daemon.jobs(WhichState::Live),
@@ -72,14 +72,18 @@ const NAMED: usize = 16;
 /// The longest name of a tool that it has, in characters.
 const LONGEST: usize = 100;
 
-/// The hooks that have failed lately, as far as the feed still has their events, each with how it failed last.
-fn failing(daemon: &Daemon) -> Vec<Failing> {
+/// The events that were decided lately, as far as the feed still has them.
+fn lately(daemon: &Daemon) -> Vec<Arc<Receipt>> {
     let since = daemon.bus().wall_clock().as_millisecond() - LATELY;
+    let mut receipts = daemon.feed().receipts(None, LOOKED_THROUGH);
+    receipts.retain(|receipt| receipt.event.envelope().time.as_millisecond() >= since);
+    receipts
+}
+
+/// The hooks that have failed in these events, each with how it failed last.
+fn failing(lately: &[Arc<Receipt>]) -> Vec<Failing> {
     let mut failing: BTreeMap<Arc<str>, Failing> = BTreeMap::new();
-    for receipt in daemon.feed().receipts(None, LOOKED_THROUGH) {
-        if receipt.event.envelope().time.as_millisecond() < since {
-            continue;
-        }
+    for receipt in lately {
         for run in &receipt.runs {
             let (Some(hook), Outcome::Failed { failure, .. }) = (receipt.hook(run.hook), &run.outcome) else {
                 continue;
@@ -99,15 +103,13 @@ fn failing(daemon: &Daemon) -> Vec<Failing> {
     failing.into_values().collect()
 }
 
-/// The tools that agents have called lately and that no `tool: Shell` and its like can mean, as far as the feed still has
-/// their events.
-fn unclassed(daemon: &Daemon) -> BTreeSet<String> {
-    let since = daemon.bus().wall_clock().as_millisecond() - LATELY;
+/// The tools that agents have called in these events and that no `tool: Shell` and its like can mean.
+fn unclassed(lately: &[Arc<Receipt>]) -> BTreeSet<String> {
     let mut unclassed = BTreeSet::new();
-    for receipt in daemon.feed().receipts(None, LOOKED_THROUGH) {
-        let (event, payload) = (&receipt.event, receipt.event.payload());
-        let is_late = event.envelope().time.as_millisecond() >= since && unclassed.len() < NAMED;
-        let name = payload.text("tool_name").filter(|_| is_late && payload.text("tool_class").is_none());
+    for receipt in lately {
+        let payload = receipt.event.payload();
+        let has_room = unclassed.len() < NAMED;
+        let name = payload.text("tool_name").filter(|_| has_room && payload.text("tool_class").is_none());
         let is_unknown = |name: &&str| tool_class::of_call(name, payload.value("tool_input")).is_none();
         unclassed.extend(name.filter(is_unknown).map(|name| name.chars().take(LONGEST).collect::<String>()));
     }

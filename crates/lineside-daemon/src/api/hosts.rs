@@ -23,7 +23,7 @@ use crate::caller::{Caller, Connection};
 use crate::connections;
 use crate::daemon::{Daemon, too_deep, too_many};
 use crate::problem::Problem;
-use crate::whole::{as_far_as_happened, unless_left};
+use crate::whole::{as_far_as_happened, if_happened, unless_left};
 
 /// The header with the event that the entry of the host states.
 const EVENT: &str = "lineside-event";
@@ -160,8 +160,8 @@ async fn serve_call(
         }
         answer
     };
-    match left.filter(|_| !is_fact) {
-        Some(left) => left.run_until_cancelled(answer).await.unwrap_or_else(|| Err(Problem::left())),
+    match left {
+        Some(left) => if_happened(left, is_fact, answer).await,
         None => unless_left(daemon, is_fact, answer).await,
     }
 }
