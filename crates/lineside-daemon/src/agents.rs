@@ -169,6 +169,13 @@ impl Agents {
         holder.is_some_and(|holder| peer == Some(holder.pid) || self.line(peer).contains(&holder))
     }
 
+    /// The process at the top of the tree that a process is in, if that is below an agent.
+    pub(crate) fn tree(&self, peer: Option<u32>) -> Option<Process> {
+        let line = self.line(peer);
+        let kept = self.kept();
+        line.into_iter().rfind(|process| kept.of_process.contains_key(process))
+    }
+
     /// By what the session above was found. A grant is what the environment says; it is proved by a process above that has
     /// the session, or was started with the grant by this one.
     fn by(

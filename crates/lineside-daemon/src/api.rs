@@ -152,7 +152,8 @@ async fn enter(
     let one = |count: &AtomicU64| Counts::one(count);
     one(&daemon.counts.requests);
     let admitted = door::admit(&door, request.method(), request.uri(), request.headers());
-    let known = |()| request.extensions().get::<Connection>().map_or(Ok(()), |from| from.place.known());
+    let path = request.uri().path();
+    let known = |()| request.extensions().get::<Connection>().map_or(Ok(()), |from| from.place.known(path));
     let response = match admitted.and_then(known).and_then(|()| caller::recognise(&daemon, &request)) {
         Ok(caller) => {
             request.extensions_mut().insert(caller);

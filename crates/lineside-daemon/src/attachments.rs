@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
@@ -11,8 +11,10 @@ use lineside::core::{Reach, SessionId};
 use lineside::{Assembly, AttachHookError, AttachedHook, Attachment, Session};
 use tokio::time::timeout;
 
+use crate::lineage::Process;
 use crate::problem::Problem;
 use crate::random;
+use crate::shares::{PART, Share, Shares};
 
 /// How many programs are attached at most, those included that are away and have hooks.
 const MOST: usize = 1_024;
@@ -35,13 +37,13 @@ const STEP: Duration = Duration::from_millis(100);
 const COMING: Duration = Duration::from_secs(10);
 
 /// All of them.
-pub(crate) struct Attachments(Mutex<State>);
+pub(crate) struct Attachments(Mutex<State>, Arc<Shares>);
 
 impl Default for Attachments {
     /// Numbers begin elsewhere in each daemon, so that one of an earlier daemon takes no other hook away.
     fn default() -> Self {
         let begin = random::bytes::<4>().map_or(0, u32::from_le_bytes);
-        Self(Mutex::new(State { last: u64::from(begin) << 20, ..State::default() }))
+        Self(Mutex::new(State { last: u64::from(begin) << 20, ..State::default() }), Shares::of(MOST))
     }
 }
 
@@ -61,6 +63,8 @@ struct Program {
     place: Attachment,
     /// When it has last asked for its place.
     asked: Instant,
+    /// Its part of what its tree of processes has.
+    _share: Option<Share>,
 }
 
 struct Owned {
@@ -98,8 +102,12 @@ impl Attachments {
     /// A place for a program: the one that it had, when it is known and its token is, else a new one with its token.
     ///
     /// # Errors
-    /// There are too many, or the system has no randomness.
-    pub(crate) fn place(&self, token: Option<&str>) -> Result<(String, Attachment), Problem> {
+    /// There are too many, in all or in its tree of processes, or the system has no randomness.
+    pub(crate) fn place(
+        &self,
+        token: Option<&str>,
+        tree: Option<Process>,
+    ) -> Result<(String, Attachment), Problem> {
         let mut state = self.state();
         let now = Instant::now();
         if let Some((token, program)) = token.and_then(|token| Some((token, state.programs.get_mut(token)?)))
@@ -112,12 +120,21 @@ impl Attachments {
             let detail = format!("{MOST} programs are attached, or are away and have hooks");
             return Err(too_many(detail));
         }
+        let share = tree.map(|tree| self.1.take(tree));
+        if matches!(share, Some(None)) {
+            return Err(too_many(format!(
+                "what this agent has started has attached {} programs",
+                MOST / PART
+            )));
+        }
         let Ok(bytes) = random::bytes::<16>() else {
             return Err(too_many("the system has no randomness for a token"));
         };
         let token = random::hex(bytes);
         let place = Attachment::new();
-        state.programs.insert(token.clone(), Program { place: place.clone(), asked: now });
+        state
+            .programs
+            .insert(token.clone(), Program { place: place.clone(), asked: now, _share: share.flatten() });
         Ok((token, place))
     }
 
@@ -306,8 +323,6 @@ fn not_attached(error: &AttachHookError) -> Problem {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use futures_util::poll;
     use lineside::automation::Automations;
     use lineside::points::OnIdle;
@@ -319,7 +334,7 @@ mod tests {
     async fn what_programs_declare_of_their_hooks_has_a_bound_for_each_and_for_all() {
         let (all, assembly) = (Attachments::default(), Assembly::new(lineside::Bus::new()));
         let session = assembly.bus().session("s").open().await.unwrap();
-        let (owner, _place) = all.place(None).unwrap();
+        let (owner, _place) = all.place(None, None).unwrap();
         let register = |name: &str, length: usize| {
             let fill = "x".repeat(length);
             let text = format!(r#"{{"name": "{name}", "on": "on_idle", "description": "{fill}"}}"#);
@@ -342,7 +357,7 @@ mod tests {
     #[tokio::test]
     async fn hooks_that_go_with_a_session_take_no_automation_of_a_later_one_of_its_id_along() {
         let (all, assembly) = (Attachments::default(), Assembly::new(lineside::Bus::new()));
-        let (owner, _place) = all.place(None).unwrap();
+        let (owner, _place) = all.place(None, None).unwrap();
         let names: Vec<String> = (0..50).map(|number| format!("hook {number}")).collect();
         let register = |session: &Session| {
             for name in &names {
@@ -377,7 +392,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn time_in_which_the_daemon_does_not_run_is_not_that_of_a_program() {
         let all = Attachments::default();
-        let (token, _place) = all.place(None).unwrap();
+        let (token, _place) = all.place(None, None).unwrap();
         let mut greeted = std::pin::pin!(all.greeted(&token));
         assert!(poll!(&mut greeted).is_pending());
         advance(Duration::from_secs(3_600)).await;

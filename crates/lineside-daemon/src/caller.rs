@@ -15,6 +15,7 @@ use lineside::core::propagation::HEADER;
 
 use crate::agents::{Shown, Standing};
 use crate::daemon::Daemon;
+use crate::lineage::Process;
 use crate::place::Place;
 use crate::problem::Problem;
 
@@ -87,6 +88,11 @@ impl Caller {
             Rights::Below(above) if !session.is_below(above) => Err(not_below(session.id().as_str(), above)),
             _ => Ok(session),
         }
+    }
+
+    /// The process at the top of the tree that the caller is in, if that is below an agent.
+    pub(crate) fn tree(&self, daemon: &Daemon) -> Option<Process> {
+        daemon.agents.tree(self.peer)
     }
 
     /// It has opened a session, or has taken it over.

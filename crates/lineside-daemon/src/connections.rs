@@ -34,6 +34,7 @@ use crate::place::Place;
 use crate::publishing;
 use crate::settings::Limits;
 use crate::shared_stream::{SharedStream, Stream};
+use crate::shares::{PART, Shares};
 use crate::socket::Socket;
 use crate::strangers::{LONGEST_HEAD, Strangers};
 
@@ -45,6 +46,9 @@ const OWED: Duration = Duration::from_secs(2);
 
 /// For how long signals that nothing waits for are taken together: at this pace the bus keeps 400,000 a second.
 const TOGETHER: Duration = Duration::from_millis(10);
+
+/// What part of the room of the socket is for the calls of agent programs alone.
+const RESERVED: usize = 16;
 
 /// How often deliveries are looked through for those that were not accepted, and the path of the socket for its file.
 const LOOK: Duration = Duration::from_secs(1);
@@ -135,27 +139,35 @@ impl Tasks {
 
     /// Serves what comes in by one door until the daemon ends.
     ///
-    /// Each door has room of its own. At loopback HTTP a connection has a part in that when it has shown the token; until
+    /// Each door has room of its own. At the socket what an agent has started has a part of it, and some of it is left for
+    /// the calls of agent programs. At loopback HTTP a connection has a part in that when it has shown the token; until
     /// then it is one of few strangers.
     pub(crate) fn accept(&self, daemon: &Arc<Daemon>, mut source: impl Source, router: Router) {
-        let (daemon, room, tracker) =
-            (Arc::clone(daemon), Arc::new(Semaphore::new(self.connections)), self.tracker.clone());
+        let (daemon, tracker, all) = (Arc::clone(daemon), self.tracker.clone(), self.connections);
+        let is_open = source.has_strangers();
+        let reserved = if is_open { 0 } else { all / RESERVED };
+        let [room, reserve] = [all - reserved, reserved].map(|most| Arc::new(Semaphore::new(most)));
+        let shares = Shares::of(all);
         let (graceful, cut) = (self.graceful.clone(), self.cut.clone());
-        let strangers = source.has_strangers().then(|| Strangers::new(self.connections));
+        let strangers = is_open.then(|| Strangers::new(self.connections));
         self.tracker.spawn(async move {
             loop {
                 let next = async {
-                    let taken = match &strangers {
-                        None => Some(Arc::clone(&room).acquire_owned().await.ok()?),
-                        Some(_) => None,
+                    let taken = async {
+                        tokio::select! {
+                            biased;
+                            room = Arc::clone(&room).acquire_owned() => (room.ok(), false),
+                            room = Arc::clone(&reserve).acquire_owned() => (room.ok(), true),
+                        }
                     };
-                    Some((source.next().await, taken))
+                    let taken = if is_open { (None, false) } else { taken.await };
+                    (source.next().await, taken)
                 };
                 let accepted = tokio::select! {
                     () = graceful.cancelled() => return,
                     accepted = next => accepted,
                 };
-                let Some((stream, taken)) = accepted else { return };
+                let (stream, (taken, is_reserved)) = accepted;
                 let (stream, peer) = match stream {
                     Ok(accepted) => accepted,
                     Err(error) => {
@@ -164,6 +176,17 @@ impl Tasks {
                         continue;
                     }
                 };
+                // Where a part of the room is free, no tree has more than that.
+                let is_crowded = !is_open && room.available_permits() < all - reserved - all / PART;
+                let tree = is_crowded.then(|| daemon.agents.tree(peer)).flatten();
+                let share = tree.map(|tree| shares.take(tree));
+                if matches!(share, Some(None)) {
+                    tracing::warn!(
+                        peer,
+                        "closed a connection: what its agent has started has as many as it may"
+                    );
+                    continue;
+                }
                 let number = daemon.counts.accepted.fetch_add(1, Ordering::Relaxed) + 1;
                 let connection: Arc<str> = format!("{}:{number}", source.door()).into();
                 let (daemon, router) = (Arc::clone(&daemon), router.clone());
@@ -171,7 +194,8 @@ impl Tasks {
                 let stranger = strangers.as_ref().map(Strangers::come);
                 let door = Arc::clone(&room);
                 tracker.spawn(async move {
-                    let place = Arc::new(Place::new(&daemon, door, taken, stranger));
+                    let place =
+                        Arc::new(Place::new(&daemon, door, taken, stranger, (is_reserved, share.flatten())));
                     serve(stream, (connection, peer, place), router, &daemon.settings.limits, graceful, cut)
                         .await;
                 });

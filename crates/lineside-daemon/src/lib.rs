@@ -29,6 +29,7 @@ mod attachments;
 mod preparing;
 mod grants;
 mod lineage;
+mod shares;
 mod agents;
 mod trace;
 mod mismatches;

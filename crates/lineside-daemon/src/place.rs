@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::daemon::Daemon;
 use crate::problem::Problem;
+use crate::shares::Share;
 use crate::strangers::Stranger;
 
 /// The room that a connection takes at its door, and its part in the count.
@@ -16,6 +17,10 @@ pub(crate) struct Place {
     daemon: Arc<Daemon>,
     door: Arc<Semaphore>,
     standing: Mutex<Standing>,
+    /// Whether it is one of the last, which are for the calls of agent programs alone.
+    is_reserved: bool,
+    /// Its part of what its tree of processes has.
+    _share: Option<Share>,
 }
 
 impl fmt::Debug for Place {
@@ -37,9 +42,11 @@ impl Place {
         door: Arc<Semaphore>,
         room: Option<OwnedSemaphorePermit>,
         stranger: Option<Stranger>,
+        (is_reserved, share): (bool, Option<Share>),
     ) -> Self {
         daemon.counts.connections.fetch_add(1, Ordering::Relaxed);
-        Self { daemon: Arc::clone(daemon), door, standing: Mutex::new(Standing { room, stranger }) }
+        let standing = Mutex::new(Standing { room, stranger });
+        Self { daemon: Arc::clone(daemon), door, standing, is_reserved, _share: share }
     }
 
     /// Cancelled when it gives way to others as a stranger; `None` for one that is none.
@@ -47,11 +54,14 @@ impl Place {
         self.standing().stranger.as_ref().map(|stranger| stranger.gives_way.clone())
     }
 
-    /// It has shown who it is.
+    /// It has shown who it is, with a request for this path.
     ///
     /// # Errors
     /// There is no room for it.
-    pub(crate) fn known(&self) -> Result<(), Problem> {
+    pub(crate) fn known(&self, path: &str) -> Result<(), Problem> {
+        if self.is_reserved && !path.starts_with("/v1/hosts/") {
+            return Err(Problem::no_room_at_the_door());
+        }
         let mut standing = self.standing();
         if standing.room.is_none() {
             let room =

@@ -197,6 +197,9 @@ impl Hosts {
         // It counts while the call waits for one that came before, too.
         let until = origin.within.map(|within| after(tokio::time::Instant::now(), within));
         let mut coming = Coming::from(arrival);
+        if let Some(parent) = &origin.parent {
+            coming = coming.in_tree(parent.source().root_session.as_str().into());
+        }
         fits(coming.incoming())?;
         loop {
             let changed = self.inner.changed.notified();

@@ -42,7 +42,7 @@ pub(super) async fn attach(
 ) -> Result<Response, Problem> {
     let token = request.headers().get(TOKEN).and_then(|token| token.to_str().ok()).map(str::to_owned);
     upgraded(&daemon, &caller, request, PROTOCOL, |upgrade, from| {
-        let (token, place) = daemon.attachments.place(token.as_deref())?;
+        let (token, place) = daemon.attachments.place(token.as_deref(), caller.tree(&daemon))?;
         connections::attach(&daemon, upgrade, from, place);
         let token = HeaderValue::try_from(token).map_err(|error| Problem::bad_request(error.to_string()))?;
         Ok([(HeaderName::from_static(TOKEN), token)].into_iter().collect())

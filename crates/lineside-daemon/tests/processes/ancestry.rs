@@ -19,13 +19,13 @@ const REASON: &str = "not below the outer agent";
 const TOLD: &str = r#"python3 -c 'import json, sys; print(json.dumps({"told": sys.stdin.read()}))'"#;
 
 /// An agent program with hook commands. It is killed when it is dropped.
-struct Host {
+pub(crate) struct Host {
     child: Child,
     out: BufReader<ChildStdout>,
 }
 
 impl Host {
-    fn start(house: &House, id: &str, grant: Option<&str>) -> Self {
+    pub(crate) fn start(house: &House, id: &str, grant: Option<&str>) -> Self {
         Self::start_with(house, id, grant.map(|grant| ("LINESIDE_GRANT", grant)))
     }
 
@@ -42,14 +42,14 @@ impl Host {
         host
     }
 
-    fn says(&mut self) -> String {
+    pub(crate) fn says(&mut self) -> String {
         let mut line = String::new();
         self.out.read_line(&mut line).unwrap();
         line.trim_end().to_owned()
     }
 
     /// Its hook is asked about a command. Gives the answer.
-    fn calls(&mut self, command: &str) -> String {
+    pub(crate) fn calls(&mut self, command: &str) -> String {
         writeln!(self.child.stdin.as_mut().unwrap(), "{command}").unwrap();
         self.says()
     }

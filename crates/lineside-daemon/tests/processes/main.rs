@@ -12,11 +12,13 @@ use lineside::bus::signal::Watched;
 use lineside::dialects::{Places, Trust};
 use lineside::json::Value;
 use lineside::prelude::*;
+use lineside_daemon::settings::Limits;
 use lineside_daemon::{Server, Settings};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 mod ancestry;
+mod crowds;
 
 const AGENT: &str = env!("CARGO_BIN_EXE_lineside-agent");
 
@@ -30,6 +32,10 @@ struct House {
 
 impl House {
     fn new() -> Self {
+        Self::with(Limits::default())
+    }
+
+    fn with(limits: Limits) -> Self {
         let runtime = Runtime::new().unwrap();
         let folder = tempfile::tempdir().unwrap();
         let cwd = folder.path().to_path_buf();
@@ -40,7 +46,7 @@ impl House {
             trust: Trust::Withheld,
         };
         let settings = Settings::new(cwd.join("run/lineside.sock"), cwd.join("state"), places);
-        let server = runtime.block_on(Server::start(settings)).unwrap();
+        let server = runtime.block_on(Server::start(settings.limits(limits))).unwrap();
         Self { folder, server, runtime }
     }
 

@@ -13,13 +13,14 @@ pub struct Coming {
     pub(super) arrival: Box<Arrival>,
     pub(super) incoming: Box<Incoming>,
     pub(super) arriving: Option<Arc<Arriving>>,
+    pub(super) tree: Option<Arc<str>>,
 }
 
 impl From<Box<Arrival>> for Coming {
     fn from(arrival: Box<Arrival>) -> Self {
         let incoming = Box::new(incoming::read(&arrival));
         let arriving = Arriving::of(&incoming, &incoming.session(), arrival.entry, &arrival.event);
-        Self { arrival, incoming, arriving: arriving.map(Arc::new) }
+        Self { arrival, incoming, arriving: arriving.map(Arc::new), tree: None }
     }
 }
 
@@ -30,6 +31,13 @@ impl From<Box<Coming>> for Coming {
 }
 
 impl Coming {
+    /// Its session is in the tree of this one, which has a part of all that are remembered.
+    #[must_use]
+    pub fn in_tree(mut self, root: Arc<str>) -> Self {
+        self.tree = Some(root);
+        self
+    }
+
     /// The event, apart from what the memory of its session makes of it.
     #[must_use]
     pub fn incoming(&self) -> &Incoming {

@@ -31,6 +31,8 @@ pub(super) struct Root {
     pub(super) weight: usize,
     /// Whether everything but its holds was forgotten.
     pub(super) is_bare: bool,
+    /// In whose tree it is, where it is below another session.
+    pub(super) tree: Option<Arc<str>>,
     pub(super) first_cwd: Option<String>,
     pub(super) session_hold: Option<String>,
     pub(super) turn_hold: Option<String>,

@@ -15,6 +15,9 @@ use crate::hosts::program::Host;
 /// How many sessions are remembered; beyond that the one that was silent longest is forgotten.
 pub(super) const MOST_SESSIONS: usize = 4096;
 
+/// How many of them are in the tree of one session.
+pub(super) const MOST_IN_TREE: usize = MOST_SESSIONS / 8;
+
 /// What all sessions may take together, in bytes; beyond that the one that was silent longest is forgotten, and of those
 /// that are held everything but that.
 pub(super) const MOST_BYTES: usize = 32 << 20;
@@ -68,15 +71,18 @@ pub(super) enum Not {
 impl Roots {
     /// Finds the session of an event.
     pub(super) fn begin(&mut self, coming: &mut Coming, now: Instant) -> Result<Begun, Not> {
-        let Coming { arrival, incoming, .. } = coming;
+        let Coming { arrival, incoming, tree, .. } = coming;
         self.expire(now);
         self.clock += 1;
-        if !self.make_room(&incoming.root) {
+        let tree = tree.take().filter(|_| !self.roots.contains_key(&incoming.root));
+        let has_room = tree.as_ref().is_none_or(|tree| self.make_room_in(tree));
+        if !has_room || !self.make_room(&incoming.root) {
             return Err(Not::Possible);
         }
         let clock = self.clock;
         let root = self.root(&incoming.root);
         (root.last, root.heard, root.is_bare) = (clock, Some(now), false);
+        root.tree = root.tree.take().or(tree);
         if root.first_cwd.is_none() {
             root.first_cwd.clone_from(&incoming.cwd);
         }
@@ -95,7 +101,7 @@ impl Roots {
 
     /// Takes an event into its session.
     pub(super) fn enter(&mut self, coming: &Coming, session: &str, now: Instant) -> Result<Entered, Not> {
-        let Coming { arrival, incoming, arriving } = coming;
+        let Coming { arrival, incoming, arriving, .. } = coming;
         let root_id = incoming.root.clone();
         let root = self.root(&root_id);
         let name = incoming.point.name;
@@ -172,6 +178,18 @@ impl Roots {
                 self.remove(&id);
             }
         }
+    }
+
+    /// Makes room for one more of a tree. `false` when all that it may have are held.
+    fn make_room_in(&mut self, tree: &str) -> bool {
+        let of_tree = || self.roots.iter().filter(|(_, root)| root.tree.as_deref() == Some(tree));
+        if of_tree().count() < MOST_IN_TREE {
+            return true;
+        }
+        let silent = of_tree().filter(|(_, root)| !root.is_held()).min_by_key(|(_, root)| root.last);
+        let Some(id) = silent.map(|(id, _)| id.clone()) else { return false };
+        self.remove(&id);
+        true
     }
 
     pub(super) fn expire(&mut self, now: Instant) {

@@ -1,7 +1,7 @@
 //! Calls at the same moment: which waits for which, and what it gets.
 
 use super::super::root::{ChildHold, Root};
-use super::super::roots::{LOOK, MOST_BYTES, MOST_SESSIONS, SILENT, SILENT_AND_HELD};
+use super::super::roots::{LOOK, MOST_BYTES, MOST_IN_TREE, MOST_SESSIONS, SILENT, SILENT_AND_HELD};
 use super::*;
 use crate::hosts::serve::{HostCall, Reading, read};
 
@@ -226,6 +226,27 @@ fn no_hold_gives_way_to_other_sessions_or_to_other_subagents() {
     served.roots().root("7").session_hold = None;
     publishing(served.arrive(tool_of("one more"), now));
     assert_eq!(served.kept().0, MOST_SESSIONS);
+}
+
+#[test]
+fn what_is_in_one_tree_takes_no_room_from_others_and_its_holds_are_kept() {
+    let (served, now) = (Served::default(), Instant::now());
+    let arrive = |id: &str| served.arrive(Coming::from(tool_of(id)).in_tree("top".into()), now);
+    // Ten times as many as there may be.
+    for session in 0..10 * MOST_IN_TREE {
+        publishing(arrive(&session.to_string()));
+        assert!(served.kept().0 <= MOST_IN_TREE);
+    }
+    let held: Vec<String> = served.roots().roots.keys().cloned().collect();
+    for id in &held {
+        served.roots().root(id).session_hold = Some("held".to_owned());
+    }
+    match arrive("one more") {
+        Arrived::Answer(answer) => assert!(answer.stdout.contains("\"deny\""), "{answer:?}"),
+        other => panic!("it is let in: {other:?}"),
+    }
+    assert_eq!(publishing(arrive(&held[0])).decided, Some(Verdict::block("held")));
+    publishing(served.arrive(tool_of("elsewhere"), now));
 }
 
 #[test]

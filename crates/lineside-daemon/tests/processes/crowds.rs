@@ -1,0 +1,69 @@
+//! What an agent has started takes no room that other agents need.
+
+use std::io::{Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use lineside_daemon::settings::Limits;
+
+use crate::House;
+use crate::ancestry::Host;
+
+const CONNECTIONS: usize = 64;
+
+fn limits() -> Limits {
+    let mut limits = Limits::default();
+    (limits.connections, limits.head) = (CONNECTIONS, Duration::from_secs(3_600));
+    limits
+}
+
+/// Connects many times over and keeps what is not closed, until the daemon ends; says how many these are.
+const CROWD: &str = "
+import os, socket
+all = []
+for _ in range(640):
+    one = socket.socket(socket.AF_UNIX)
+    one.connect(os.environ['LINESIDE_SOCKET'])
+    one.settimeout(20)
+    try:
+        one.sendall(b'GET /v1/health HTTP/1.1\\r\\nhost: l\\r\\n\\r\\n')
+        if one.recv(4096): all.append(one)
+    except OSError: pass
+print(len(all), flush=True)
+all[0].settimeout(60)
+all[0].recv(1)
+";
+
+#[test]
+fn the_connections_of_what_an_agent_has_started_leave_room_for_others() {
+    let house = House::with(limits());
+    let script = house.folder.path().join("crowd.py");
+    std::fs::write(&script, CROWD).unwrap();
+    let mut crowd = Host::start(&house, "crowd", None);
+    assert_eq!(crowd.calls("ls"), "200");
+    let many = crowd.calls(&format!("run python3 {}", script.display()));
+    let many: usize = many.parse().unwrap();
+    assert!((CONNECTIONS / 8..=CONNECTIONS / 4 + 1).contains(&many), "{many}");
+    let mut other = Host::start(&house, "other", None);
+    assert_eq!(other.calls("ls"), "200");
+    house.ends();
+}
+
+#[test]
+fn some_of_the_room_is_for_the_calls_of_agent_programs_alone() {
+    let house = House::with(limits());
+    let ask = || {
+        let mut stream = UnixStream::connect(house.socket()).unwrap();
+        stream.write_all(b"GET /v1/health HTTP/1.1\r\nhost: l\r\n\r\n").unwrap();
+        let mut status = [0; 12];
+        stream.read_exact(&mut status).unwrap();
+        (stream, String::from_utf8(status.into()).unwrap())
+    };
+    let all: Vec<_> = (0..CONNECTIONS - 1).map(|_| ask()).collect();
+    let full = CONNECTIONS - CONNECTIONS / 16;
+    assert!(all.iter().enumerate().all(|(number, (_, status))| status.ends_with("200") == (number < full)));
+    let mut agent = Host::start(&house, "agent", None);
+    assert_eq!(agent.calls("ls"), "200");
+    drop(all);
+    house.ends();
+}
