@@ -277,11 +277,12 @@ impl Automation {
         &self.automations
     }
 
-    /// Takes it away. Its runs come to their end; what is held and what waits rests until an automation of this name is
-    /// registered again. `false` when it was gone already; one that was registered under its name since then stays.
+    /// Takes it away. What it has accepted comes to its end, as if it were there; one that is registered under its name
+    /// before that takes over what has not begun. `false` when it was gone already; one that was registered under its
+    /// name since then stays.
     pub fn remove(&self) -> bool {
         let gone = self.hooks.iter().filter(|hook| hook.remove()).count();
-        self.automations.engine.unregister(&self.id, self.registration);
+        self.automations.engine.leaves(&self.id, self.registration);
         gone > 0
     }
 }

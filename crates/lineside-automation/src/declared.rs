@@ -33,7 +33,8 @@ pub struct Declaration {
 
 impl Automations {
     /// Registers an automation, in the place of one with its id, and gives the hooks that are to be installed for it:
-    /// the one that starts it, then those that cancel its work. One whose hook is switched off is not registered.
+    /// the one that starts it, then those that cancel its work. One whose hook is switched off is not registered, and
+    /// what it has accepted before and not begun goes to the dead letters: it may not run any more.
     #[must_use = "without its hooks it hears of no event"]
     pub fn declare(&self, declaration: Declaration) -> Vec<Installed> {
         let Declaration { id, hook, point, rules, cancelled_by, run } = declaration;
@@ -57,12 +58,12 @@ impl Automations {
         hooks
     }
 
-    /// Says that `source` declares these automations and no others: those that it declared before are taken away. Their
-    /// runs come to their end; what is held and what waits rests until they are declared again.
+    /// Says that `source` declares these automations and no others: those that it declared before are taken away. What
+    /// they have accepted comes to its end by the declaration that it was accepted under.
     pub fn declared(&self, source: &str, ids: &HashSet<AutomationId>) {
         for (gone, registration) in self.engine.sources.replace(source, self.engine.registered(ids)) {
             if !ids.contains(&gone) {
-                self.engine.unregister(&gone, registration);
+                self.engine.leaves(&gone, registration);
             }
         }
     }

@@ -352,18 +352,6 @@ impl Engine {
         registration
     }
 
-    /// Takes an automation away, unless another one has its name by now; its runs come to their end.
-    pub(crate) fn unregister(&self, id: &AutomationId, registration: u64) {
-        let mut core = self.core();
-        if core.handlers.get(id).is_none_or(|handler| handler.registration != registration) {
-            return;
-        }
-        let gone = core.handlers.remove(id);
-        self.step_in(core, Input::Unregistered(Arc::clone(id)), |_| ());
-        // Not under the lock: it is the closure of a caller.
-        drop(gone);
-    }
-
     /// The registrations that these automations have now.
     pub(crate) fn registered(&self, ids: &HashSet<AutomationId>) -> HashMap<AutomationId, u64> {
         let core = self.core();
@@ -372,7 +360,8 @@ impl Engine {
         registered.collect()
     }
 
-    /// Nothing offers events to an automation any more: it goes when its work is over.
+    /// Nothing offers events to an automation any more, unless another one has its name by now: it goes when its work is
+    /// over.
     pub(crate) fn leaves(&self, id: &AutomationId, registration: u64) {
         let is_of = |handler: &Handler| handler.registration == registration;
         let core = self.core();

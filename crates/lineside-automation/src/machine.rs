@@ -290,7 +290,6 @@ impl<E: Occurrence> Machine<E> {
         self.expire();
         match input {
             Input::Registered(id, rules) => self.register(&id, &rules),
-            Input::Unregistered(id) => self.unregister(&id),
             Input::Leaves(id) => self.leaves(&id),
             Input::AllRegistered => self.give_up_orphans(),
             Input::SwitchedOff(id, off) => self.switched_off(&id, off),

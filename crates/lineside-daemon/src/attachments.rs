@@ -211,12 +211,15 @@ impl Attachments {
         let owned = Owned { number, session: session.clone(), owner, called, bytes, declared, hook };
         state.bytes += bytes;
         // The new one is in force before the one before it leaves: no event comes in between.
-        match state.hooks.entry(session.id().clone()).or_default().insert(name, owned) {
-            Some(before) => {
+        let own = state.hooks.entry(session.id().clone()).or_default();
+        let before = own.insert(name.clone(), owned);
+        let now = own.get(&name).map(|owned| &owned.hook);
+        match (before, now) {
+            (Some(before), Some(now)) => {
+                before.hook.give_way_to(now);
                 state.bytes -= before.bytes;
-                before.hook.give_way();
             }
-            None => state.count += 1,
+            _ => state.count += 1,
         }
         Ok(Registered { number, warnings })
     }

@@ -120,16 +120,22 @@ impl AttachedHook {
 
     /// Takes it away. Events under way end with it.
     pub fn remove(self) {
-        if let Some((automations, source)) = &self.declared {
-            automations.declared(source, &HashSet::new());
-        }
-        self.give_way();
+        self.give_way(None);
     }
 
-    /// Takes it away after another one of its name has been registered on its session, which has its work now.
-    pub fn give_way(self) {
+    /// Takes it away after another one of its name has been registered on its session, which has its work now, if both
+    /// are automations.
+    pub fn give_way_to(self, next: &Self) {
+        self.give_way(next.declared.as_ref());
+    }
+
+    fn give_way(self, declared: Option<&(Automations, String)>) {
         for registration in &self.registrations {
             registration.remove();
+        }
+        let gone = self.declared.filter(|(_, source)| declared.is_none_or(|(_, next)| next != source));
+        if let Some((automations, source)) = gone {
+            automations.declared(&source, &HashSet::new());
         }
         self.warm.attach(self.number, None);
     }
@@ -171,7 +177,8 @@ impl Assembly {
             found.hook.reach = reach;
             if let Err(error) = self.register(session, found, &mut hook, &mut automated) {
                 // What its name has declared before is not its own to take away.
-                hook.give_way();
+                hook.declared = None;
+                hook.remove();
                 return Err(error);
             }
         }

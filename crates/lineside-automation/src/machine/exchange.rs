@@ -17,8 +17,6 @@ use crate::unix_micros::UnixMicros;
 pub enum Input<E> {
     /// An automation is there from now on, with these rules. Its work that rested goes on.
     Registered(AutomationId, Arc<Rules>),
-    /// An automation is gone. Its runs come to their end; what waits rests until it is there again.
-    Unregistered(AutomationId),
     /// No further event will come for an automation: it goes when its work is over.
     Leaves(AutomationId),
     /// Every automation that there will be is there. What rests for others goes to the dead letters.

@@ -127,7 +127,7 @@ impl fmt::Display for Why {
             Self::Failed { attempts, kind, detail } => {
                 write!(f, "it failed {attempts} times, at last ({kind}): {detail}")
             }
-            Self::HookGone => f.write_str("its hook is gone, or is not what it was"),
+            Self::HookGone => f.write_str("its hook was removed, or is not what it was"),
             Self::Lost { attempts } => {
                 write!(f, "it was started {attempts} times, and its process did not live to end it")
             }

@@ -2,21 +2,13 @@
 
 use std::sync::Arc;
 
-use super::job::{AutomationId, Job, JobId, Parked, State};
+use super::job::{AutomationId, Job, JobId, Parked, State, Why};
 use super::{Automation, Effect, Machine, Occurrence};
 use crate::bursts::Bursts;
 use crate::control::Rules;
 use crate::hook_id::Owner;
 
 impl<E: Occurrence> Machine<E> {
-    /// It is taken away: what waits rests until it is there again.
-    pub(super) fn unregister(&mut self, id: &AutomationId) {
-        let Some(place) = self.names.get(id).copied() else { return };
-        self.park_all(place);
-        self.automations[place].leaves = true;
-        self.let_go(place);
-    }
-
     /// No further event will come for it: it goes when its work is over.
     pub(super) fn leaves(&mut self, id: &AutomationId) {
         let Some(place) = self.names.get(id).copied() else { return };
@@ -24,11 +16,27 @@ impl<E: Occurrence> Machine<E> {
         self.let_go(place);
     }
 
-    /// It is declared and switched off in this process, or no longer is.
+    /// It is declared and switched off in this process, or no longer is. What an automation that was on has not begun
+    /// comes to a bad end: a person, or the lack of trust, forbids it to run.
     pub(super) fn switched_off(&mut self, id: &AutomationId, off: bool) {
-        if let Some(own) = self.names.get(id).and_then(|place| self.automations.get_mut(*place)) {
-            own.off = off;
+        let Some(place) = self.names.get(id).copied() else { return };
+        self.automations[place].off = off;
+        let Some(rules) = self.rules(place).filter(|rules| off && !rules.is_adopted()) else { return };
+        for id in self.jobs_of(place) {
+            let state = self.jobs.get(&id).map(|job| &job.state);
+            if matches!(state, Some(State::Held(_) | State::Waiting(_) | State::Delayed(_))) {
+                self.withdraw(id);
+                self.die(id, Why::HookGone, Some(&rules));
+            }
         }
+    }
+
+    /// The jobs of an automation, oldest first.
+    fn jobs_of(&self, place: usize) -> Vec<JobId> {
+        let own = self.jobs.iter().filter(|(_, job)| job.automation == place);
+        let mut own: Vec<JobId> = own.map(|(id, _)| *id).collect();
+        own.sort_unstable();
+        own
     }
 
     /// How many jobs rest for automations of files that are switched off; those of hooks are counted with
@@ -128,10 +136,7 @@ impl<E: Occurrence> Machine<E> {
     }
 
     fn park_all(&mut self, place: usize) {
-        let mut own: Vec<JobId> =
-            self.jobs.iter().filter(|(_, job)| job.automation == place).map(|(id, _)| *id).collect();
-        own.sort_unstable();
-        for id in own {
+        for id in self.jobs_of(place) {
             let Some(job) = self.jobs.get(&id) else { continue };
             let how = match job.state {
                 State::Waiting(_) | State::Delayed(_) => job.parked(),

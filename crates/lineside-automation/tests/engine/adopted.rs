@@ -244,7 +244,7 @@ async fn what_a_hook_holds_runs_after_a_reload_that_takes_the_hook_away() {
     let (next, automations) = open(&Disk::of(disk.entries()));
     install(&next, Part::PostDecision, vec![declared("b", 1, &Log::new())]);
     let _session = next.session("s1").open().await.unwrap();
-    assert_eq!(standings(&automations)[1].to_string(), "dead: its hook is gone, or is not what it was");
+    assert_eq!(standings(&automations)[1].to_string(), "dead: its hook was removed, or is not what it was");
 }
 
 #[tokio::test(start_paused = true)]

@@ -12,6 +12,7 @@ mod let_go;
 mod lives;
 mod names;
 mod recovery;
+mod removed;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -377,32 +378,4 @@ async fn automations_are_opened_once_and_first() {
     session.automate::<OnIdle>("x").run(async |_idle, _cx| Ok(Report::success("ok"))).unwrap();
     let opened = Automations::open(&bus, Bounds::default(), Arc::new(lives::Disk::default()), Vec::new());
     assert!(matches!(opened.err(), Some(OpenError::Already)));
-}
-
-#[tokio::test(start_paused = true)]
-async fn what_waits_rests_while_its_automation_is_gone_and_goes_on_when_it_is_back() {
-    let (_bus, session) = session().await;
-    let register = || {
-        session
-            .automate::<AfterToolBatch>("lint")
-            .concurrency("one")
-            .run(async |batch, _cx| {
-                tokio::time::sleep(millis(50)).await;
-                Ok(Report::failed(batch.changed_files[0].path.clone()))
-            })
-            .unwrap()
-    };
-    let automation = register();
-    for path in ["a", "b"] {
-        drop(session.publish(changed(path)).await.unwrap());
-    }
-    assert!(automation.remove());
-    drop(session.publish(changed("c")).await.unwrap());
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(session.collect().ready().accept().len(), 1, "the run came to its end");
-    assert_eq!(automation.automations().jobs().why(JobId(2)), Some(Standing::Parked));
-    register();
-    rest(automation.automations()).await;
-    let delivery = session.collect().ready();
-    assert_eq!(delivery.messages()[0].text, "b");
 }

@@ -112,9 +112,7 @@ fn what_is_refused_is_not_remembered_by_its_rate() {
 
 #[test]
 fn one_that_never_had_work_goes_at_once() {
-    for leave in [Input::Unregistered, Input::Leaves] {
-        let mut player = Player::new(&[rules(&Control::default())], 1);
-        player.step(1, leave(name(0)));
-        assert!(is_gone(&player, 0));
-    }
+    let mut player = Player::new(&[rules(&Control::default())], 1);
+    player.step(1, Input::Leaves(name(0)));
+    assert!(is_gone(&player, 0));
 }

@@ -74,7 +74,7 @@ fn a_job_that_was_taken_up_again_begins_anew_in_the_next_life() {
     assert_eq!(dead(&player.machine), [1]);
     // Its automation is away, so that it waits.
     let now = lineside_automation::unix_micros::UnixMicros::millis(1004);
-    let mut effects = player.machine.step(now, Input::Unregistered(name(0)));
+    let mut effects = player.machine.step(now, Input::Leaves(name(0)));
     effects.extend(player.machine.step(now, Input::Revive(JobId(1))));
     player.effects.extend(effects.into_iter().map(|effect| (1004, effect)));
     for records in [kept(&player.effects), player.machine.snapshot()] {

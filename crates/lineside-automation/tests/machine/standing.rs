@@ -87,8 +87,8 @@ fn what_is_held() {
     assert_eq!(asked.progress(1), Progress::Held { events: 2, since: (at(2), at(3)) });
     let shown = asked.machine.show(JobId(1)).unwrap();
     assert_eq!((shown.accepted, shown.events.len()), (at(2), 1));
-    asked.step(Input::Unregistered(name(0)));
-    assert_eq!(asked.why(1).to_string(), "its automation is not there");
+    let (next_life, _) = Machine::recover(Bounds::default(), asked.records);
+    assert_eq!(next_life.why(JobId(1)).unwrap().to_string(), "its automation is not there");
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn each_reason_says_what_has_happened() {
         (failed(0), "it never started (exit): exit status 1"),
         (failed(1), "it failed (exit): exit status 1"),
         (failed(2), "it failed 2 times, at last (exit): exit status 1"),
-        (Why::HookGone, "its hook is gone, or is not what it was"),
+        (Why::HookGone, "its hook was removed, or is not what it was"),
         (Why::Lost { attempts: 2 }, "it was started 2 times, and its process did not live to end it"),
     ];
     for (why, says) in all {

@@ -151,7 +151,7 @@ async fn a_hook_that_is_gone_or_another_one_is_a_dead_letter() {
     let life = Life::begin(&ground.path).await;
     assert_eq!(life.jobs()[0].standing, Standing::Parked, "its session may have it");
     life.session().await.close().await;
-    let dead = "dead: its hook is gone, or is not what it was".to_owned();
+    let dead = "dead: its hook was removed, or is not what it was".to_owned();
     assert_eq!(life.standings(), [("a".to_owned(), dead)]);
     assert!(ground.read("ran").is_empty());
 }
