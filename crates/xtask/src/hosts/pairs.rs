@@ -17,9 +17,6 @@ use crate::workspace::Workspace;
 /// The file that starts the inner program.
 const INNER: &str = "inner.sh";
 
-/// The pairs that cannot be played, outer program first, and why.
-const IMPOSSIBLE: [(&str, &str, &str); 0] = [];
-
 /// Plays the pairs of these programs, or the one pair that is named by two.
 pub(super) fn play(workspace: &Workspace, names: &[&str], keeps: bool) -> Result<ExitCode> {
     let is_wanted = |program: &Program, place: usize| match names {
@@ -30,16 +27,10 @@ pub(super) fn play(workspace: &Workspace, names: &[&str], keeps: bool) -> Result
     let outer: Vec<_> = PROGRAMS.iter().filter(|program| is_wanted(program, 0)).collect();
     let inner: Vec<_> = PROGRAMS.iter().filter(|program| is_wanted(program, 1)).collect();
     let heading: Vec<_> = inner.iter().map(|program| program.name).collect();
-    let (mut table, mut impossible, mut failed, mut held) = (String::new(), Vec::new(), 0, 0);
+    let (mut table, mut failed, mut held) = (String::new(), 0, 0);
     for outer in outer {
         write!(table, "\n| {} |", outer.name)?;
         for inner in inner.iter().filter(|inner| inner.name != outer.name || names.len() == 2) {
-            let is_pair = |(one, other, _): &&(&str, &str, &str)| (*one, *other) == (outer.name, inner.name);
-            if let Some((.., why)) = IMPOSSIBLE.iter().find(is_pair) {
-                impossible.push(format!("{} starts {} ({why})", outer.name, inner.name));
-                write!(table, " impossible |")?;
-                continue;
-            }
             let outcome = pair(workspace, outer, inner, keeps);
             let outcome = outcome.unwrap_or_else(|error| Outcome::Fails(format!("{error:#}")));
             println!("{} starts {}: {}", outer.name, inner.name, said(&outcome));
@@ -50,9 +41,7 @@ pub(super) fn play(workspace: &Workspace, names: &[&str], keeps: bool) -> Result
         }
     }
     println!("\n| starts | {} |\n|---|{}{table}", heading.join(" | "), "---|".repeat(heading.len()));
-    let all = held + failed + impossible.len();
-    let named = if impossible.is_empty() { String::new() } else { format!(": {}", impossible.join("; ")) };
-    println!("\n{held} of {all} played and hold, {} impossible{named}", impossible.len());
+    println!("\n{held} of {} played and hold", held + failed);
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
