@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
+use std::slice::Iter;
 use std::sync::Arc;
 
 use lineside_account::Named;
@@ -61,7 +62,6 @@ impl fmt::Display for ReadArgumentsError {
 impl Arguments {
     /// Reads `HOST [--event NAME] [--notify DOCUMENT]` and places, in any order; `--event=NAME` is the same.
     pub(crate) fn read(arguments: &[OsString]) -> Result<Self, ReadArgumentsError> {
-        let lossy = |text: &OsStr| text.to_string_lossy().into_owned();
         let (mut host, mut event, mut document, mut named) = (None, None, None, Named::default());
         let mut arguments = arguments.iter();
         while let Some(argument) = arguments.next() {
@@ -78,25 +78,45 @@ impl Arguments {
                 Some(text) if text.starts_with("--event=") => {
                     event = text.strip_prefix("--event=").map(str::to_owned);
                 }
-                Some(text) if text.starts_with("--") => {
-                    let (name, inline) =
-                        text.split_once('=').map_or((text, None), |(name, path)| (name, Some(path)));
-                    let place =
-                        named.option(name).ok_or_else(|| ReadArgumentsError::Unknown(lossy(argument)))?;
-                    let path = inline.map(PathBuf::from).or_else(|| arguments.next().map(PathBuf::from));
-                    let path = path.filter(|path| path.is_absolute());
-                    *place = Some(path.ok_or_else(|| ReadArgumentsError::NoPlace(name.to_owned()))?);
-                }
+                Some(text) if text.starts_with("--") => place(&mut named, argument, &mut arguments)?,
                 Some(text) if host.is_none() && !text.starts_with('-') => {
                     let named = Host::named(text);
                     host = Some(named.ok_or_else(|| ReadArgumentsError::UnknownHost(text.to_owned()))?);
                 }
-                _ => return Err(ReadArgumentsError::Unknown(lossy(argument))),
+                _ => return Err(unknown(argument)),
             }
         }
         let event = event.filter(|event| !event.is_empty());
         Ok(Self { host: host.ok_or(ReadArgumentsError::NoHost)?, event, document, named })
     }
+
+    /// Reads places alone.
+    pub(crate) fn places(arguments: &[OsString]) -> Result<Named, ReadArgumentsError> {
+        let (mut named, mut arguments) = (Named::default(), arguments.iter());
+        while let Some(argument) = arguments.next() {
+            place(&mut named, argument, &mut arguments)?;
+        }
+        Ok(named)
+    }
+}
+
+fn unknown(argument: &OsStr) -> ReadArgumentsError {
+    ReadArgumentsError::Unknown(argument.to_string_lossy().into_owned())
+}
+
+/// Reads the option of a place, whose path may stand behind it.
+fn place(
+    named: &mut Named,
+    option: &OsStr,
+    behind: &mut Iter<'_, OsString>,
+) -> Result<(), ReadArgumentsError> {
+    let text = option.to_str().ok_or_else(|| unknown(option))?;
+    let (name, inline) = text.split_once('=').map_or((text, None), |(name, path)| (name, Some(path)));
+    let place = named.option(name).ok_or_else(|| unknown(option))?;
+    let path = inline.map(PathBuf::from).or_else(|| behind.next().map(PathBuf::from));
+    let path = path.filter(|path| path.is_absolute());
+    *place = Some(path.ok_or_else(|| ReadArgumentsError::NoPlace(name.to_owned()))?);
+    Ok(())
 }
 
 #[cfg(test)]

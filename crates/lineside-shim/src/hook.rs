@@ -53,12 +53,10 @@ pub(crate) fn run(arguments: &[OsString], environment: &Environment, full: &Full
 /// `hook --start` with places behind it: has a daemon answer there, unless hooks are off. It is for a plugin, which would
 /// start one in the environment of its program. Exits with 0 when it has, else with 2.
 fn start_alone(places: &[OsString], full: FullCommand) -> ExitCode {
-    // Places are read in one way; the host is of no account here.
-    let read = Arguments::read(&[&[OsString::from(Host::Claude.name())], places].concat());
     let account = Account::own();
-    let lives = read
+    let lives = Arguments::places(places)
         .ok()
-        .and_then(|read| Some((Places::of(&account, &read.named)?, read.named)))
+        .and_then(|named| Some((Places::of(&account, &named)?, named)))
         .is_some_and(|(places, named)| {
             places.is_off()
                 || match connect(&places.socket) {
