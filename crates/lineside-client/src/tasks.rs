@@ -1,4 +1,5 @@
-//! The task owner of the crate: connections and calls run here, each cancelled when what it is for is dropped.
+//! The task owner of the crate: connections and calls run here, each cancelled when what it is for is dropped, and requests
+//! that are not to be broken off, each to its end.
 
 use std::any::Any;
 use std::collections::HashMap;
