@@ -201,10 +201,14 @@ impl Agents {
         }
     }
 
-    /// A call of a session has come from this process, and the session is open.
+    /// A call of a session has come from this process. Keeps nothing of a session that has ended meanwhile, which is
+    /// forgotten already.
     pub(crate) fn note(&self, session: &Session, process: Option<Process>) {
         let root = session.id().as_str();
         let mut kept = self.kept();
+        if !session.is_open() {
+            return;
+        }
         let before = kept.roots.get(root).and_then(|root| root.process);
         // A call of another process takes over what has no living one.
         let process =

@@ -321,16 +321,16 @@ impl Publishing {
     /// Puts an answer in line.
     fn put(&mut self, id: Option<u64>, decided: &Decided) {
         Counts::one(&self.daemon.counts.requests);
-        let (kind, body) = match decided {
-            Ok(decision) => ("decision", Cow::Borrowed(decision)),
-            Err(problem) => {
-                Counts::one(&self.daemon.counts.problems);
-                ("problem", Cow::Owned(to_string(problem).unwrap_or_default()))
-            }
-        };
+        if decided.is_err() {
+            Counts::one(&self.daemon.counts.problems);
+        }
         if self.has_left {
             return;
         }
+        let (kind, body) = match decided {
+            Ok(decision) => ("decision", Cow::Borrowed(decision)),
+            Err(problem) => ("problem", Cow::Owned(to_string(problem).unwrap_or_default())),
+        };
         // Writing to memory does not fail.
         let _written: io::Result<()> = match id {
             Some(id) => writeln!(

@@ -9,7 +9,7 @@ use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use lineside::automation::jobs::WhichState;
-use lineside::core::{Outcome, Receipt, tool_class};
+use lineside::core::{Diagnostic, Outcome, Receipt, tool_class};
 use lineside::dialects::{Places, Trust};
 
 use super::shapes::{Ending, Failing, Finding, Health, Reloaded, Status};
@@ -29,7 +29,7 @@ pub(super) async fn status(State(daemon): State<Arc<Daemon>>) -> Json<Status> {
     let (loaded, lately) = (daemon.loaded(), lately(&daemon));
     let (attached, orphaned_hooks) = daemon.attachments.counts();
     let (coverage_mismatches, mismatches) = daemon.mismatches.told();
-    let mismatches = mismatches.into_iter().map(|text| Finding { severity: "warning", text });
+    let mismatches = mismatches.into_iter().map(|text| Finding { of: "daemon", severity: "warning", text });
     Json(Status {
         health: healthy(&daemon),
         off: daemon.switch.is_off(),
@@ -60,7 +60,7 @@ fn not_kept(daemon: &Daemon) -> impl Iterator<Item = Finding> + use<> {
     let context = daemon.bus().context_durability().err().map(|why| ("context is not kept", why));
     let text = |(what, why)| format!("{what}: {why}; a new start of the daemon opens it again");
     let found = work.into_iter().chain(context);
-    found.map(move |found| Finding { severity: "error", text: text(found) })
+    found.map(move |found| Finding { of: "daemon", severity: "error", text: text(found) })
 }
 
 /// For how long the status names a hook that has failed.
@@ -236,9 +236,13 @@ fn healthy(daemon: &Daemon) -> Health {
 }
 
 fn findings(daemon: &Daemon, loaded: &Loaded) -> Vec<Finding> {
-    let finding = |diagnostic: &lineside::core::Diagnostic| Finding {
-        severity: diagnostic.severity.as_str(),
-        text: diagnostic.to_string(),
+    let of = |of, diagnostics: &[Diagnostic]| {
+        let finding = |diagnostic: &Diagnostic| Finding {
+            of,
+            severity: diagnostic.severity.as_str(),
+            text: diagnostic.to_string(),
+        };
+        diagnostics.iter().map(finding).collect::<Vec<_>>()
     };
-    daemon.settings.findings.iter().chain(&loaded.report.diagnostics).map(finding).collect()
+    [of("settings", &daemon.settings.findings), of("hooks", &loaded.report.diagnostics)].concat()
 }

@@ -153,10 +153,6 @@ async fn serve_call(
         let answer = answer(&held, call, &origin).await;
         if let Some(session) = held.bus().find(&root) {
             held.agents.note(&session, standing.process);
-            // Its end may have come before the note.
-            if held.bus().find(&root).is_none() {
-                held.agents.forget(&root);
-            }
         }
         answer
     };

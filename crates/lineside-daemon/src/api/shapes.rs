@@ -572,9 +572,12 @@ pub struct Failing {
     pub detail: String,
 }
 
-/// Something that is wrong with a hook file.
+/// Something that is wrong.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Finding {
+    /// What with: `hooks`, the files that each load reads; `settings`, the daemon's own file, which it reads when it
+    /// starts; or `daemon`, how it fares.
+    pub of: &'static str,
     /// `error` or `warning`.
     pub severity: &'static str,
     /// What, where, and what to do.

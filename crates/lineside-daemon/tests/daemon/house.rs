@@ -60,6 +60,13 @@ impl House {
         Self { folder, server }
     }
 
+    /// With another daemon in the place of the first, which has ended.
+    pub(crate) async fn again(self) -> Self {
+        let Self { folder, server } = self;
+        server.end().await;
+        Self { server: Server::start(settings(&folder)).await.unwrap(), folder }
+    }
+
     pub(crate) fn socket(&self) -> PathBuf {
         self.folder.path().join("run/lineside.sock")
     }

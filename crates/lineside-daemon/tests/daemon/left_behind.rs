@@ -44,7 +44,7 @@ fn done(output: &str) -> Value {
 }
 
 /// The metrics have this value, now or soon.
-async fn comes_to(house: &House, name: &str, value: usize) {
+pub(crate) async fn comes_to(house: &House, name: &str, value: usize) {
     soon(async {
         while figure(house, name).await != value {
             tokio::task::yield_now().await;

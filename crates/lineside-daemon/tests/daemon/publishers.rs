@@ -6,12 +6,11 @@ use std::time::Duration;
 use lineside::Client;
 use lineside::client::RequestError;
 use lineside::prelude::*;
-use lineside_daemon::Server;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{UnixListener, UnixStream};
 
 use crate::connection::soon;
-use crate::house::{House, settings};
+use crate::house::House;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_publishers_of_one_client_share_a_few_connections() {
@@ -105,12 +104,10 @@ async fn an_event_that_may_have_arrived_is_not_sent_again_and_the_next_one_goes_
 
 #[tokio::test]
 async fn the_first_event_after_a_restart_goes_over_a_connection_to_the_new_daemon() {
-    let House { folder, server } = House::new().await;
-    let client = Client::new(folder.path().join("run/lineside.sock"));
-    let session = client.session("s").open().await.unwrap();
+    let house = House::new().await;
+    let session = house.client().session("s").open().await.unwrap();
     assert_eq!(session.publish(OnIdle::new()).await.unwrap().seq(), Some(1));
-    server.end().await;
-    let house = House { server: Server::start(settings(&folder)).await.unwrap(), folder };
+    let house = house.again().await;
     house.post("/v1/sessions", &json!({"id": "s"})).await;
     assert_eq!(session.publish(OnIdle::new()).await.unwrap().seq(), Some(1));
 }

@@ -4,11 +4,10 @@ use lineside::Client;
 use lineside::client::{RequestError, Session};
 use lineside::json::Value;
 use lineside::prelude::*;
-use lineside_daemon::Server;
 
 use crate::connection::soon;
-use crate::house::{House, settings};
-use crate::kept::figure;
+use crate::house::House;
+use crate::left_behind;
 use crate::proxy::Proxy;
 
 async fn house() -> (House, Proxy, Client) {
@@ -45,12 +44,7 @@ async fn a_hook_whose_removal_has_failed_can_be_removed_again() {
     let session = client.session("s").open().await.unwrap();
     let (first, _second) = (gate(&session, "first").await.unwrap(), gate(&session, "second").await.unwrap());
     proxy.leave();
-    soon(async {
-        while figure(&house, "lineside_connections").await > 1 {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
+    left_behind::comes_to(&house, "lineside_connections", 1).await;
     for _ in 0..2 {
         assert!(matches!(first.remove().await, Err(RequestError::NoDaemon { .. })));
     }
@@ -67,10 +61,8 @@ async fn a_hook_whose_removal_has_failed_is_not_given_to_the_next_daemon() {
     let session = client.session("s").open().await.unwrap();
     let (first, _second) = (gate(&session, "first").await.unwrap(), gate(&session, "second").await.unwrap());
     proxy.leave();
-    let House { folder, server } = house;
-    server.end().await;
     assert!(first.remove().await.is_err());
-    let house = House { server: Server::start(settings(&folder)).await.unwrap(), folder };
+    let house = house.again().await;
     proxy.come_back();
     comes_to(&house, "s", Some(&["second"])).await;
     assert!(!first.remove().await.unwrap());
@@ -97,9 +89,7 @@ async fn what_is_back_at_another_daemon_is_not_brought_again_and_what_was_closed
     let (a, b) = (client.session("a").open().await.unwrap(), client.session("b").open().await.unwrap());
     let (_of_a, _of_b) = (gate(&a, "guard").await.unwrap(), gate(&b, "guard").await.unwrap());
     proxy.leave();
-    let House { folder, server } = house;
-    server.end().await;
-    let house = House { server: Server::start(settings(&folder)).await.unwrap(), folder };
+    let house = house.again().await;
     // Another program has the hook of the second session, which is refused for as long.
     let other = house.client();
     let held = other.session("b").open().await.unwrap();

@@ -12,20 +12,20 @@ use crate::house::{House, settings};
 async fn a_session_that_is_opened_again_decides_nothing_before_its_hooks_stand() {
     let House { folder, mut server } = House::new().await;
     let owner = Client::new(server.socket());
-    let root = owner.session("root").open().await.unwrap();
-    let child = root.subagent("child").open().await.unwrap();
+    let main = owner.session("main").open().await.unwrap();
+    let child = main.subagent("child").open().await.unwrap();
     for number in 0..20 {
-        for session in [&root, &child] {
+        for session in [&main, &child] {
             let gate =
                 session.intercept::<BeforeTool>(format!("other {number}")).on_failure(OnFailure::Continue);
             gate.gate(async |_, _| Verdict::Continue).await.unwrap();
         }
     }
-    let guard = root.intercept::<BeforeTool>("guard").gate(async |_, _| Verdict::block("no"));
+    let guard = main.intercept::<BeforeTool>("guard").gate(async |_, _| Verdict::block("no"));
     guard.await.unwrap();
     for _ in 0..3 {
         server.end().await;
-        let publishers = ["root", "child"].map(|id| {
+        let publishers = ["main", "child"].map(|id| {
             let socket = folder.path().join("run/lineside.sock");
             tokio::spawn(async move {
                 let client = Client::new(socket);
@@ -48,7 +48,7 @@ async fn a_session_that_is_opened_again_decides_nothing_before_its_hooks_stand()
             soon(publisher).await.unwrap();
         }
     }
-    let hooks: Value = owner.get("/v1/sessions/root/hooks").await.unwrap();
+    let hooks: Value = owner.get("/v1/sessions/main/hooks").await.unwrap();
     assert_eq!(hooks["hooks"].as_array().unwrap().len(), 21);
     server.end().await;
 }
