@@ -272,13 +272,12 @@ async fn daemon(paths: &DaemonPaths, places: &Places) -> Looked {
     }
     for finding in status.get("findings").and_then(Value::as_array).into_iter().flatten() {
         let text = finding["text"].as_str().unwrap_or_default();
-        findings.push(match finding["severity"].as_str() {
-            // It is read when a daemon starts, and by nothing else.
-            Some(_) if text.contains("lineside/config.yaml:") => Finding::error(
+        findings.push(match (finding["of"].as_str(), finding["severity"].as_str()) {
+            (Some("settings"), _) => Finding::error(
                 text,
                 "repair the file, then: lineside stop, and the next event starts another",
             ),
-            Some("error") => Finding::error(text, "repair the file; lineside check has the whole list"),
+            (_, Some("error")) => Finding::error(text, "repair the file; lineside check has the whole list"),
             _ => Finding::note(text, "lineside check has the whole list"),
         });
     }
