@@ -1,23 +1,22 @@
 //! Other users, and requests that only look like those of this one.
 
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
+use std::process::{Command, Stdio};
+
+use lineside::json::json;
 
 use crate::ground::{AGENTS, Ground, answer};
 
 /// A user who owns nothing.
 const ANOTHER: u32 = 65_534;
 
-/// Whether this process may become another user.
-fn may_change_user() -> bool {
-    std::process::Command::new("true").uid(ANOTHER).status().is_ok()
-}
-
-/// Lets the other user into the folder of the attack, and gives them one of their own there.
-fn open_to_another(ground: &Ground) {
+/// A place that the other user may come into, where they have a folder of their own; `None` without the right to become
+/// another user: there is none to attack.
+fn beside_another() -> Option<Ground> {
+    Command::new("true").uid(ANOTHER).status().ok()?;
+    let ground = Ground::new();
     let all = std::fs::Permissions::from_mode(0o711);
     std::fs::set_permissions(ground.path(""), all).unwrap();
     for folder in ["theirs", "theirs/run"] {
@@ -25,16 +24,12 @@ fn open_to_another(ground: &Ground) {
         std::os::unix::fs::chown(ground.path(folder), Some(ANOTHER), Some(ANOTHER)).unwrap();
         std::fs::set_permissions(ground.path(folder), std::fs::Permissions::from_mode(0o700)).unwrap();
     }
+    Some(ground)
 }
 
 #[test]
 fn a_daemon_of_another_user_is_not_believed() {
-    let ground = Ground::new();
-    if !may_change_user() {
-        // Without the right to become another user there is none to attack.
-        return;
-    }
-    open_to_another(&ground);
+    let Some(ground) = beside_another() else { return };
     let socket = ground.path("theirs/run/s");
     let (home, theirs) = (ground.path("theirs"), socket.to_str().unwrap().to_owned());
     let mut serve = ground.command(&["serve", "--socket", &theirs]);
@@ -44,21 +39,17 @@ fn a_daemon_of_another_user_is_not_believed() {
     child.stdout.as_mut().unwrap().read_exact(&mut ready).unwrap();
     assert_eq!(&ready, b"ready:");
     let _daemon = crate::ground::Daemon(child);
-    let mut hook = std::process::Command::new(env!("CARGO_BIN_EXE_lineside"));
+    let mut hook = Command::new(env!("CARGO_BIN_EXE_lineside"));
     hook.args(["hook", "claude", "--socket", &theirs]).arg("--home").arg(ground.path("home")).env_clear();
-    hook.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
-    hook.stderr(std::process::Stdio::piped()).current_dir("/");
+    hook.stdin(Stdio::piped()).stdout(Stdio::piped());
+    hook.stderr(Stdio::piped()).current_dir("/");
     let told = ground.call(AGENTS[0], hook, "ls");
     assert!(!told.lets_pass(), "{told:?}");
 }
 
 #[test]
 fn another_user_does_not_reach_the_daemon() {
-    let ground = Ground::new();
-    if !may_change_user() {
-        return;
-    }
-    open_to_another(&ground);
+    let Some(ground) = beside_another() else { return };
     let _daemon = ground.daemon(&[]);
     let shut = |folder: &str, mode| {
         std::fs::set_permissions(ground.path(folder), std::fs::Permissions::from_mode(mode)).unwrap();
@@ -75,9 +66,9 @@ fn another_user_does_not_reach_the_daemon() {
     let mut stream = {
         shut("run", 0o777);
         shut("run/s", 0o777);
-        let mut other = std::process::Command::new("python3");
+        let mut other = Command::new("python3");
         other.args(["-c", ASKS]).arg(&socket).uid(ANOTHER).gid(ANOTHER).current_dir("/");
-        other.stdout(std::process::Stdio::piped()).spawn().unwrap()
+        other.stdout(Stdio::piped()).spawn().unwrap()
     };
     let mut told = String::new();
     stream.stdout.take().unwrap().read_to_string(&mut told).unwrap();
@@ -98,27 +89,14 @@ except OSError:
     pass
 ";
 
-/// The status of a request over the socket, with these headers beside the usual ones.
-fn status_of(socket: &Path, path: &str, headers: &str) -> String {
-    let mut stream = UnixStream::connect(socket).unwrap();
-    let body = "{}";
-    let request = format!(
-        "POST {path} HTTP/1.1\r\nhost: l\r\ncontent-type: application/json\r\nconnection: close\r\n{headers}content-length: {}\r\n\r\n{body}",
-        body.len()
-    );
-    stream.write_all(request.as_bytes()).unwrap();
-    let mut text = String::new();
-    stream.read_to_string(&mut text).unwrap();
-    text.split(' ').nth(1).unwrap_or_default().to_owned()
-}
-
 #[test]
 fn what_a_web_page_can_send_changes_nothing() {
     let ground = Ground::new();
     let _daemon = ground.daemon(&[]);
     for path in ["/v1/stop", "/v1/reload", "/v1/sessions", "/v1/events", "/v1/hosts/claude"] {
         for headers in ["origin: http://localhost\r\n", "origin: null\r\n"] {
-            assert_eq!(status_of(&ground.socket(), path, headers), "403", "{path} {headers}");
+            let text = ground.asked(path, headers, &json!({}));
+            assert_eq!(text.split(' ').nth(1), Some("403"), "{path} {headers}");
         }
     }
     let status = answer(ground.command(&["status", "--json"]).spawn().unwrap());

@@ -1,8 +1,9 @@
 //! A home, a project and a daemon of their own for each attack, and the hook command as agent programs start it.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -146,6 +147,15 @@ impl Ground {
         answer(child)
     }
 
+    /// The answer to a request over the socket, whole, with these headers beside the usual ones.
+    pub(crate) fn asked(&self, path: &str, headers: &str, body: &Value) -> String {
+        let mut stream = UnixStream::connect(self.socket()).unwrap();
+        stream.write_all(&request(path, headers, body)).unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        text
+    }
+
     /// The daemon of the user, which ends with what is given.
     pub(crate) fn daemon(&self, arguments: &[&str]) -> Daemon {
         let mut child = self.command(&[&["serve"], arguments].concat()).spawn().unwrap();
@@ -159,6 +169,15 @@ impl Ground {
     pub(crate) fn background(&self) -> Background<'_> {
         Background(self)
     }
+}
+
+pub(crate) fn request(path: &str, headers: &str, body: &Value) -> Vec<u8> {
+    let body = body.to_string();
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nhost: l\r\ncontent-type: application/json\r\nconnection: close\r\n{headers}content-length: {}\r\n\r\n",
+        body.len()
+    );
+    (head + &body).into_bytes()
 }
 
 pub(crate) fn answer(child: Child) -> Answer {

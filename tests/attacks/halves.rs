@@ -1,11 +1,11 @@
 //! Clients that leave in the middle of something.
 
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::os::unix::net::UnixStream;
 
 use lineside::json::{Value, json};
 
-use crate::ground::{GUARD, Ground};
+use crate::ground::{GUARD, Ground, request};
 
 /// How many background hooks there are: a load of them takes longer than a client needs to leave.
 const MANY: usize = 60;
@@ -21,20 +21,8 @@ fn with_automations() -> String {
     format!("{GUARD}{automations}")
 }
 
-fn request(path: &str, body: &Value) -> Vec<u8> {
-    let body = body.to_string();
-    let head = format!(
-        "POST {path} HTTP/1.1\r\nhost: l\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
-        body.len()
-    );
-    (head + &body).into_bytes()
-}
-
 fn asked(ground: &Ground, path: &str, body: &Value) -> Value {
-    let mut stream = UnixStream::connect(ground.socket()).unwrap();
-    stream.write_all(&request(path, body)).unwrap();
-    let mut text = String::new();
-    stream.read_to_string(&mut text).unwrap();
+    let text = ground.asked(path, "", body);
     let body = text.split_once("\r\n\r\n").unwrap().1;
     // What comes in pieces is one object all the same.
     let object = &body[body.find('{').unwrap()..=body.rfind('}').unwrap()];
@@ -60,7 +48,7 @@ fn a_reload_whose_client_has_gone_leaves_every_hook_in_force() {
         ground.file(hooks, &format!("# {round}\n{text}"));
         // From at once to somewhat later than the whole takes.
         let mut stream = UnixStream::connect(ground.socket()).unwrap();
-        stream.write_all(&request("/v1/reload", &json!({}))).unwrap();
+        stream.write_all(&request("/v1/reload", "", &json!({}))).unwrap();
         (0..round * 500).for_each(|_| std::thread::yield_now());
         drop(stream);
         let found = asked(&ground, "/v1/events", &after);
