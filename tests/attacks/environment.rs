@@ -1,6 +1,6 @@
 //! What an agent's process brings along: variables, a working directory, a `PATH`, the files of a workspace.
 
-use crate::ground::{AGENTS, Agent, Ground};
+use crate::ground::{AGENTS, Agent, Ground, answer};
 
 /// Names that choose something somewhere, with values that would have it chosen wrongly.
 const HOSTILE: [(&str, &str); 22] = [
@@ -85,6 +85,46 @@ fn a_daemon_that_a_call_starts_takes_nothing_of_its_environment() {
         assert!(!next.lets_pass() && next.out.contains("not rm"), "{set:?} {next:?}");
         let next = ground.call(agent, ground.hook(agent), "ls");
         assert!(next.lets_pass(), "{set:?} {next:?}");
+    }
+}
+
+#[test]
+fn a_daemon_that_a_call_starts_is_bound_by_no_limit_of_that() {
+    let agent = AGENTS[0];
+    for limit in
+        ["ulimit -n 12", "ulimit -f 0", "ulimit -t 5", "ulimit -S -n 12", "ulimit -S -f 0", "umask 0"]
+    {
+        let ground = hostile();
+        let _background = ground.background();
+        let plain = ground.hook(agent);
+        let mut command = std::process::Command::new("/bin/sh");
+        command
+            .arg("-c")
+            .arg(format!("{limit}; exec \"$0\" \"$@\""))
+            .arg(plain.get_program())
+            .args(plain.get_args());
+        command.env_clear().current_dir(ground.path("project")).stdin(std::process::Stdio::piped());
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        let first = ground.call(agent, command, "rm x");
+        assert!(!first.lets_pass(), "{limit} {first:?}");
+        let next = ground.call(agent, ground.hook(agent), "rm x");
+        assert!(!next.lets_pass() && next.out.contains("not rm"), "{limit} {next:?}");
+        let next = ground.call(agent, ground.hook(agent), "ls");
+        assert!(next.lets_pass(), "{limit} {next:?}");
+        // Neither the daemon nor what it starts has the limits of the first call.
+        let status = answer(ground.command(&["status", "--json"]).spawn().unwrap());
+        let status: lineside::json::Value = lineside::json::from_str(&status.out).unwrap();
+        let process = format!("/proc/{}", status["pid"]);
+        let limits = std::fs::read_to_string(format!("{process}/limits")).unwrap();
+        let soft = |name: &str| {
+            let line = limits.lines().find(|line| line.starts_with(name)).unwrap();
+            line[name.len()..].split_whitespace().next().unwrap().parse().unwrap_or(u64::MAX)
+        };
+        for (name, least) in [("Max open files", 256), ("Max file size", 1 << 30), ("Max cpu time", 3_600)] {
+            assert!(soft(name) >= least, "{limit} {name}\n{limits}");
+        }
+        let umask = std::fs::read_to_string(format!("{process}/status")).unwrap();
+        assert!(umask.contains("Umask:\t0077"), "{limit}");
     }
 }
 

@@ -11,4 +11,4 @@ mod peer;
 
 pub use account::Account;
 pub use peer::{ConnectError, connect, is_own};
-pub use places::{Named, Places};
+pub use places::{Named, Places, is_of_own};

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::MetadataExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::account::Account;
 
@@ -114,13 +114,11 @@ impl Places {
         Some(Self { home, config, state, socket })
     }
 
-    /// Whether hooks are switched off: whatever is at the path of the switch in the state folder counts, and beside the
-    /// socket, where it is when that folder cannot be written, what is this user's own.
+    /// Whether hooks are switched off: whatever is at the path of the switch in the state folder counts, or beside the
+    /// socket, where it is when that folder cannot be written, as far as [no other user can have put it there](is_of_own).
     #[must_use]
     pub fn is_off(&self) -> bool {
-        let own = rustix::process::geteuid().as_raw();
-        let beside = self.socket.with_file_name(SWITCH).symlink_metadata();
-        self.state.join(SWITCH).symlink_metadata().is_ok() || beside.is_ok_and(|found| found.uid() == own)
+        is_of_own(&self.state.join(SWITCH)) || is_of_own(&self.socket.with_file_name(SWITCH))
     }
 
     /// What has to be named for an account to come to these places.
@@ -143,6 +141,16 @@ impl Places {
     }
 }
 
+/// Whether something is at a path that no other user can have put there: it is this user's, and so is its folder, in which
+/// no other user may write.
+#[must_use]
+pub fn is_of_own(path: &Path) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    let folder = path.parent().and_then(|folder| folder.metadata().ok());
+    folder.is_some_and(|folder| folder.uid() == own && folder.mode() & 0o022 == 0)
+        && path.symlink_metadata().is_ok_and(|found| found.uid() == own)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,6 +163,39 @@ mod tests {
         let variable =
             |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into());
         Places::of(&account(), &Named::default().or_variables(variable)).unwrap()
+    }
+
+    #[test]
+    fn a_switch_counts_where_no_other_user_can_have_put_it() {
+        use std::fs::{Permissions, create_dir, set_permissions, write};
+        use std::os::unix::fs::{PermissionsExt as _, chown};
+        let room = tempfile::tempdir().unwrap();
+        let named =
+            Named { home: Some("/h".into()), state: Some(room.path().join("state")), ..Named::default() };
+        let named = Named { socket: Some(room.path().join("run/s")), ..named };
+        let places = Places::of(&account(), &named).unwrap();
+        for folder in ["state", "run"] {
+            let (folder, switch) = (room.path().join(folder), room.path().join(folder).join(SWITCH));
+            create_dir(&folder).unwrap();
+            assert!(!places.is_off());
+            write(&switch, "").unwrap();
+            for (mode, counts) in
+                [(0o700, true), (0o755, true), (0o775, false), (0o777, false), (0o1777, false)]
+            {
+                set_permissions(&folder, Permissions::from_mode(mode)).unwrap();
+                assert_eq!(places.is_off(), counts, "{mode:o}");
+            }
+            set_permissions(&folder, Permissions::from_mode(0o700)).unwrap();
+            // Only root can make files and folders of others.
+            if chown(&switch, Some(65_534), None).is_ok() {
+                assert!(!places.is_off());
+                chown(&switch, Some(0), None).unwrap();
+                chown(&folder, Some(65_534), None).unwrap();
+                assert!(!places.is_off());
+                chown(&folder, Some(0), None).unwrap();
+            }
+            std::fs::remove_file(switch).unwrap();
+        }
     }
 
     #[test]

@@ -13,7 +13,6 @@ use lineside_account::Named;
 use lineside_daemon::settings::Limits;
 use lineside_daemon::{Report, ServeError, Server, Settings};
 use listenfd::ListenFd;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use sd_notify::NotifyState;
 
 use crate::daemon_paths::{DaemonArgs, DaemonPaths, absolute};
@@ -24,11 +23,8 @@ use crate::style::{Styles, Tone, count, print, tell};
 
 mod detached;
 mod environment;
+mod resources;
 mod unit;
-
-/// As many descriptors as both doors need, with the processes of hooks. Programs that close all that they may have do so
-/// in no time; therefore it is not more where the system allows it.
-const DESCRIPTORS: u64 = 16_384;
 
 /// How long the end waits unless it is said, in seconds: longer than most hooks take, and shorter than a supervisor waits.
 const DRAIN: u64 = 10;
@@ -118,11 +114,12 @@ pub(crate) async fn run(args: &ServeArgs, styles: Styles) -> Result<ExitCode> {
     }
     if args.in_background {
         detached::leave_the_session()?;
+        resources::of_its_own()?;
     }
     let mut interrupt = Interrupt::watch()?;
     let ground = args.places.ground()?;
     let mut limits = Limits::default();
-    if let Some(descriptors) = descriptors() {
+    if let Some(descriptors) = resources::descriptors() {
         // Neither door takes what the other one, files and the processes of hooks need.
         limits.connections = limits.connections.min(descriptors / 4);
     }
@@ -177,17 +174,6 @@ pub(crate) async fn run(args: &ServeArgs, styles: Styles) -> Result<ExitCode> {
         Some(signal) => ExitCode::from(signal.exit_status()),
         None => ExitCode::FAILURE,
     })
-}
-
-/// Raises the number of descriptors that this process may have to what the system lets it, up to [`DESCRIPTORS`]. Gives
-/// the number, where there is one.
-fn descriptors() -> Option<usize> {
-    let limit = getrlimit(Resource::Nofile);
-    let most = limit.maximum.map_or(DESCRIPTORS, |maximum| maximum.min(DESCRIPTORS));
-    let soft = limit.current?.max(most);
-    let raised = Rlimit { current: Some(soft), maximum: limit.maximum };
-    let soft = if setrlimit(Resource::Nofile, raised).is_ok() { soft } else { limit.current? };
-    usize::try_from(soft).ok()
 }
 
 /// The last line: what the end has found.

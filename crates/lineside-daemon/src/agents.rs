@@ -15,7 +15,7 @@ use lineside::core::{AttributedBy, Attribution, SessionId};
 use lineside::{Bus, Session};
 use tokio::time::Instant;
 
-use crate::lineage::{Lineage, Process};
+use crate::lineage::{DEEPEST, Lineage, Process};
 
 /// The processes of agents, and those above callers.
 #[derive(Default)]
@@ -83,7 +83,7 @@ impl Agents {
         peer: Option<u32>,
         grant: &Shown<'_>,
     ) -> Result<Standing, String> {
-        let line = self.line(peer);
+        let line = self.whole_line(peer)?;
         let nearest = self.nearest(line.get(1..).unwrap_or_default(), "");
         let above = together(grant, nearest.last())?;
         Ok(Standing {
@@ -106,7 +106,7 @@ impl Agents {
         root: &str,
         open: Option<&Session>,
     ) -> Result<Standing, String> {
-        let line = self.line(peer);
+        let line = self.whole_line(peer)?;
         let serving = self.kept().roots.get(root).and_then(|root| root.process);
         let own = serving.and_then(|process| line.iter().position(|above| *above == process));
         let own = own.or_else(|| {
@@ -257,6 +257,12 @@ impl Agents {
         self.kept().roots.len()
     }
 
+    /// The line of a process up to where it ends.
+    fn whole_line(&self, peer: Option<u32>) -> Result<Vec<Process>, String> {
+        let line = self.line(peer);
+        if line.len() < DEEPEST { Ok(line) } else { Err(TOO_DEEP.to_owned()) }
+    }
+
     fn line(&self, peer: Option<u32>) -> Vec<Process> {
         peer.filter(|peer| *peer > 0).map(|peer| self.lineage.of(peer)).unwrap_or_default()
     }
@@ -308,6 +314,9 @@ fn together(grant: &Shown<'_>, nearest: Option<&Session>) -> Result<Option<Sessi
         (Shown::None | Shown::Over, nearest) => Ok(nearest.cloned()),
     }
 }
+
+const TOO_DEEP: &str = "lineside: this was denied: more than 250 processes are above this program, so that it is not known \
+    below which agent it runs; start it from fewer";
 
 const OVER: &str = "lineside: this was denied: LINESIDE_GRANT in the environment of this program is of a session that has \
     ended, and no program above it has one; start the program anew, and a server that it keeps in the background as well \

@@ -6,17 +6,24 @@
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// How many ancestors are looked at. A line of processes is hardly ever longer than 20.
-const DEEPEST: usize = 64;
+/// How many ancestors are looked at. A line of processes is hardly ever longer than 20; what is below so many is let do
+/// nothing.
+pub(crate) const DEEPEST: usize = 256;
 /// How many processes are remembered in each of two generations; 64 bytes each.
 const MOST: usize = 4_096;
 
-/// Where orphans go: the parent of such a process has ended, and these are no agents.
+/// Where orphans go beside the first process, of which these are children: the parent of an orphan has ended, and these
+/// are no agents. A process may have any name, and becomes a child of the first one only as an orphan.
 const REAPERS: [&str; 2] = ["systemd", "init"];
-/// Shells, which stand between an agent and the command of its entry.
+/// Shells, which stand between an agent and the command of its entry: programs of the system, since any other program may
+/// have their names.
 const SHELLS: [&str; 8] = ["sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "busybox"];
+
+/// Where programs of the system are.
+const PLACES: [&str; 4] = ["/bin", "/usr", "/nix/store", "/gnu/store"];
 
 /// A process: no other one has both its number and its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -107,13 +114,17 @@ impl Process {
 
     /// Whether it can be an agent, and is no shell that has started the command of an entry.
     pub(crate) fn may_be_an_agent(self) -> bool {
-        let is_reaper = || Stat::of(self.pid).is_none_or(|stat| REAPERS.contains(&&*stat.name));
-        let program = fs::read_link(format!("/proc/{}/exe", self.pid)).ok();
-        let is_shell = program
-            .as_ref()
-            .and_then(|path| path.file_name()?.to_str())
-            .is_some_and(|name| SHELLS.contains(&name));
-        self.pid > 1 && !is_shell && !is_reaper()
+        let is_reaper =
+            |stat: Stat| stat.process.pid <= 1 || stat.parent <= 1 && REAPERS.contains(&&*stat.name);
+        let link = format!("/proc/{}/exe", self.pid);
+        let is_shell = || {
+            let program = fs::read_link(&link).unwrap_or_default();
+            let is_one = program.file_name().is_some_and(|name| SHELLS.iter().any(|shell| name == *shell));
+            is_one && PLACES.iter().any(|folder| program.starts_with(folder))
+        };
+        let is_of_system =
+            || fs::metadata(&link).is_ok_and(|found| found.uid() == 0 && found.mode() & 0o022 == 0);
+        Stat::of(self.pid).is_some_and(|stat| !is_reaper(stat)) && !(is_shell() && is_of_system())
     }
 
     /// Whether this process has started it, with that among its variables.

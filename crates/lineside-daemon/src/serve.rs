@@ -166,7 +166,7 @@ impl Server {
 
     /// Loads the hooks and opens the doors.
     async fn open(&mut self, handed_over: Option<Socket>) -> Result<(), ServeError> {
-        let Self { daemon, tasks, http, .. } = self;
+        let Self { daemon, tasks, http, notes } = self;
         let settings = &daemon.settings;
         tasks.feed(daemon);
         tasks.put_back(daemon);
@@ -176,7 +176,16 @@ impl Server {
         daemon.automations.all_registered();
         let listened = match settings.http {
             None => None,
-            Some(address) => Some(listen(address, &settings.state).await?),
+            Some(address) => match listen(address, &settings.state).await {
+                // The program that has the port keeps no agent from the socket.
+                Err(ServeError::Http { address, source }) => {
+                    notes.push(format!(
+                        "HTTP is not served, another program may have the port: {address}: {source}"
+                    ));
+                    None
+                }
+                listened => Some(listened?),
+            },
         };
         let socket = match handed_over {
             Some(socket) => socket,

@@ -2,11 +2,13 @@
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+
+use lineside_account::is_of_own;
 
 /// The name of the file, within the state folder.
 pub const FILE: &str = "off";
@@ -48,23 +50,22 @@ impl Switch {
         self
     }
 
-    /// Whether hooks are off: whatever is at the path counts, beside the socket only what is this user's own.
+    /// Whether hooks are off: whatever is at the path counts, or beside the socket, as far as no other user can have put it
+    /// there.
     #[must_use]
     pub fn is_off(&self) -> bool {
-        fs::symlink_metadata(&self.file).is_ok() || self.is_beside()
+        is_of_own(&self.file) || self.is_beside()
     }
 
     fn is_beside(&self) -> bool {
-        let Some(beside) = &self.beside else { return false };
-        let owner = |path: &Path| fs::symlink_metadata(path).map(|found| found.uid());
-        owner(beside).is_ok_and(|uid| owner(Path::new("/proc/self")).is_ok_and(|own| own == uid))
+        self.beside.as_deref().is_some_and(is_of_own)
     }
 
     /// Switches hooks off, and returns when every daemon obeys: after at least a millisecond, for which the thread
     /// sleeps. `false` when they were off.
     ///
     /// # Errors
-    /// The file cannot be made in either place.
+    /// The file cannot be made in either place, or others could have made it.
     pub fn off(&self, why: &str) -> io::Result<bool> {
         if self.is_beside() {
             return Ok(false);
@@ -90,6 +91,11 @@ impl Switch {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => false,
             Err(error) => return Err(error),
         };
+        if !is_of_own(path) {
+            let text =
+                format!("{} or its folder is another user's, or may be written by others", path.display());
+            return Err(io::Error::other(text));
+        }
         sleep(RELIED_ON);
         Ok(is_made)
     }

@@ -2,6 +2,7 @@
 //! come and go all at once.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -222,11 +223,13 @@ async fn law_19_hooks_that_are_switched_off_in_a_burst_are_off_for_the_next_even
 #[tokio::test]
 async fn a_start_that_fails_leaves_the_journals_to_the_next_one() {
     let folder = folder();
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let mut busy = settings(&folder);
-    busy.http = Some(taken.local_addr().unwrap());
+    busy.http = Some(([127, 0, 0, 1], 0).into());
+    // In place of the token.
+    fs::create_dir_all(folder.path().join("state/http-token")).unwrap();
+    fs::set_permissions(folder.path().join("state"), fs::Permissions::from_mode(0o700)).unwrap();
     let error = Server::start(busy).await.unwrap_err();
-    assert!(error.to_string().starts_with("failed to listen on"), "{error}");
+    assert!(error.to_string().starts_with("failed to prepare the token"), "{error}");
     let server = Server::start(settings(&folder)).await.unwrap();
     server.end().await;
 }

@@ -36,6 +36,29 @@ async fn n01_n04_http_is_for_whoever_has_the_token_and_means_this_host() {
 }
 
 #[tokio::test]
+async fn a_port_that_another_program_has_takes_no_socket_away_and_hears_no_token_of_a_later_daemon() {
+    let folder = crate::house::folder();
+    let token = || std::fs::read_to_string(folder.path().join("state/http-token")).unwrap();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let start = async |address| {
+        let settings = crate::house::settings(&folder).http(address);
+        lineside_daemon::Server::start(settings).await.unwrap()
+    };
+    let server = start(taken.local_addr().unwrap()).await;
+    assert!(
+        server.http().is_none() && server.notes()[0].contains("HTTP is not served"),
+        "{:?}",
+        server.notes()
+    );
+    assert!(lineside::Client::new(server.socket()).session("s").open().await.is_ok());
+    server.end().await;
+    let first = token();
+    let server = start(([127, 0, 0, 1], 0).into()).await;
+    assert_ne!(token(), first);
+    server.end().await;
+}
+
+#[tokio::test]
 async fn n02_n04_what_a_page_can_send_opens_nothing_and_a_get_changes_nothing() {
     let house = House::with(|settings| settings.http(([127, 0, 0, 1], 0).into())).await;
     let token = std::fs::read_to_string(house.folder.path().join("state/http-token")).unwrap();

@@ -115,6 +115,32 @@ fn law_13_a_program_that_an_agent_starts_plainly_is_a_child_of_its_session() {
     house.ends();
 }
 
+/// Runs the rest of its arguments below this many shells.
+const NEST: &str = "n=$1; shift; if [ $n -gt 0 ]; then sh $0 $((n - 1)) \"$@\"; exit $?; fi; exec \"$@\"\n";
+
+#[test]
+fn law_13_no_name_and_no_depth_leads_out_from_below_an_agent() {
+    let house = House::new();
+    let (mut outer, _) = outer(&house);
+    // The names of shells, and of those that have orphans.
+    for name in ["bash", "sh", "systemd", "init"] {
+        let program = house.folder.path().join(name);
+        std::fs::copy(AGENT, &program).unwrap();
+        let inner = format!("run printf 'rm x\\n' | {} host inner-{name}", program.display());
+        assert_eq!(outer.calls(&inner), "agent");
+        assert!(outer.says().contains(REASON), "{name}");
+        assert_eq!(parent(&house, &format!("inner-{name}")).as_deref(), Some("outer"));
+    }
+    let nest = house.folder.path().join("nest");
+    std::fs::write(&nest, NEST).unwrap();
+    let told = outer.starts(&format!("sh {} 100", nest.display()), "deep", "rm x");
+    assert!(told.contains(REASON), "{told}");
+    // What is below more than can be looked at is let do nothing.
+    let told = outer.starts(&format!("sh {} 300", nest.display()), "deeper", "ls");
+    assert!(told.contains("deny") && told.contains("more than 250 processes"), "{told}");
+    house.ends();
+}
+
 #[test]
 fn law_13_a_program_is_a_child_of_the_agent_above_it_from_the_first_call_of_that() {
     let house = House::new();
