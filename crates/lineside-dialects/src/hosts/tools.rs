@@ -83,6 +83,14 @@ const CLASSES: [(&str, &[Cell]); 5] = [
     ]),
 ];
 
+/// What is equal for a tool in the words of several hosts: its class where it is the one tool by which a format knows that
+/// class, else its name. Other tools of a class are other tools.
+pub(super) fn in_any_words(tool: &str) -> &str {
+    let is_presented = |(_, name, _): &Cell| *name == Some(tool);
+    let class = CLASSES.iter().find(|(_, cells)| cells.iter().any(is_presented));
+    class.map_or(tool, |(class, _)| class)
+}
+
 const MCP: &str = "mcp";
 
 /// The class of the tool that an event is about: as its publisher says, else by its name and what it is called with.

@@ -9,6 +9,7 @@ use super::incoming::Incoming;
 use super::known::{Digest, Known, Shared, digest_of_text};
 use super::outcome::Decided;
 use crate::hosts::program::Host;
+use crate::hosts::tools::in_any_words;
 
 /// How long an arrival may find its partner.
 const OPEN: Duration = Duration::from_secs(600);
@@ -50,8 +51,10 @@ pub(super) struct Arriving {
     session: String,
     point: &'static str,
     call: Option<Digest>,
-    class: Option<Digest>,
+    tool: Option<Digest>,
     input: Known,
+    /// The result, at a review.
+    output: Option<Known>,
     entry: (Host, Digest),
 }
 
@@ -72,41 +75,35 @@ impl Arriving {
         if !matches!(point, "before_tool" | "before_permission" | "after_tool" | "after_tool_error") {
             return None;
         }
-        let text = |field: &str| incoming.payload.text(field).map(digest_of_text);
+        let payload = &incoming.payload;
+        let output = ["tool_output", "error"].into_iter().find_map(|field| payload.value(field));
         Some(Self {
             session: session.to_owned(),
             point,
-            call: text("tool_call_id"),
-            class: text("tool_class"),
-            input: Known::of(incoming.payload.value("tool_input").unwrap_or(&Value::Null)),
+            call: payload.text("tool_call_id").map(digest_of_text),
+            tool: payload.text("tool_name").map(|name| digest_of_text(in_any_words(name))),
+            input: Known::of(payload.value("tool_input").unwrap_or(&Value::Null)),
+            output: output.filter(|_| is_review(point)).map(Known::of),
             entry: (entry, digest_of_text(event)),
         })
     }
 
     fn is_review(&self) -> bool {
-        matches!(self.point, "after_tool" | "after_tool_error")
+        is_review(self.point)
     }
+}
 
-    /// Whether the members that both inputs have are equal, there is one, and all that this shows was judged.
-    fn agrees(&self, class: Option<Digest>, input: &Known) -> bool {
-        self.class == class && self.input.shared(input) == Shared::Equal && self.is_judged_by(input)
-    }
-
-    /// Whether no member that both inputs have differs, and all that this shows was judged.
-    fn is_compatible(&self, input: &Known) -> bool {
-        self.input.shared(input) != Shared::Differs && self.is_judged_by(input)
-    }
-
-    /// A gate that opened for less than what now comes has not judged it: a program that shows the harmless part of a call
-    /// first would have the rest pass.
-    fn is_judged_by(&self, input: &Known) -> bool {
-        self.is_review() || input.covers(&self.input)
-    }
+fn is_review(point: &str) -> bool {
+    matches!(point, "after_tool" | "after_tool_error")
 }
 
 impl Call {
     fn is_same(&self, arriving: &Arriving, now: Instant) -> bool {
-        if self.of.session != arriving.session || self.of.point != arriving.point {
+        let Arriving { session, point, tool, .. } = arriving;
+        if self.of.session != *session || self.of.point != *point || self.of.tool != *tool {
+            return false;
+        }
+        if !self.has_output_of(arriving) {
             return false;
         }
         let is_young = now.saturating_duration_since(self.since) <= OPEN;
@@ -120,7 +117,9 @@ impl Call {
             && is_young
             && self.of.entry != arriving.entry
             && !self.partners.contains(&arriving.entry)
-            && self.agrees(arriving)
+            && self.any_input(|input| {
+                arriving.input.shared(input) == Shared::Equal && input.covers(&arriving.input)
+            })
     }
 
     fn amended(&self) -> Option<&Known> {
@@ -130,27 +129,37 @@ impl Call {
     /// About how many bytes it takes.
     fn weight(&self) -> usize {
         let of = size_of::<Self>() + size_of::<Arriving>() + self.of.session.len() + self.of.input.weight();
+        let output = self.of.output.as_ref().map_or(0, Known::weight);
         let partners = size_of_val(&*self.partners);
-        of + partners + self.outcome.as_ref().map_or(0, |outcome| outcome.weight())
+        of + output + partners + self.outcome.as_ref().map_or(0, |outcome| outcome.weight())
     }
 
-    /// Whether an arrival with the same id has this call's input, as it came or as it was amended. One event of a host
-    /// says it in full; two events may have different members of it.
+    /// Whether an arrival with the same id has this call's input. One event of a host says it in full; another event may
+    /// show less of it. What it shows beyond was not judged: a program that shows the harmless part of a call first would
+    /// have the rest pass.
     fn has_input_of(&self, arriving: &Arriving) -> bool {
-        let is_same = |input: &Known| {
+        self.any_input(|input| {
             if self.of.entry == arriving.entry {
                 arriving.input == *input
             } else {
-                arriving.is_compatible(input)
+                arriving.input.shared(input) != Shared::Differs && input.covers(&arriving.input)
             }
-        };
-        is_same(&self.of.input) || self.amended().is_some_and(is_same)
+        })
     }
 
-    fn agrees(&self, arriving: &Arriving) -> bool {
-        let class = self.of.class;
-        arriving.agrees(class, &self.of.input)
-            || self.amended().is_some_and(|input| arriving.agrees(class, input))
+    /// Whether nothing is in the result that arrives that was not in the one of this call, so that what was withheld of
+    /// this one, or was not, is so for that one.
+    fn has_output_of(&self, arriving: &Arriving) -> bool {
+        match (&self.of.output, &arriving.output) {
+            (_, None) => true,
+            (None, Some(_)) => false,
+            (Some(own), Some(other)) => own.has_all_of(other),
+        }
+    }
+
+    /// Whether its input is such, as it came or as it was amended.
+    fn any_input(&self, is_such: impl Fn(&Known) -> bool) -> bool {
+        is_such(&self.of.input) || self.amended().is_some_and(is_such)
     }
 }
 
@@ -234,7 +243,10 @@ impl Calls {
             let gate = self.calls.iter_mut().find(|call| {
                 let same = match (&call.of.call, &review.call) {
                     (Some(own), Some(other)) => own == other,
-                    _ => call.agrees(review),
+                    _ => {
+                        let is_shared = |input: &Known| review.input.shared(input) == Shared::Equal;
+                        call.of.tool == review.tool && call.any_input(is_shared)
+                    }
                 };
                 call.is_open && call.of.point == point && call.of.session == review.session && same
             });

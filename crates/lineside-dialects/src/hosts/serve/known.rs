@@ -78,13 +78,20 @@ impl Known {
         }
     }
 
-    /// Whether the other one shows nothing that this does not have as well, but for the surroundings of a call. A text,
-    /// a number or a list is all that it is.
+    /// Whether the other one shows nothing that this does not have as well. A text, a number or a list is all that it is.
+    pub(super) fn has_all_of(&self, other: &Self) -> bool {
+        self.has_all_but(other, |_| false)
+    }
+
+    /// The same, but for the surroundings of a call.
     pub(super) fn covers(&self, other: &Self) -> bool {
-        let is_around = |name: &Digest| SURROUNDINGS.iter().any(|known| digest_of_text(known) == *name);
+        self.has_all_but(other, |name| SURROUNDINGS.iter().any(|known| digest_of_text(known) == *name))
+    }
+
+    fn has_all_but(&self, other: &Self, is_apart: impl Fn(&Digest) -> bool) -> bool {
         match (&self.members, &other.members) {
             (Members::Each(own), Members::Each(others)) => {
-                others.iter().all(|member| own.binary_search(member).is_ok() || is_around(&member.0))
+                others.iter().all(|member| own.binary_search(member).is_ok() || is_apart(&member.0))
             }
             _ => self.whole == other.whole,
         }

@@ -20,8 +20,9 @@ fn gate(entry: Host, input: impl Borrow<Value>) -> Arriving {
         session: "s".to_owned(),
         point: "before_tool",
         call: None,
-        class: Some(digest_of_text("shell")),
+        tool: Some(digest_of_text("shell")),
         input,
+        output: None,
         entry: (entry, digest_of_text("e")),
     }
 }
@@ -71,11 +72,12 @@ fn ho_41_an_id_says_which_call_it_is_whatever_else_differs() {
     let other = new(arrive(&mut calls, named(Host::Cursor, "b"), now));
     assert_ne!(id, other);
     decide(&mut calls, id);
-    let again = Arriving { class: None, ..named(Host::Cursor, "a") };
-    assert!(is_decided(&arrive(&mut calls, again, now)));
+    assert!(is_decided(&arrive(&mut calls, named(Host::Cursor, "a"), now)));
     assert!(matches!(arrive(&mut calls, named(Host::Claude, "b"), now), Found::Undecided));
     for other in [
         Arriving { session: "t".to_owned(), ..named(Host::Claude, "a") },
+        // Hooks for the tool have judged none of its calls.
+        Arriving { tool: None, ..named(Host::Claude, "a") },
         Arriving { point: "before_permission", ..named(Host::Claude, "a") },
     ] {
         new(arrive(&mut calls, other, now));
@@ -121,6 +123,50 @@ fn a_gate_that_opened_for_a_part_of_a_call_opens_for_nothing_that_was_not_shown(
             new(arrive(&mut calls, arriving(Host::Claude, &whole), now));
         }
     }
+}
+
+#[test]
+fn a_review_of_a_part_of_a_result_is_none_of_what_it_was_not_shown() {
+    let now = Instant::now();
+    let whole = json!({"stdout": "key 1234", "exit": 0});
+    for (shown, input) in [
+        (json!({"stdout": "nothing"}), ls()),
+        (json!({"exit": 0}), ls()),
+        (json!({}), ls()),
+        (json!("key 1234"), ls()),
+        (whole.clone(), json!({})),
+    ] {
+        for (call, entry) in [
+            (None, Host::Codex),
+            (Some(digest_of_text("call_0")), Host::Codex),
+            (Some(digest_of_text("call_0")), Host::Claude),
+        ] {
+            let mut calls = Calls::default();
+            let review = |entry, input: &Value, output: &Value| Arriving {
+                point: "after_tool",
+                call,
+                output: Some(Known::of(output)),
+                ..gate(entry, input)
+            };
+            let id = new(arrive(&mut calls, review(entry, &input, &shown), now));
+            decide(&mut calls, id);
+            let id = new(arrive(&mut calls, review(Host::Claude, &ls(), &whole), now));
+            decide(&mut calls, id);
+            // What shows a part of what was reviewed is the same call.
+            let part = json!({"stdout": "key 1234"});
+            assert!(is_decided(&arrive(&mut calls, review(Host::Cursor, &ls(), &part), now)));
+        }
+    }
+    let mut calls = Calls::default();
+    let review = Arriving { point: "after_tool", ..gate(Host::Codex, ls()) };
+    let id = new(arrive(&mut calls, review.clone(), now));
+    decide(&mut calls, id);
+    let output = Some(Known::of(&whole));
+    new(arrive(
+        &mut calls,
+        Arriving { output, ..Arriving { entry: gate(Host::Claude, ls()).entry, ..review } },
+        now,
+    ));
 }
 
 #[test]
@@ -189,8 +235,8 @@ fn ho_41_without_an_id_the_members_that_both_inputs_have_say_it() {
         let found = arrive(&mut decided(now), gate(Host::Cursor, input.clone()), now);
         assert_eq!(is_decided(&found), is_same, "{input}");
     }
-    let other_class = Arriving { class: None, ..gate(Host::Cursor, ls()) };
-    new(arrive(&mut decided(now), other_class, now));
+    let other_tool = Arriving { tool: None, ..gate(Host::Cursor, ls()) };
+    new(arrive(&mut decided(now), other_tool, now));
     // One id alone says nothing.
     let with_id = Arriving { call: Some(digest_of_text("a")), ..gate(Host::Cursor, ls()) };
     assert!(is_decided(&arrive(&mut decided(now), with_id, now)));
