@@ -7,11 +7,13 @@ pub(crate) mod delivery;
 pub(crate) mod missing;
 pub(crate) mod full_texts;
 pub(crate) mod log;
+pub(crate) mod posted;
 mod record;
 mod mailbox_index;
 
 pub use delivery::{Delivery, NotKept};
 pub use full_texts::{FullTexts, Keeping, TextsInMemory};
 pub use lineside_core::ContextMessage;
-pub use log::{ContextRecovered, Posted};
+pub use log::ContextRecovered;
 pub use missing::{Missing, WhyMissing};
+pub use posted::Posted;

@@ -171,3 +171,50 @@ fn all_mailboxes_together_have_a_bound_and_what_does_not_fit_is_signalled_and_na
         assert_eq!(first.collect().ready().messages().len(), 1);
     });
 }
+
+#[tokio::test]
+async fn context_is_kept_again_when_a_journal_that_was_too_far_behind_has_caught_up() {
+    let journal = Gated::new(0);
+    let bus = Bus::builder().context_journal(Arc::new(journal.clone()), []).build();
+    let mut signals = bus.signals();
+    let long = || DeferredMessage { append: Append::system("x".repeat(3 << 20)), ..late(1) };
+    let session = |number: usize| SessionId::from(format!("s{number}"));
+    // The first is in hand, and behind it stand more than may wait.
+    let first = bus.deliver(&session(0), late(1));
+    tokio::task::yield_now().await;
+    for number in 1..=24 {
+        drop(bus.deliver(&session(number), long()));
+    }
+    let late_one = bus.deliver(&session(25), late(2));
+    assert!(late_one.kept().await.is_err(), "what is not kept is said at once");
+    journal.gate.add_permits(100);
+    let notice = loop {
+        if let Some(Watched::Signal(Signal::Announced { notice })) = signals.next().await {
+            break notice;
+        }
+    };
+    assert!(notice.text.contains("it has caught up"), "{notice:?}");
+    assert_eq!(first.kept().await, Ok(Durability::Disk));
+    assert_eq!(bus.deliver(&session(26), late(3)).kept().await, Ok(Durability::Disk));
+    assert!(bus.drain(Duration::from_secs(1)).await.is_clean());
+    let again = Bus::builder().context_journal(Arc::new(Gated::new(10)), journal.records()).build();
+    for number in 0..=26 {
+        let session = again.session(session(number)).open().await.unwrap();
+        assert_eq!(session.collect().at_most(Bounds::NONE).ready().messages().len(), 1, "{number}");
+    }
+}
+
+#[tokio::test]
+async fn the_context_of_closed_sessions_has_a_bound_in_number_and_what_is_given_up_is_counted() {
+    // Ten times as many as are remembered.
+    const MANY: usize = 10 * 1024;
+    let journal = Gated::new(usize::MAX >> 4);
+    let bus = Bus::builder().context_journal(Arc::new(journal.clone()), []).build();
+    for number in 0..MANY {
+        bus.deliver(&SessionId::from(format!("s{number}")), late(1)).kept().await.unwrap();
+    }
+    let dropped = bus.drain(Duration::from_secs(1)).await.context_dropped;
+    assert!(dropped >= (MANY - 2 * 1024) as u64, "{dropped} were given up");
+    let records = journal.records().len();
+    assert!(records < 4 * 1024, "{records} are on record");
+}

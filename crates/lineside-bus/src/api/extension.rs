@@ -23,8 +23,8 @@ use crate::api::register::{RegisterHookError, Registration};
 use crate::base::caught::BoxFuture;
 use crate::base::clock;
 use crate::base::signal::Signal;
-use crate::context::log::{self, Posted};
 use crate::context::message::{self, Offer};
+use crate::context::posted::{self, Posted};
 use crate::hook::cx::Cx;
 use crate::hook::guard::{Guarded, Time};
 use crate::hook::state::Session;
@@ -83,7 +83,7 @@ impl Bus {
         let node = self.shared.tree.find(to.as_str());
         let offer = Offer { keeps_working, ..source.message(id, append) };
         let open = node.as_ref().map(|node| (&**node.state.mailbox(), node.state.in_flight.last()));
-        log::post_to(open, self.shared.context.as_ref(), &self.shared.signals, to, seq, offer)
+        posted::post_to(open, self.shared.context.as_ref(), &self.shared.signals, to, seq, offer)
     }
 
     /// Installs one hook for every session, beside those that are there.

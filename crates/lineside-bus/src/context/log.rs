@@ -10,18 +10,19 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use lineside_core::context::{Bounds, Size};
 use lineside_core::journal::{Durability, Journal, Record, Sequence, Unavailable};
-use lineside_core::{MessageId, SessionId};
+use lineside_core::{MessageId, Notice, SessionId};
 use tokio::sync::watch;
 
-use super::mailbox::{Lost, Mailbox, WAITING_IN_ALL, tell};
-use super::mailbox_index::{GivenUp, MailboxIndex, Said};
+use super::mailbox::{Lost, Mailbox, WAITING_IN_ALL};
+use super::mailbox_index::{GivenUp, LOAD, MailboxIndex, Said};
 use super::message::{Expiry, Item, Offer, Order};
 use super::missing::WhyMissing;
 use super::record;
 use crate::base::background::Writers;
 use crate::base::signal::{Signal, SignalBus};
 
-/// How many bytes of records may wait for the journal; with more it has failed.
+/// How many bytes of records may wait for the journal; with more, what waits is written as a whole when the journal has
+/// ended what it has in hand.
 const MOST_BEHIND: usize = 64 << 20;
 
 /// After how many records at least they are put together.
@@ -73,8 +74,49 @@ struct Inner {
     durability: Durability,
     failed: Option<Unavailable>,
     is_writing: bool,
+    pace: Pace,
+    /// How much the index holds when the sessions are next looked at that were not opened for long.
+    trim_at: usize,
     /// How many records there are since they were put together.
     loose: usize,
+}
+
+/// Whether the journal has the records that there are.
+#[derive(Default, Clone, Copy, PartialEq, Eq)]
+enum Pace {
+    /// It has them, or has them before it or in hand.
+    #[default]
+    Even,
+    /// It was so slow that records were given up; the index has what they say.
+    Behind,
+    /// It is given the index.
+    CatchingUp,
+}
+
+impl Inner {
+    fn has_work(&self) -> bool {
+        !self.pending.is_empty() || self.pace == Pace::Behind
+    }
+
+    /// Why what comes now is not kept.
+    fn unavailable(&self) -> Option<Unavailable> {
+        let behind = || Unavailable::because("the context journal is too far behind");
+        self.failed.clone().or_else(|| (self.pace == Pace::Behind).then(behind))
+    }
+
+    /// Forgets sessions that were not opened for long, if much has come since that was done last.
+    fn trim(&mut self, mailboxes: &HashMap<SessionId, Weak<Mailbox>>) -> Vec<GivenUp> {
+        if self.index.load() < self.trim_at.max(LOAD) {
+            return Vec::new();
+        }
+        let given_up = self.index.trim(|session| is_open(mailboxes, session));
+        self.trim_at = 2 * self.index.load();
+        given_up
+    }
+}
+
+fn is_open(mailboxes: &HashMap<SessionId, Weak<Mailbox>>, session: &SessionId) -> bool {
+    mailboxes.get(session).is_some_and(|mailbox| mailbox.strong_count() > 0)
 }
 
 impl Log {
@@ -135,12 +177,15 @@ impl Log {
             mailboxes.retain(|_, mailbox| mailbox.strong_count() > 0);
         }
         mailboxes.insert(session.clone(), Arc::downgrade(&mailbox));
+        let given_up = lock(&self.inner).trim(&mailboxes);
+        drop(mailboxes);
+        self.tell_of(&given_up);
         mailbox
     }
 
     /// Keeps a message for a session that is not open, if there is room for it. Gives it back when the mailbox is there
     /// after all, because the session was opened in this moment or is still referenced.
-    fn leave(
+    pub(super) fn leave(
         self: &Arc<Self>,
         to: &SessionId,
         order: Order,
@@ -164,6 +209,9 @@ impl Log {
         }
         let order = Order { arrival: inner.wanted, ..order };
         self.append(&mut inner, to, &Item { order, size, expires, keeps_working, message });
+        let given_up = inner.trim(&mailboxes);
+        drop((inner, mailboxes));
+        self.tell_of(&given_up);
         None
     }
 
@@ -201,13 +249,18 @@ impl Log {
 
     fn push(self: &Arc<Self>, inner: &mut Inner, record: Arc<Record>) {
         inner.wanted += 1;
-        if inner.failed.is_some() {
+        if inner.unavailable().is_some() {
             return;
         }
         inner.bytes += record.bytes.len();
         inner.pending.push_back(record);
         if inner.bytes > MOST_BEHIND {
-            return self.fail(inner, Unavailable::because("the context journal is too far behind"));
+            tracing::warn!(
+                "the context journal is too far behind; nothing more is kept until it has caught up"
+            );
+            inner.pending.clear();
+            (inner.bytes, inner.pace) = (0, Pace::Behind);
+            self.progress.send_replace(());
         }
         self.start_writing(inner);
     }
@@ -217,16 +270,19 @@ impl Log {
         if self.is_abandoned.swap(false, Ordering::AcqRel) {
             // Its runtime has ended. What it had in hand may be in the journal or not; there, twice is as good as once.
             inner.is_writing = false;
+            if inner.pace == Pace::CatchingUp {
+                inner.pace = Pace::Behind;
+            }
             for record in std::mem::take(&mut inner.in_hand).into_iter().rev() {
                 inner.bytes += record.bytes.len();
                 inner.pending.push_front(record);
             }
         }
-        if !inner.is_writing && !inner.pending.is_empty() {
+        if !inner.is_writing && inner.has_work() {
             let log = Arc::clone(self);
             inner.is_writing = self.writers.start(|| Writing { log, has_ended: false }.run());
         }
-        inner.is_writing || inner.pending.is_empty()
+        inner.is_writing || !inner.has_work()
     }
 
     fn fail(&self, inner: &mut Inner, why: Unavailable) {
@@ -240,7 +296,7 @@ impl Log {
 
     /// Hands the journal what there is, until there is no more.
     async fn write(&self) {
-        while let Some(Batch { records, mark, snapshot }) = self.batch() {
+        while let Some(Batch { records, mark, snapshot, catches_up }) = self.batch() {
             // Copied here, where no sender of a message waits for it.
             let records = records.iter().map(|record| Record::clone(record)).collect();
             let receipt = match self.journal.append(records).await {
@@ -250,16 +306,39 @@ impl Log {
             {
                 let mut inner = lock(&self.inner);
                 inner.in_hand.clear();
-                (inner.kept, inner.durability) = (mark, receipt.durability);
+                inner.durability = receipt.durability;
+                if !catches_up {
+                    inner.kept = mark;
+                }
             }
             self.progress.send_replace(());
             let Some((snapshot, given_up)) = snapshot else { continue };
             self.tell_of(&given_up);
             let snapshot = snapshot.into_iter().filter_map(Said::record).collect();
-            if let Err(why) = self.journal.checkpoint(snapshot, receipt.last).await {
+            match self.journal.checkpoint(snapshot, receipt.last).await {
+                Ok(()) if catches_up => self.has_caught_up(mark),
+                Ok(()) => {}
+                Err(why) if catches_up => return self.fail(&mut lock(&self.inner), why),
                 // The records are still there, and the next append says whether they can be added to.
-                tracing::warn!(%why, "the context journal cannot be made shorter");
+                Err(why) => tracing::warn!(%why, "the context journal cannot be made shorter"),
             }
+        }
+    }
+
+    /// The journal has everything up to a mark again.
+    fn has_caught_up(&self, mark: u64) {
+        {
+            let mut inner = lock(&self.inner);
+            inner.kept = mark;
+            if inner.pace == Pace::CatchingUp {
+                inner.pace = Pace::Even;
+            }
+        }
+        self.progress.send_replace(());
+        let text = "the context journal was too far behind, and messages for the context would not have survived a \
+                    kill; it has caught up, and they are kept again";
+        if let Some(signals) = self.signals.get() {
+            signals.emit(|| Signal::Announced { notice: Notice::warning(text) });
         }
     }
 
@@ -268,28 +347,33 @@ impl Log {
         let is_due = {
             let inner = lock(&self.inner);
             let loose = inner.loose + inner.pending.len();
-            loose >= OFTEN_ENOUGH && loose >= 2 * inner.index.len()
+            inner.pace == Pace::Behind || loose >= OFTEN_ENOUGH && loose >= 2 * inner.index.len()
         };
         // Both only then: senders of messages wait meanwhile.
         let mailboxes = is_due.then(|| lock(&self.mailboxes));
         let mut inner = lock(&self.inner);
-        if inner.pending.is_empty() {
+        if !inner.has_work() {
             inner.is_writing = false;
             return None;
         }
-        let records: Vec<Arc<Record>> = inner.pending.drain(..).collect();
+        let mut records: Vec<Arc<Record>> = inner.pending.drain(..).collect();
+        // It may have come to this since it was looked at; then it is taken up in the next round.
+        let catches_up = inner.pace == Pace::Behind && mailboxes.is_some();
+        if catches_up {
+            // What stands for everything is put behind one of its own records.
+            inner.pace = Pace::CatchingUp;
+            records =
+                inner.index.snapshot().into_iter().take(1).filter_map(Said::record).map(Arc::new).collect();
+        }
         inner.in_hand.clone_from(&records);
         inner.bytes = 0;
         inner.loose += records.len();
         let snapshot = mailboxes.map(|mailboxes| {
             inner.loose = 0;
-            let is_open = |session: &SessionId| {
-                mailboxes.get(session).is_some_and(|mailbox| mailbox.strong_count() > 0)
-            };
-            let given_up = inner.index.trim(is_open);
+            let given_up = inner.index.trim(|session| is_open(&mailboxes, session));
             (inner.index.snapshot(), given_up)
         });
-        Some(Batch { records, mark: inner.wanted, snapshot })
+        Some(Batch { records, mark: inner.wanted, snapshot, catches_up })
     }
 
     /// Sets the signal bus that reports what becomes of messages.
@@ -328,10 +412,10 @@ impl Log {
     /// What records survive that come now.
     ///
     /// # Errors
-    /// Nothing is kept any more.
+    /// Nothing is kept any more, or not until the journal has caught up.
     pub(crate) fn durability(&self) -> Result<Durability, Unavailable> {
         let inner = lock(&self.inner);
-        inner.failed.clone().map_or(Ok(inner.durability), Err)
+        inner.unavailable().map_or(Ok(inner.durability), Err)
     }
 
     /// Waits until everything up to a mark is kept, and says what it survives.
@@ -339,7 +423,7 @@ impl Log {
     /// Cancel safe.
     ///
     /// # Errors
-    /// Nothing is kept any more.
+    /// Nothing is kept any more, or not until the journal has caught up.
     pub(crate) async fn kept(self: &Arc<Self>, mark: u64) -> Result<Durability, Unavailable> {
         let mut progress = self.progress.subscribe();
         loop {
@@ -348,8 +432,8 @@ impl Log {
                 if inner.kept >= mark {
                     return Ok(inner.durability);
                 }
-                if let Some(failure) = &inner.failed {
-                    return Err(failure.clone());
+                if let Some(failure) = inner.unavailable() {
+                    return Err(failure);
                 }
                 // The writer may be gone with its runtime.
                 if !self.start_writing(&mut inner) {
@@ -369,6 +453,8 @@ struct Batch {
     records: Vec<Arc<Record>>,
     mark: u64,
     snapshot: Option<(Vec<Said>, Vec<GivenUp>)>,
+    /// Only the snapshot has everything up to the mark.
+    catches_up: bool,
 }
 
 /// A writer at work. One that is given up with its runtime wakes those who wait, and one of them begins another.
@@ -392,62 +478,6 @@ impl Drop for Writing {
             self.log.progress.send_replace(());
         }
     }
-}
-
-/// A message that was put into a mailbox, or kept for one.
-#[must_use = "it says from when on the message is kept"]
-pub struct Posted {
-    log: Option<(Arc<Log>, u64)>,
-}
-
-impl Posted {
-    /// Whether there is a context journal that keeps it, so that [`kept`](Self::kept) has something to wait for.
-    #[must_use]
-    pub fn is_durable(&self) -> bool {
-        self.log.is_some()
-    }
-
-    /// Waits until it is kept, and says what it survives: without a context journal, nothing, and at once.
-    ///
-    /// Cancel safe: the message is kept all the same.
-    ///
-    /// # Errors
-    /// The context journal does not keep anything any more. The message is in the mailbox of this process.
-    pub async fn kept(self) -> Result<Durability, Unavailable> {
-        match self.log {
-            Some((log, mark)) => log.kept(mark).await,
-            None => Ok(Durability::Memory),
-        }
-    }
-}
-
-/// Puts a message into the mailbox of a session, which had that many events; of one that is not open, into what is kept
-/// for it.
-pub(crate) fn post_to(
-    open: Option<(&Mailbox, u64)>,
-    log: Option<&Arc<Log>>,
-    signals: &SignalBus,
-    to: &SessionId,
-    seq: u64,
-    offer: Offer,
-) -> Posted {
-    let mut lost = Lost::new();
-    let order = Order::of(seq, u32::MAX);
-    match (open, log) {
-        (Some((mailbox, last_seq)), _) => {
-            // A number of an earlier life of the session says nothing about this one.
-            let order = Order { seq: seq.min(last_seq), ..order };
-            mailbox.push(order, offer, &mut lost);
-        }
-        (None, Some(log)) => {
-            if let Some((mailbox, offer)) = log.leave(to, order, offer, &mut lost) {
-                mailbox.push(order, offer, &mut lost);
-            }
-        }
-        (None, None) => lost.push((offer.message.hook, WhyMissing::NoRoom)),
-    }
-    tell(signals, to, lost);
-    Posted { log: log.map(|log| (Arc::clone(log), log.mark())) }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

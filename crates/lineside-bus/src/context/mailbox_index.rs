@@ -15,12 +15,24 @@ use super::record::{self, Appended, Entry};
 /// that were unused for longest.
 const SESSIONS: usize = 1024;
 
+/// How many ids of settled messages are remembered of a closed session when there is much to remember.
+const OVER_OF_CLOSED: usize = 256;
+
+/// From which [load](MailboxIndex::load) on there is much to remember.
+pub(super) const LOAD: usize = 2 * SESSIONS;
+
+/// How many bytes a message takes at least, with all that is kept of it beside its text.
+const PLACE: usize = 512;
+
 #[derive(Default)]
 pub(super) struct MailboxIndex {
     sessions: HashMap<SessionId, Kept>,
     touched: u64,
-    /// How long the texts are of all messages that wait.
+    /// How many messages wait, and how long their texts are.
+    messages: usize,
     bytes: usize,
+    /// How many ids of settled messages are remembered.
+    over: usize,
 }
 
 /// The recorded messages of one session.
@@ -37,6 +49,17 @@ pub(super) struct Kept {
 struct Waits {
     record: Arc<Record>,
     size: Size,
+}
+
+impl Kept {
+    /// Remembers at most so many ids; returns how many were forgotten.
+    fn forget_over(&mut self, most: usize) -> usize {
+        let too_many = self.over.len().saturating_sub(most);
+        for oldest in self.over.drain(..too_many) {
+            self.known_over.remove(&oldest);
+        }
+        too_many
+    }
 }
 
 /// A session that was not opened for long, and the messages that waited for it.
@@ -116,34 +139,39 @@ impl MailboxIndex {
         kept.orders.insert(id, order);
         kept.size = kept.size + size;
         kept.waiting.insert((order, id), Waits { record, size });
+        self.messages += 1;
         self.bytes += size.bytes;
     }
 
     pub(super) fn settled(&mut self, session: &SessionId, ids: &[MessageId]) {
-        let mut freed = 0;
+        let (mut gone, mut freed, mut more) = (0, 0, 0);
         let kept = self.kept(session);
         for id in ids {
             if let Some(order) = kept.orders.remove(id)
                 && let Some(waited) = kept.waiting.remove(&(order, *id))
             {
                 kept.size = kept.size - waited.size;
-                freed += waited.size.bytes;
+                (gone, freed) = (gone + 1, freed + waited.size.bytes);
             }
             if kept.known_over.insert(*id) {
                 kept.over.push_back(*id);
+                more += 1;
             }
         }
-        while kept.over.len() > REMEMBERED {
-            if let Some(oldest) = kept.over.pop_front() {
-                kept.known_over.remove(&oldest);
-            }
-        }
+        let forgotten = kept.forget_over(REMEMBERED);
+        self.messages -= gone;
         self.bytes -= freed;
+        self.over = self.over + more - forgotten;
     }
 
-    /// Whether so many bytes more fit, over all sessions.
+    /// How much is remembered: sessions, and in shares of one what is settled of them.
+    pub(super) fn load(&self) -> usize {
+        self.sessions.len() + self.over / OVER_OF_CLOSED
+    }
+
+    /// Whether a message of so many bytes more fits, over all sessions: short ones are bounded in number.
     pub(super) fn has_room_in_all(&self, more: usize, most: usize) -> bool {
-        more <= most.saturating_sub(self.bytes)
+        more <= most.saturating_sub(self.bytes) && self.messages < most / PLACE
     }
 
     /// Whether a message of that id waits or was settled.
@@ -177,11 +205,19 @@ impl MailboxIndex {
             .filter(|(session, _)| !is_open(session))
             .map(|(session, kept)| (!kept.waiting.is_empty(), kept.touched, session.clone()))
             .collect();
+        if self.load() >= LOAD {
+            for (.., session) in &absent {
+                let kept = self.sessions.get_mut(session);
+                self.over -= kept.map_or(0, |kept| kept.forget_over(OVER_OF_CLOSED));
+            }
+        }
         let Some(too_many) = absent.len().checked_sub(SESSIONS) else { return Vec::new() };
         absent.sort_unstable();
         let forgotten = absent.into_iter().take(too_many).filter_map(|(.., session)| {
             let kept = self.sessions.remove(&session)?;
+            self.messages -= kept.waiting.len();
             self.bytes -= kept.size.bytes;
+            self.over -= kept.over.len();
             let waiting: Vec<_> = kept.waiting.into_values().map(|waits| waits.record).collect();
             (!waiting.is_empty()).then_some(GivenUp { session, waiting })
         });
@@ -244,5 +280,28 @@ mod tests {
         drop(snapshot);
         assert_eq!(Arc::strong_count(&record), 1);
         assert!(matches!(&index.snapshot()[..], [Said::Over(_, ids)] if ids[..] == [id]));
+    }
+
+    #[test]
+    fn of_closed_sessions_fewer_ids_are_remembered_where_there_are_many() {
+        let mut index = MailboxIndex::default();
+        let ids = |session: u128| -> Vec<MessageId> {
+            let number = |number: usize| (session << 64) + number as u128;
+            (0..REMEMBERED).map(|id| lineside_core::EventId::from_u128(number(id)).into()).collect()
+        };
+        let session = |number: u128| SessionId::from(format!("s{number}"));
+        // Ten times as much as there is room for.
+        for number in 0..(10 * LOAD * OVER_OF_CLOSED / REMEMBERED) as u128 {
+            index.settled(&session(number), &ids(number));
+            if index.load() >= 2 * LOAD {
+                assert!(index.trim(|open| *open == session(0)).is_empty(), "nothing waited");
+                assert!(index.load() < LOAD + 2 * REMEMBERED / OVER_OF_CLOSED, "{}", index.load());
+            }
+        }
+        assert!(index.knows(&session(0), ids(0)[0]), "an open one remembers all of its own");
+        let last = (10 * LOAD * OVER_OF_CLOSED / REMEMBERED) as u128 - 1;
+        assert!(index.trim(|_| false).is_empty());
+        assert!(index.knows(&session(last), ids(last)[REMEMBERED - 1]), "the latest ones");
+        assert!(!index.knows(&session(last), ids(last)[0]));
     }
 }
