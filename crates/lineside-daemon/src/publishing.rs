@@ -3,7 +3,6 @@
 //! It is decided here what is read when, and what becomes of an event whose publisher is gone or no longer waits. What an
 //! event is, and what the answer to it, is the same as over HTTP.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
 use std::io::{self, Write as _};
@@ -27,7 +26,7 @@ use crate::daemon::{Counts, Daemon};
 use crate::deciding::{decide, decide_document, read};
 use crate::inline_waker::Inline;
 use crate::problem::Problem;
-use crate::room::{self, SMALL};
+use crate::room::{self, SMALL, Taken};
 use incoming::{Frame, Incoming, Publish};
 
 mod incoming;
@@ -43,7 +42,8 @@ const TURN: usize = 8;
 /// How often a connection that is not read is looked at, whether the publisher is gone.
 const LOOK: Duration = Duration::from_secs(1);
 
-type Decided = Result<String, Problem>;
+/// The decision, and the room that it takes until it is read.
+type Decided = Result<(String, Taken), Problem>;
 type Deciding = Pin<Box<dyn Future<Output = Decided> + Send>>;
 
 /// Serves a connection until its publisher closes it, or the daemon ends: then what is under way is answered, and
@@ -61,6 +61,7 @@ pub(crate) async fn serve(daemon: Arc<Daemon>, stream: Stream, begun: Vec<u8>, c
         bytes: 0,
         outgoing: Vec::new(),
         written: 0,
+        unread: Vec::new(),
         since: Since::default(),
         timer: None,
         is_last: false,
@@ -122,6 +123,8 @@ struct Publishing {
     outgoing: Vec<u8>,
     /// How much of them is.
     written: usize,
+    /// The room that they take.
+    unread: Vec<Taken>,
     since: Since,
     timer: Option<Pin<Box<Sleep>>>,
     /// Nothing more is read: what is under way is answered, and that is the end.
@@ -173,7 +176,7 @@ impl Publishing {
                 Ok(has_more) => has_more,
                 Err(problem) => {
                     // Where the next frame begins is not known.
-                    self.put(None, &Err(problem));
+                    self.put(None, Err(problem));
                     self.poll_write(cx)?.is_ready();
                     return Poll::Ready(Err(io::Error::other("what came is not the protocol")));
                 }
@@ -221,7 +224,7 @@ impl Publishing {
             // One that was cancelled has no answer.
             if let Ok((id, decided)) = decided {
                 self.forget(id);
-                self.put(Some(id), &decided);
+                self.put(Some(id), decided);
             }
         }
         self.under_way.len() < before
@@ -250,7 +253,7 @@ impl Publishing {
                 Frame::Long(publish, text, read) => {
                     self.begin(publish, text.len(), Body::Long(Document(text, Some(read))), cx)?;
                 }
-                Frame::Refused(id, problem) => self.put(Some(id), &Err(problem)),
+                Frame::Refused(id, problem) => self.put(Some(id), Err(problem)),
                 Frame::Cancel(id) => self.forget(id),
             }
         }
@@ -280,7 +283,7 @@ impl Publishing {
         let mut deciding: Deciding =
             Box::pin(answer(Arc::clone(&self.daemon), Arc::clone(&self.caller), query, body));
         match deciding.as_mut().poll(cx) {
-            Poll::Ready(decided) => self.put(Some(id), &decided),
+            Poll::Ready(decided) => self.put(Some(id), decided),
             // What it is, it finds out by itself.
             Poll::Pending if self.has_left && is_fact.is_none() => {}
             Poll::Pending => {
@@ -307,6 +310,7 @@ impl Publishing {
         // What was sent until here can be read still; where it is closed already, that is so too.
         self.stream.close().ok();
         self.outgoing.clear();
+        self.unread.clear();
         (self.written, self.since.unread) = (0, None);
         let cancelled = self.under_way.iter().filter(|(_, begun)| begun.is_fact != Some(true));
         for id in cancelled.map(|(id, _)| *id).collect::<Vec<_>>() {
@@ -319,18 +323,19 @@ impl Publishing {
     }
 
     /// Puts an answer in line.
-    fn put(&mut self, id: Option<u64>, decided: &Decided) {
+    fn put(&mut self, id: Option<u64>, decided: Decided) {
         Counts::one(&self.daemon.counts.requests);
         if decided.is_err() {
             Counts::one(&self.daemon.counts.problems);
         }
+        let (kind, (body, room)) = match decided {
+            Ok(decision) => ("decision", decision),
+            Err(problem) => ("problem", (to_string(&problem).unwrap_or_default(), Taken::default())),
+        };
         if self.has_left {
             return;
         }
-        let (kind, body) = match decided {
-            Ok(decision) => ("decision", Cow::Borrowed(decision)),
-            Err(problem) => ("problem", Cow::Owned(to_string(problem).unwrap_or_default())),
-        };
+        self.unread.extend(room.shrunk(body.len()));
         // Writing to memory does not fail.
         let _written: io::Result<()> = match id {
             Some(id) => writeln!(
@@ -360,6 +365,7 @@ impl Publishing {
         }
         self.outgoing.clear();
         self.outgoing.shrink_to(MOST_UNREAD);
+        self.unread.clear();
         self.written = 0;
         Poll::Ready(Ok(()))
     }
@@ -408,7 +414,7 @@ impl Publishing {
 async fn answer(daemon: Arc<Daemon>, caller: Arc<Caller>, query: PublishQuery, body: Body) -> Decided {
     caller.stands()?;
     match body {
-        Body::Read(draft) => Ok(decide(&daemon, &caller, &query, draft?, ()).await?.0),
-        Body::Long(document) => Ok(decide_document(&daemon, &caller, &query, document).await?.0),
+        Body::Read(draft) => decide(&daemon, &caller, &query, draft?, Taken::default()).await,
+        Body::Long(document) => decide_document(&daemon, &caller, &query, document).await,
     }
 }

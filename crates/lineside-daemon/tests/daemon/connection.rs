@@ -295,6 +295,37 @@ async fn n06_half_a_frame_and_answers_that_are_not_read_end_their_connection_alo
     drop(deaf);
 }
 
+#[tokio::test]
+async fn decisions_that_are_not_read_take_the_room_of_their_bodies() {
+    let limits = small(|limits| {
+        limits.memory = 16 << 20;
+        limits.whole = Duration::from_millis(200);
+    });
+    let house = House::with(|settings| settings.limits(limits)).await;
+    house.post("/v1/sessions", &json!({"id": "s"})).await;
+    // More of it than the system takes for a reader that does not read.
+    let long = || shell("s", &"x".repeat(4 << 20));
+    let mut deaf = Vec::new();
+    let refused = loop {
+        let mut line = Line::open(&house).await;
+        line.publish(1, &long()).await;
+        // It is decided, and its answer stands before it.
+        line.0.get_ref().readable().await.unwrap();
+        deaf.push(line);
+        assert!(deaf.len() < 40, "forty decisions of 4 MiB are not read, and have the room of 16 MiB");
+        let (status, problem) = house.post("/v1/events", &long()).await;
+        if status != 200 {
+            break problem;
+        }
+    };
+    assert!(refused["type"].as_str().unwrap().ends_with("no-room"), "{refused}");
+    for line in &mut deaf {
+        assert!(line.answer().await.is_some());
+    }
+    let (status, decision) = house.post("/v1/events", &long()).await;
+    assert_eq!(status, 200, "{decision}");
+}
+
 async fn metrics(house: &House) -> String {
     let request = crate::house::json_request(hyper::Method::GET, "/v1/metrics", Vec::new());
     let response = house.request(request).await;
