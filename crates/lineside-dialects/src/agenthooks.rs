@@ -3,7 +3,7 @@
 //! The rooms, in the order in which a hook passes them: `places` finds its folder, `frontmatter` and `fields` read its
 //! `HOOK.md`, `matcher` selects its events, `entry` and `input` say what is started with what, `output` and `effects`
 //! read what came of it, `log` tells of it. `handler` joins the last five behind the trait. Numbers such as AH-28 are
-//! those of the dialect's specification.
+//! those of `docs/rules/agenthooks.md`.
 
 mod effects;
 mod entries;

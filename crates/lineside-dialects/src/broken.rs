@@ -49,7 +49,7 @@ pub(crate) struct Owner {
     pub(crate) layer: Layer,
     /// Whether what it was meant to run might have run.
     pub(crate) trust: Trust,
-    /// Where the format's hooks stand that say nothing of it.
+    /// Where it would stand if it were sound, as far as that can be read.
     pub(crate) priority: i32,
 }
 

@@ -3,8 +3,8 @@
 //! The rooms, in the order in which a hook passes them: `places` finds its file, `file` and `entry` read it, `glob` and
 //! `filter` select its events by their `data`, `input`, `environment` and `shell` say what is started with what,
 //! `ending` and `output` read what came of it, `effects` and `report` say what that does, `log` tells of it. `handler`
-//! joins all but the first behind the trait, `points` is the table of points. Numbers such as CH-28 are those of the
-//! dialect's specification.
+//! joins all but the first behind the trait, `points` is the table of points. Numbers such as CH-28 are
+//! those of `docs/rules/chord.md`.
 
 mod data;
 mod effects;

@@ -1,7 +1,8 @@
-//! Hooks of the user, and of the machine, that would run a file of whatever project an event is about, to which the user has not agreed: they are
-//! refused, in every format.
+//! Hooks of the user, and of the machine, that would run a file of whatever project an event is about, to which the
+//! user has not agreed: they are refused, in every format.
 
 use std::collections::BTreeSet;
+use std::mem;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,18 +14,16 @@ use crate::dialect::{ForeignHook, Loaded, Trust};
 use crate::ground::Ground;
 use crate::handler::Start;
 
-/// Takes such hooks out of what is loaded, with a finding each; one whose failure blocks stands closed instead. Hooks of a
-/// trusted project's own files are not among them.
+/// Takes such hooks out of what is loaded, with a finding each; one whose failure blocks stands closed in its place.
+/// Hooks of a trusted project's own files are not among them.
 pub fn refuse_programs_of_projects(ground: &Ground, loaded: &mut Loaded) {
-    let refused = loaded.hooks.extract_if(.., |found| {
-        !ground.declares(&found.hook)
-            && !found.closed
-            && found.hook.standby == Standby::Ready
-            && program(found).is_some()
-    });
-    let mut told = BTreeSet::new();
-    for found in refused.collect::<Vec<_>>() {
-        refuse(found, loaded, &mut told);
+    let mut reported = BTreeSet::new();
+    for found in mem::take(&mut loaded.hooks) {
+        let may_stay = ground.declares(&found.hook) || found.closed || found.hook.standby != Standby::Ready;
+        match program(&found).filter(|_| !may_stay) {
+            Some(program) => refuse(found, &program, loaded, &mut reported),
+            None => loaded.hooks.push(found),
+        }
     }
 }
 
@@ -43,8 +42,12 @@ fn program(found: &ForeignHook) -> Option<String> {
     Some(below.to_string_lossy().into_owned())
 }
 
-fn refuse(found: ForeignHook, loaded: &mut Loaded, told: &mut BTreeSet<(Origin, Arc<str>)>) {
-    let program = program(&found).unwrap_or_default();
+fn refuse(
+    found: ForeignHook,
+    program: &str,
+    loaded: &mut Loaded,
+    reported: &mut BTreeSet<(Origin, Arc<str>)>,
+) {
     let ForeignHook { hook, trigger, points, .. } = found;
     let what = format!(
         "it starts `{program}`, which for a hook of the user would be a program of whatever project an event is about: \
@@ -52,7 +55,7 @@ fn refuse(found: ForeignHook, loaded: &mut Loaded, told: &mut BTreeSet<(Origin, 
     );
     let origin = hook.origin.clone().unwrap_or_else(|| Origin::new("", 1));
     // A hook of several points is found once for each of them.
-    if told.insert((origin.clone(), Arc::clone(&hook.name))) {
+    if reported.insert((origin.clone(), Arc::clone(&hook.name))) {
         let text = format!("hook \"{}\": {what}", hook.name);
         loaded.diagnostics.push(Diagnostic::error(origin.clone(), text));
     }
@@ -64,9 +67,7 @@ fn refuse(found: ForeignHook, loaded: &mut Loaded, told: &mut BTreeSet<(Origin, 
         is_guard: hook.on_failure == OnFailure::Block,
         select: hook.select,
     };
-    broken.stand_in(
-        &Owner { dialect: hook.dialect, layer: hook.layer, trust: Trust::Granted, priority: 0 },
-        &origin,
-        loaded,
-    );
+    let owner =
+        Owner { dialect: hook.dialect, layer: hook.layer, trust: Trust::Granted, priority: hook.priority };
+    broken.stand_in(&owner, &origin, loaded);
 }

@@ -3,7 +3,7 @@
 //! The rooms, in the order in which a hook passes them: `places` finds its file, `file` and `entry` read it into a
 //! `definition`; `variables` and `environment` say what it is started with, `output` and `decision` read what came of
 //! it. `handler` joins the last four behind the trait, `catalogue` is the table of types. Numbers such as FL-28 are
-//! those of the dialect's specification.
+//! those of `docs/rules/flyto.md`.
 //!
 //! What is public is for programs that register hooks of this format at run time: a [`Definition`] becomes a [`FlytoHook`],
 //! and what a function returned is read like the output of a command.

@@ -3,8 +3,8 @@
 //! Two ways lead through the tables. [`import`] reads the hooks that stand in a host's own files; [`serve`] turns a
 //! host's call of `lineside hook HOST` into an event, and what was decided into the host's words. The rooms, in the
 //! order in which a call passes them: `program` says which host it is, `table` and a table per host what its events
-//! are, `phrases` what several of these share, `tools` what its tools are. Numbers such as HO-8 are those of the hosts' common rules; CL, CX, GE, CU, CP, KI,
-//! OP and QW those of a host's page.
+//! are, `phrases` what several of these share, `tools` what its tools are. Numbers such as HO-8
+//! are those of `docs/rules/hosts.md`; CL, CX, GE, CU, CP, KI, OP and QW those of a host's own page beside it.
 
 mod program;
 mod table;

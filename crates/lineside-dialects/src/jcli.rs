@@ -4,7 +4,7 @@
 //! into a `definition`, `filter` selects its events, `input` and `template` say what it is given, `output` and `judge`
 //! read what came of it, `effects` says what that amounts to, `chain` what the hooks of an event amount to together.
 //! `handler` joins them behind the trait, `events` is the table of events, `session` is for hooks that a host registers.
-//! Numbers such as JC-28 are those of the dialect's specification.
+//! Numbers such as JC-28 are those of `docs/rules/jcli.md`.
 
 mod chain;
 mod definition;

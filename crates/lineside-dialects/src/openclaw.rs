@@ -5,7 +5,8 @@
 //! it, and `set` puts together what a worker is to load. `script` is that worker. From what it says, `registered` makes
 //! hooks: `event` and `context` are what a handler is called with, `ensembles` is what the answers of several handlers
 //! come to, `failure` how it is put when one fails; `handler` joins these behind the trait, `catalogue` is the table
-//! of hooks, and `pack_events` that of the events of hook packs. Numbers such as OC-49 are those of the dialect's specification.
+//! of hooks, and `pack_events` that of the events of hook packs. Numbers such as OC-49 are
+//! those of `docs/rules/openclaw.md`.
 //!
 //! Everything that happens in JavaScript is the worker's business: which registrations there are, which of two that
 //! conflict stays, and whether what a handler returned can be read.

@@ -1,8 +1,7 @@
 //! Flyto's hook manager: hooks of that format registered while the programme runs.
 //!
 //! The runtime has one and each session may have one; both are views of the bus, so that two managers of one place
-//! are the same. Hooks from files belong to the runtime's. Numbers such as FL-36 are those of the dialect's
-//! specification.
+//! are the same. Hooks from files belong to the runtime's. Numbers such as FL-36 are those of `docs/rules/flyto.md`.
 //!
 //! For an event of a session the session's list comes first, then its parent's, and so on to the root, then the
 //! runtime's (FL-44, FL-45). To that end a hook of a session has a priority of its depth plus one, and one of the

@@ -103,8 +103,8 @@ fn unknown(event: &str) -> RegisterSessionHookError {
     RegisterSessionHookError::Event { event: event.to_owned(), nearest: guard::nearest(event) }
 }
 
-/// The hook to be installed on a session. `index` is how many have been registered there for the event before; its name
-/// is made of it.
+/// The hook to be installed on a session. Its name is `session:<index>`; the caller gives an index that no other hook of
+/// the session has at the point of the event.
 ///
 /// # Errors
 /// No such event, nothing to run, or no time to do so.

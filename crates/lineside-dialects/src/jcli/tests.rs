@@ -11,7 +11,9 @@ use lineside_core::{Layer, OnFailure, Part, Severity, SkipReason};
 use tempfile::TempDir;
 
 use super::{Jcli, LAST};
+use crate::consent::refuse_programs_of_projects;
 use crate::dialect::{Dialect as _, Loaded, Places, Trust, Why};
+use crate::ground::Ground;
 
 /// A home and a project, and the places to look in.
 struct Stage {
@@ -281,4 +283,20 @@ fn each_event_stands_for_its_point() {
         assert_eq!(point(name), Some(expected));
     }
     assert_eq!(point("Stop"), None);
+}
+
+#[test]
+fn a_hook_that_stands_closed_for_its_relative_program_keeps_its_place() {
+    // JC-16, JC-23
+    let stage = Stage::new();
+    let guard = "events: [pre_tool_execution]\non_error: stop\ncommand: ./guard.sh\n";
+    for (name, text) in
+        [("b", guard), ("a", &guard.replace("./guard.sh", "x")), ("c", &guard.replace("./", ""))]
+    {
+        stage.file(&format!("home/.jdata/agent/hooks/{name}/HOOK.yaml"), text);
+    }
+    let mut loaded = stage.load();
+    refuse_programs_of_projects(&Ground::of(&stage.places), &mut loaded);
+    let rows = loaded.hooks.iter().map(|found| (&*found.hook.name, found.hook.priority, found.closed));
+    assert_eq!(rows.collect::<Vec<_>>(), [("a", LAST, false), ("b", LAST, true), ("c", LAST, false)]);
 }
