@@ -3,6 +3,7 @@
 //!
 //! What a field should be is asked elsewhere.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
@@ -15,10 +16,22 @@ pub(crate) struct RawObject(Vec<(String, Box<RawValue>)>);
 impl RawObject {
     /// The values of a field that are not null, which is as good as absent.
     pub(crate) fn all(&self, name: &str) -> impl DoubleEndedIterator<Item = &RawValue> {
+        #[cfg(test)]
+        tests::WALKED.with(|walked| walked.set(walked.get() + self.0.len()));
         self.0
             .iter()
             .filter(move |(field, value)| field == name && value.get() != "null")
             .map(|(_, value)| &**value)
+    }
+
+    /// The values of each field that are not null, in order: for a caller that wants every name, as one walk through the fields
+    /// for each of them is long where there are many.
+    pub(crate) fn by_name(&self) -> HashMap<&str, Vec<&RawValue>> {
+        let mut values: HashMap<&str, Vec<&RawValue>> = HashMap::new();
+        for (name, value) in self.0.iter().filter(|(_, value)| value.get() != "null") {
+            values.entry(name).or_default().push(value);
+        }
+        values
     }
 
     /// Whether one who takes some value of a field may find none: it is not there, or one of its values is null.
@@ -142,8 +155,15 @@ impl<'de> Deserialize<'de> for RawObject {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use std::cell::Cell;
+
     use super::{FieldTwice, RawObject, string};
+
+    thread_local! {
+        /// How many fields were looked at for one name.
+        pub(crate) static WALKED: Cell<usize> = const { Cell::new(0) };
+    }
 
     #[test]
     fn each_field_is_read_from_its_own_source() {

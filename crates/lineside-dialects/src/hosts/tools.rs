@@ -1,5 +1,7 @@
 //! What kind of tool a call is of, under which name each format knows it, and which files it names (HO-12 to HO-16).
 
+use std::collections::HashSet;
+
 use lineside_core::json::{Map, Value};
 use lineside_core::{AnyEvent, PointInfo, tool_class};
 
@@ -148,9 +150,9 @@ const PATHS: [&str; 6] = ["file_path", "path", "filePath", "absolute_path", "tar
 /// ```
 #[must_use]
 pub fn named_paths(tool: &str, input: &Value) -> Vec<String> {
-    let mut paths: Vec<String> = Vec::new();
+    let (mut paths, mut known) = (Vec::new(), HashSet::new());
     let mut add = |path: &str| {
-        if !path.is_empty() && !paths.iter().any(|known| known == path) {
+        if !path.is_empty() && known.insert(path.to_owned()) {
             paths.push(path.to_owned());
         }
     };
@@ -213,6 +215,12 @@ mod tests {
         assert_eq!(named_paths("Edit", &input), ["a", "b"]);
         let patch = "*** Begin Patch\n*** Add File: a.txt\n+x\n*** Delete File: b c\n*** End Patch";
         assert_eq!(named_paths("apply_patch", &json!({"command": patch})), ["a.txt", "b c"]);
+        // A set finds what is known, so that each of many files is looked at once.
+        let lines = |from: u32| {
+            (from..from + 50_000).map(|file| format!("*** Add File: {file}\n")).collect::<String>()
+        };
+        let patch_of_many = json!({"command": lines(0) + &lines(25_000)});
+        assert_eq!(named_paths("apply_patch", &patch_of_many).len(), 75_000);
         assert!(named_paths("Bash", &json!({"command": patch})).is_empty());
     }
 }

@@ -177,9 +177,9 @@ fn unreadable(entry: Host, event: Option<String>, stdin: &[u8]) -> HostAnswer {
 fn readable_fields(stdin: &[u8]) -> Option<Map> {
     let fields: RawObject = serde_json::from_slice(stdin).ok()?;
     let mut readable = Map::new();
+    let values = fields.by_name();
     for name in fields.names() {
-        let mut values = fields.all(name);
-        if let (Some(value), None) = (values.next(), values.next())
+        if let Some([value]) = values.get(name).map(Vec::as_slice)
             && let Ok(value) = read_strict(value.get().as_bytes())
         {
             readable.insert(name.to_owned(), value);

@@ -12,8 +12,9 @@ pub(super) fn spellings(stdin: &[u8], document: &Map) -> Vec<(String, String)> {
         return Vec::new();
     }
     let Ok(fields) = serde_json::from_slice::<RawObject>(stdin) else { return Vec::new() };
+    let values = fields.by_name();
     let spelling = |(name, value): (&String, &Value)| {
-        let json = fields.all(name).next_back()?.get();
+        let json = values.get(name.as_str())?.last()?.get();
         if !json.contains('\\') {
             return None;
         }

@@ -238,3 +238,16 @@ fn a_gate_is_closed_for_an_input_of_a_tool_that_cannot_be_read_or_can_in_two_way
     let read = read(call(Host::Copilot, Some("preToolUse"), patch));
     assert!(matches!(read, Reading::Event(_)), "a text that is no object is the input itself");
 }
+
+#[test]
+fn each_of_many_fields_is_looked_at_once() {
+    use crate::raw_object::tests::WALKED;
+
+    let many: String = (0..2_000).map(|at| format!(r#""{at}": "\u0041", "#)).collect();
+    for last in [r#""hook_event_name": "PreToolUse""#, r#""a": 1, "a": 2"#] {
+        let stdin = format!("{{{many}{last}}}").into_bytes();
+        let before = WALKED.get();
+        let _ = read(HostCall { host: Host::Claude, event: None, stdin });
+        assert!(WALKED.get() - before <= 10 * 2_000, "{}", WALKED.get() - before);
+    }
+}
