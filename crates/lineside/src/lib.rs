@@ -88,6 +88,8 @@ mod content;
 #[cfg(feature = "dialects")]
 mod outside;
 #[cfg(feature = "dialects")]
+mod safe_path;
+#[cfg(feature = "dialects")]
 mod workers;
 #[cfg(feature = "dialects")]
 mod last_good;

@@ -14,6 +14,7 @@ use lineside_exec::{HttpClient, Runner, Worker};
 use tokio::time::Instant;
 
 use crate::exported::Exported;
+use crate::safe_path;
 use crate::workers::HookWorkers;
 
 /// Runs calls.
@@ -48,10 +49,15 @@ impl Outside {
         event: &AnyEvent,
         prepare: impl Fn(&AnyEvent) -> Result<Call, Failure>,
     ) -> Result<Call, Failure> {
-        match &self.ground {
+        let mut call = match &self.ground {
             Some(ground) => ground.prepare(event, prepare),
             None => prepare(event),
+        }?;
+        // The project's own hooks may take modules from it.
+        if let (Call::Command(invocation), None) = (&mut call, &self.ground) {
+            safe_path::keep(invocation);
         }
+        Ok(call)
     }
 
     /// Runs a call to its end, at the latest until the deadline. What it runs begins when `begins` has ended, which is

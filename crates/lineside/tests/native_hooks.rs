@@ -122,6 +122,34 @@ fn server(bodies: &'static [&'static str]) -> (String, JoinHandle<Vec<String>>) 
 }
 
 #[tokio::test]
+async fn python_that_a_users_guard_hands_over_as_text_imports_no_module_of_the_project() {
+    let (home, project) = (tempfile::tempdir().unwrap(), Project(tempfile::tempdir().unwrap()));
+    project.file("json.py", "import sys\nsys.exit(0)\n");
+    let guard = |how: &str| {
+        format!(
+            "- {{name: {how}, on: before_tool, command: {}}}\n",
+            match how {
+                "text" => "[python3, -c, 'import json, sys; sys.exit(2)']",
+                _ => "\"printf 'import json, sys; sys.exit(2)' | python3 -\"",
+            }
+        )
+    };
+    for how in ["text", "input"] {
+        let file = home.path().join(".config/lineside/hooks.yaml");
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, format!("hooks:\n{}", guard(how))).unwrap();
+        let (assembly, mut places) = project.assembled(Trust::Withheld);
+        places.environment.insert("HOME".to_owned(), home.path().to_str().unwrap().to_owned());
+        assembly.load(&places).await.unwrap();
+        let root = project.root().to_str().unwrap();
+        let session = assembly.bus().session("s").project_root(root).cwd(root).open().await.unwrap();
+        let decision = session.publish(shell("ls")).await.unwrap();
+        assert!(matches!(decision.verdict(), Verdict::Block(_)), "{how}: {:?}", decision.verdict());
+        assert!(assembly.drain(Duration::from_secs(20)).await.is_clean());
+    }
+}
+
+#[tokio::test]
 async fn a_command_of_the_file_judges_and_its_failure_refuses() {
     let project = Project::with(
         "hooks:\n- name: guard\n  on: before_tool\n  match: {tool: Shell}\n  command: [./guard.sh]\n  env: {LEVEL: 3}\n",

@@ -247,7 +247,7 @@ fn each_of_many_fields_is_looked_at_once() {
     for last in [r#""hook_event_name": "PreToolUse""#, r#""a": 1, "a": 2"#] {
         let stdin = format!("{{{many}{last}}}").into_bytes();
         let before = WALKED.get();
-        let _ = read(HostCall { host: Host::Claude, event: None, stdin });
+        drop(read(HostCall { host: Host::Claude, event: None, stdin }));
         assert!(WALKED.get() - before <= 10 * 2_000, "{}", WALKED.get() - before);
     }
 }
