@@ -41,10 +41,15 @@ impl Account {
     /// theirs, and lets no other user in.
     #[must_use]
     pub fn runtime(&self) -> Option<PathBuf> {
-        let folder = Path::new("/run/user").join(self.uid.to_string());
+        let folder = self.runtime_folder();
         let found = folder.symlink_metadata().ok()?;
         let is_private = found.is_dir() && found.uid() == self.uid && found.permissions().mode() & 0o077 == 0;
         is_private.then_some(folder)
+    }
+
+    /// Where that folder would be.
+    pub(crate) fn runtime_folder(&self) -> PathBuf {
+        Path::new("/run/user").join(self.uid.to_string())
     }
 }
 

@@ -114,6 +114,16 @@ impl Places {
         Some(Self { home, config, state, socket })
     }
 
+    /// The other place at which the daemon of the account may listen: the runtime folder may have come or gone since that
+    /// was started. None where the socket is at neither of the two.
+    #[must_use]
+    pub fn other_socket(&self, account: &Account) -> Option<PathBuf> {
+        let own = account.home.as_ref()?.join(".local/state/lineside");
+        let both = [account.runtime_folder().join(IN_RUNTIME), own.join(IN_STATE)];
+        let is_one = self.state == own && both.contains(&self.socket);
+        both.into_iter().find(|place| is_one && *place != self.socket)
+    }
+
     /// Whether hooks are switched off: whatever is at the path of the switch in the state folder counts, or beside the
     /// socket, where it is when that folder cannot be written, as far as [no other user can have put it there](is_of_own).
     #[must_use]
@@ -219,6 +229,21 @@ mod tests {
             named,
             "a home that is named stands for all"
         );
+    }
+
+    #[test]
+    fn the_daemon_of_an_account_may_be_at_either_of_two_places_and_another_is_where_it_was_named() {
+        let [in_runtime, in_state] =
+            ["/run/user/4294967295/lineside/lineside.sock", "/home/a/.local/state/lineside/lineside.sock"];
+        let other = |socket: &str, state: Option<&str>| {
+            let (socket, state) = (Some(socket.into()), state.map(PathBuf::from));
+            let places = Places::of(&account(), &Named { socket, state, ..Named::default() }).unwrap();
+            places.other_socket(&account())
+        };
+        assert_eq!(other(in_runtime, None).as_deref(), Some(Path::new(in_state)));
+        assert_eq!(other(in_state, None).as_deref(), Some(Path::new(in_runtime)));
+        assert_eq!(other("/elsewhere", None), None);
+        assert_eq!(other(in_runtime, Some("/another")), None);
     }
 
     #[test]

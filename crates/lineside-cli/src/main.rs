@@ -27,6 +27,7 @@ mod loading;
 mod lineage;
 mod sessions;
 mod automations;
+mod linkage;
 mod on_path;
 mod child;
 

@@ -128,8 +128,12 @@ impl Agents {
         let Some(session) = open else { return Ok(standing(false)) };
         let is_in_place = match &above {
             Some(above) => {
-                session.is_below(above)
-                    || nearest.iter().any(|one| session.is_below(one) && together(grant, Some(one)).is_ok())
+                let of_above = nearest.iter().filter(|one| together(grant, Some(one)).is_ok()).chain([above]);
+                let parent = session.source().parent_session.as_ref();
+                // What another process has opened further below is under hooks that are not those above this one.
+                of_above.into_iter().any(|one| {
+                    if process == serving { session.is_below(one) } else { parent == Some(one.id()) }
+                })
             }
             None => session.source().parent_session.is_none(),
         };

@@ -250,6 +250,7 @@ impl Daemon {
         blind: Option<Diagnostic>,
     ) -> Result<Arc<Loaded>, RegisterHookError> {
         let mut report = self.assembly.install(files).await?;
+        self.hosts.forget_decisions();
         report.diagnostics.extend(blind);
         let report = Arc::new(report);
         let claims = Claims::new(Some(self.automations.clone()), &report);

@@ -189,7 +189,7 @@ impl Server {
         };
         let socket = match handed_over {
             Some(socket) => socket,
-            None => Socket::bind(&settings.socket)?,
+            None => Socket::bind(&settings.socket)?.or_at(settings.state.join("lineside.sock")),
         };
         tasks.accept(daemon, socket, api::router(daemon, Door::Socket));
         if let Some((listener, lock)) = listened {

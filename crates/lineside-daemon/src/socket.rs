@@ -102,6 +102,8 @@ pub struct Socket {
     inode: Option<(u64, u64)>,
     /// Whether the last attempt to listen anew has failed.
     is_lost: bool,
+    /// Where it listens when nothing can be made at the path.
+    other: Option<PathBuf>,
 }
 
 impl Socket {
@@ -134,6 +136,7 @@ impl Socket {
             own,
             inode: Some((bound.dev(), bound.ino())),
             is_lost: false,
+            other: None,
         })
     }
 
@@ -149,7 +152,14 @@ impl Socket {
         let own = private_folder(folder)?;
         listener.set_nonblocking(true).map_err(io_at(&path))?;
         let listener = UnixListener::from_std(listener).map_err(io_at(&path))?;
-        Ok(Self { listener, path, own, inode: None, is_lost: false })
+        Ok(Self { listener, path, own, inode: None, is_lost: false, other: None })
+    }
+
+    /// With another place, to listen at when nothing can be made at the path any more: the folders above may be gone.
+    #[must_use]
+    pub fn or_at(mut self, other: PathBuf) -> Self {
+        self.other = Some(other).filter(|other| *other != self.path);
+        self
     }
 
     /// The next peer of the same user; others are closed without an answer.
@@ -175,16 +185,22 @@ impl Socket {
     ///
     /// Must be called within a tokio runtime with I/O. Cancel safe: a socket that is bound after that is taken away again.
     pub async fn renew(&mut self) {
-        let is_gone =
-            || fs::symlink_metadata(&self.path).is_err_and(|error| error.kind() == ErrorKind::NotFound);
+        let is_absent =
+            |error: io::Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
+        let is_gone = || fs::symlink_metadata(&self.path).is_err_and(is_absent);
         if self.inode.is_none() || !is_gone() {
             return;
         }
-        let path = self.path.clone();
-        let Ok(bound) = spawn_blocking(move || Self::bind(&path)).await else { return };
+        let (path, other) = (self.path.clone(), self.other.clone());
+        let bind = move || {
+            let at_other = |error| other.map_or(Err(error), |other| Self::bind(&other));
+            Self::bind(&path).or_else(at_other)
+        };
+        let Ok(bound) = spawn_blocking(bind).await else { return };
         match bound {
             Ok(socket) => {
-                tracing::warn!(path = %self.path.display(), "the socket had been removed, and is there again");
+                let (path, now) = (self.path.display(), socket.path.display());
+                tracing::warn!(%path, %now, "the socket had been removed, and is there again");
                 *self = socket;
             }
             Err(error) => {
@@ -281,4 +297,24 @@ fn clear(path: &Path, own: u32) -> Result<(), BindSocketError> {
 fn io_at(path: &Path) -> impl FnOnce(io::Error) -> BindSocketError {
     let path = path.to_path_buf();
     move |source| BindSocketError::Io { path, source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_socket_whose_folders_are_gone_for_good_is_made_at_the_other_place() {
+        let room = tempfile::tempdir().unwrap();
+        let (run, other) = (room.path().join("run"), room.path().join("state/s"));
+        let mut socket = Socket::bind(&run.join("lineside/s")).unwrap().or_at(other.clone());
+        socket.renew().await;
+        assert!(!other.exists(), "it is there still");
+        fs::remove_dir_all(&run).unwrap();
+        // In place of a folder that only root can make.
+        fs::write(&run, "").unwrap();
+        socket.renew().await;
+        assert_eq!(socket.path(), other);
+        assert!(StdUnixStream::connect(&other).is_ok());
+    }
 }

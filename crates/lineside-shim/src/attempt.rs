@@ -88,12 +88,17 @@ impl Attempt<'_> {
     fn connected(&self, account: &Account, places: &Places) -> Result<UnixStream, Closed> {
         let socket = &places.socket;
         let inherited = self.environment.get("LINESIDE_SOCKET").filter(|inherited| !inherited.is_empty());
-        if inherited.is_some_and(|inherited| !is_same(Path::new(inherited), socket)) {
+        let other = places.other_socket(account);
+        let mut both = std::iter::once(socket).chain(&other);
+        if inherited.is_some_and(|inherited| !both.any(|place| is_same(Path::new(inherited), place))) {
             return Err(Closed::OtherDaemon);
         }
-        match connect(socket) {
-            Err(ConnectError::Absent) => {}
-            connected => return connected.map_err(|error| refused(&error)),
+        // The runtime folder may have come, or gone, since the daemon was started.
+        for place in std::iter::once(socket).chain(&other) {
+            match connect(place) {
+                Err(ConnectError::Absent) => {}
+                connected => return connected.map_err(|error| refused(&error)),
+            }
         }
         if !start(self.full, account, places, self.named) {
             return Err(Closed::Unreachable);

@@ -227,6 +227,11 @@ impl Hosts {
         self.inner.served.expire(Instant::now());
     }
 
+    /// Other hooks are in force: a call that was decided by those before is judged anew when it comes again.
+    pub fn forget_decisions(&self) {
+        self.inner.served.forget_decisions();
+    }
+
     /// Lets a call pass without any hook, as while hooks are switched off. Gives the answer, and the session of the bus
     /// that the host ends by this call; closing it is left to the caller.
     #[must_use]

@@ -39,8 +39,9 @@ pub(crate) fn run(workspace: &Workspace, root: Option<&str>) -> Result<ExitCode>
 
 /// Builds the small program and gives its path.
 ///
-/// On Linux it is linked with all that it needs, which starts in a third of the time that loading a shared library takes;
-/// without the standard library for that, it is built as every other program.
+/// On Linux it is linked with all that it needs, which starts in a third of the time that loading a shared library takes,
+/// and runs nothing that `LD_PRELOAD` of an agent names; without the standard library for that it is linked so with that of
+/// GNU.
 pub(crate) fn shim(workspace: &Workspace) -> Result<PathBuf> {
     let mut build = workspace.cargo(["build", "--profile", PROFILE, "--package", "lineside-shim"]);
     let mut folder = workspace.target.clone();
@@ -50,7 +51,13 @@ pub(crate) fn shim(workspace: &Workspace) -> Result<PathBuf> {
                 build.args(["--target", &target]);
                 folder.push(&target);
             }
-            Err(error) => println!("`lineside` will start more slowly than it can: {error:#}"),
+            Err(error) => {
+                println!("`lineside` will start more slowly than it can: {error:#}");
+                let target = format!("{}-unknown-linux-gnu", env::consts::ARCH);
+                let flags = format!("target.{target}.rustflags=[\"-Ctarget-feature=+crt-static\"]");
+                build.args(["--target", &target, "--config", &flags]);
+                folder.push(&target);
+            }
         }
     }
     must(&mut build, FOR_A_BUILD)?;

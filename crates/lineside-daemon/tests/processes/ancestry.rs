@@ -383,6 +383,31 @@ fn a_session_that_a_call_below_another_agent_has_opened_is_not_that_of_a_program
 }
 
 #[test]
+fn a_session_that_a_stranger_has_opened_by_a_call_below_hooks_of_its_own_is_not_that_of_an_agent_beside_it() {
+    let house = House::new();
+    let mut outer = Host::start(&house, "outer", None);
+    assert_eq!(outer.calls("ls"), "200");
+    let go = ["go-stranger", "go-victim"].map(|name| house.folder.path().join(name));
+    for file in &go {
+        assert!(std::process::Command::new("mkfifo").arg(file).status().unwrap().success());
+    }
+    let [stranger, victim] = go.each_ref().map(|file| file.display());
+    let line = format!(
+        "run (echo \"{AGENT} hook victim ls\"; read x < {stranger}) | {AGENT} guard between stranger & \
+         read y < {victim}; printf 'rm x\\n' | {AGENT} host victim"
+    );
+    assert_eq!([outer.calls(&line), outer.says()], ["guarding", "200"]);
+    assert_eq!(parent(&house, "victim").as_deref(), Some("between"));
+    drop(std::fs::OpenOptions::new().write(true).open(&go[1]).unwrap());
+    assert_eq!(outer.says(), "agent");
+    // The stranger is there still, and is named.
+    let told = outer.says();
+    assert!(told.contains("has session `victim` open outside of session `outer`"), "{told}");
+    drop(std::fs::OpenOptions::new().write(true).open(&go[0]).unwrap());
+    house.ends();
+}
+
+#[test]
 fn a_session_ends_with_its_process_and_its_subagents_with_it() {
     let house = House::new();
     let mut signals = house.server.bus().signals();

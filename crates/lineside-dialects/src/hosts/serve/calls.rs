@@ -216,6 +216,11 @@ impl Calls {
         self.forget(|call| now.saturating_duration_since(call.since) > OPEN && call.outcome.is_some());
     }
 
+    /// Forgets everything that was decided: what comes again is judged anew.
+    pub(super) fn forget_decisions(&mut self) {
+        self.forget(|call| call.outcome.is_some());
+    }
+
     fn forget(&mut self, is_forgotten: impl Fn(&Call) -> bool) {
         let weight = &mut self.weight;
         self.calls.retain(|call| {

@@ -192,6 +192,14 @@ impl Roots {
         true
     }
 
+    pub(super) fn forget_decisions(&mut self) {
+        let ids: Vec<String> = self.roots.keys().cloned().collect();
+        for id in ids {
+            self.root(&id).calls.forget_decisions();
+            self.weigh(&id);
+        }
+    }
+
     pub(super) fn expire(&mut self, now: Instant) {
         let looked = *self.looked.get_or_insert(now);
         if now.saturating_duration_since(looked) < LOOK {

@@ -280,6 +280,11 @@ impl Served {
         self.roots().expire(now);
     }
 
+    /// Other hooks are in force: no decision of those before is given to a call that comes again.
+    pub fn forget_decisions(&self) {
+        self.roots().forget_decisions();
+    }
+
     /// How many sessions are remembered, and about how many bytes they take.
     #[must_use]
     pub fn kept(&self) -> (usize, usize) {
