@@ -228,7 +228,7 @@ impl Found {
     }
 }
 
-/// AH-68
+/// Where `LINESIDE_AGENTHOOKS_DEBUG` sends the log (AH-68).
 fn log_target(places: &Places) -> Option<LogTarget> {
     match places.variable(DEBUG) {
         None | Some("") => None,

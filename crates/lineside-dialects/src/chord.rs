@@ -163,7 +163,7 @@ fn whole_time(declared: &Declared) -> Duration {
     attempts.saturating_add(delay.saturating_mul(again)).saturating_add(key)
 }
 
-/// CH-63
+/// `CHORD_HOOK_DEBUG` turns the log on (CH-63).
 fn log_target(places: &Places) -> Option<LogTarget> {
     (places.variable(environment::DEBUG) == Some("1")).then_some(LogTarget::Stderr)
 }

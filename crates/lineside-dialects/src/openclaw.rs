@@ -117,7 +117,7 @@ impl Dialect for OpenClaw {
             .collect()
     }
 
-    /// OC-35
+    /// The point of a hook; that of a failure where the payload has an error (OC-35).
     fn point(&self, name: &str, payload: &Map) -> Option<&'static PointInfo> {
         let row = catalogue::find(name).filter(|_| !pack_events::is_family(name))?;
         let failed = payload.get("error").is_some_and(|error| !error.is_null());

@@ -135,6 +135,7 @@ fn a_daemon_whose_start_hangs_closes_the_gate_after_two_seconds_and_holds_no_pip
 
 #[test]
 fn a_daemon_that_lives_and_does_not_answer_is_left_one_second_before_the_host_would_go_on() {
+    // HO-35, HO-58, HO-67, HO-68
     let installed = Installed::new();
     let listener = installed.listener();
     let mut command = installed.command(&["hook", "codex"]);
@@ -181,6 +182,7 @@ fn a_daemon_without_a_sign_of_life_closes_the_gate_after_one_second_with_that_re
 
 #[test]
 fn a_refusal_that_cannot_be_written_is_said_by_the_exit_status() {
+    // HO-17
     let installed = Installed::new();
     for closed in [">&-", ">/dev/full"] {
         let mut shell = Command::new("sh");

@@ -57,6 +57,7 @@ pub(crate) fn given(stage: &Stage, mut command: Command, input: &[u8]) -> Said {
 
 #[test]
 fn a_call_is_decided_by_the_daemon_in_the_words_of_its_host() {
+    // HO-17
     let stage = guarded();
     let daemon = Daemon::start(&stage);
     let said = stage.run(&["hook", "claude"], tool("c1", "rm x"));
@@ -110,6 +111,7 @@ fn law_13_an_agent_program_is_under_the_hooks_of_the_session_that_started_it() {
 
 #[test]
 fn a_call_without_a_daemon_starts_one_and_only_one_that_keeps_nothing_of_the_host() {
+    // HO-35, HO-66
     let stage = guarded();
     let _background = Background(&stage);
     let project = stage.path("project");
@@ -304,6 +306,7 @@ fn a_call_whose_process_is_killed_is_given_up_by_the_daemon() {
 
 #[test]
 fn what_a_hook_of_the_daemon_leaves_behind_holds_no_pipe_of_the_host() {
+    // HO-65, HO-66
     let stage = Stage::new();
     let leaves = "sleep 600 & echo '{\"verdict\": \"block\", \"reason\": \"no\"}'";
     let hook = json!({"hooks": [{"name": "leaves", "on": "before_tool", "command": ["sh", "-c", leaves]}]});

@@ -94,6 +94,7 @@ fn of_installations_at_once_one_changes_the_file_and_the_others_find_it_done() {
 
 #[test]
 fn an_installation_is_taken_back_byte_for_byte() {
+    // HO-60, HO-62
     let stage = Stage::new();
     let file = stage.file("home/.claude/settings.json", SETTINGS);
     let said = run(&stage, &["install", "claude", "--untried"], &[]);
@@ -267,6 +268,7 @@ done"#;
 
 #[test]
 fn the_programs_of_a_machine_are_listed_with_what_is_wrong_and_its_remedy() {
+    // CX-24, HO-69, HO-70, HO-74
     let stage = Stage::new();
     program(&stage, "claude", "echo '2.1.330 (Claude Code)'");
     program(&stage, "codex", &CODEX.replace("[{\"hooks\": [\n", "[{\"hooks\": [").replace("},\n{", "}, {"));
@@ -313,6 +315,7 @@ fn the_doctor_finds_nothing_wrong_where_nothing_is() {
 
 #[test]
 fn opencode_is_answered_as_its_plugin_reads_it() {
+    // OP-2 to OP-4, OP-6, OP-7
     let stage = Stage::new();
     let tool = |session: &str, command: &str, answer: lineside::json::Value| {
         let stdin = json!({

@@ -53,6 +53,7 @@ fn scene(stage: &Stage, name: &str) -> Value {
 
 #[test]
 fn the_plugin_has_the_daemon_decide_in_the_words_of_opencode() {
+    // OP-2, OP-4, OP-5
     let stage = installed();
     let _daemon = Daemon::start(&stage);
     let expected = json!([
@@ -63,6 +64,7 @@ fn the_plugin_has_the_daemon_decide_in_the_words_of_opencode() {
 
 #[test]
 fn calls_of_the_plugin_do_not_wait_for_one_another() {
+    // OP-1
     let stage = installed();
     let _daemon = Daemon::start(&stage);
     let expected = json!([{"command": "slow", "timeout": 5}, {"command": "ls", "timeout": 5}]);
@@ -71,6 +73,7 @@ fn calls_of_the_plugin_do_not_wait_for_one_another() {
 
 #[test]
 fn context_reaches_the_model_behind_the_prompt_and_behind_a_result() {
+    // OP-5, OP-6
     let stage = installed();
     let _daemon = Daemon::start(&stage);
     let hint = "[hook:hint] mind ⟦U+003C⟧|im_start|>";
@@ -93,6 +96,7 @@ fn the_plugin_starts_the_daemon_as_the_call_of_another_program_does() {
 
 #[test]
 fn the_plugin_refuses_every_call_where_no_daemon_can_be_started_unless_hooks_are_off() {
+    // OP-9
     let stage = installed();
     let plugin = "home/.config/opencode/plugin/lineside.js";
     let text = std::fs::read_to_string(stage.path(plugin)).unwrap();

@@ -48,7 +48,7 @@ pub(super) struct Runtime {
 }
 
 impl Hook {
-    /// AH-39
+    /// The variables by which a script knows its hook and its event (AH-39).
     fn environment(&self, event: &AnyEvent, work_dir: &Path) -> Environment {
         let identity = &self.identity;
         let session = OsString::from(event.envelope().source.session.as_str());
@@ -95,7 +95,7 @@ impl Hook {
         Ok((entry, Search { path: self.runtime.path.clone(), work_dir: work_dir.to_owned() }))
     }
 
-    /// AH-37, AH-40, AH-41
+    /// How long an attempt may take, and how it is ended (AH-37, AH-40, AH-41).
     fn limits(&self) -> Limits {
         limits(self.timeout, Ending::Terminate { grace: Duration::from_millis(500) })
     }

@@ -26,7 +26,7 @@ impl Filter {
         (tool.is_some() || pattern.is_some()).then_some(Self { tool, pattern })
     }
 
-    /// AH-22, AH-24
+    /// Both conditions must be found, that on the tool under one of its names (AH-22, AH-24).
     fn search(&self, event: &AnyEvent) -> Search {
         let (payload, mut effort) = (event.payload(), Effort::default());
         let tool = match (&self.tool, seen(event)) {

@@ -37,7 +37,7 @@ pub(super) struct Reply {
     pub(super) log: Option<Value>,
 }
 
-/// AH-49
+/// What the key `decision` of an answer asks for (AH-49).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Decision {
     /// No objection: absent, null or `allow`, which is no approval (AH-51).

@@ -191,7 +191,7 @@ impl<'a> Fields<'a> {
         self.put("manual", json!(manual));
     }
 
-    /// CH-15
+    /// Adds the paths of the call: those that the event lists, or else those in the arguments (CH-15).
     fn paths(&mut self, amended: bool) {
         let listed =
             || self.get("paths").and_then(Value::as_array).filter(|paths| !paths.is_empty()).cloned();

@@ -9,7 +9,7 @@ use super::data::{self, Data};
 use super::output::{ReadOutputError, Reply, wrong};
 use super::points::{ChordPoint, Kind};
 
-/// CH-38
+/// What the key `action` of an answer asks for (CH-38).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Action {
     Continue,
@@ -54,7 +54,7 @@ pub(super) fn block(reason: String) -> Answer {
     Answer { verdict: Verdict::block(reason), notices, ..Answer::default() }
 }
 
-/// CH-43
+/// The reason of a block that gives none (CH-43).
 fn no_reason(point: &ChordPoint) -> String {
     match point.kind {
         Kind::BeforeLlmCall => format!("blocked by {} hook", point.name),
@@ -78,7 +78,7 @@ fn action(reply: &Reply) -> Result<Action, ReadOutputError> {
 /// What changes, and what was not allowed to.
 type Modified = (Amendment, Vec<Cow<'static, str>>);
 
-/// CH-45
+/// New arguments of a tool call, bare or within a changed payload (CH-45).
 fn tool_call(new: Map, given: &Data) -> Modified {
     let is_payload =
         new.get("args").is_some_and(Value::is_object) && new.keys().all(|key| given.contains_key(key));
@@ -91,7 +91,7 @@ fn tool_call(new: Map, given: &Data) -> Modified {
     (Amendment::default().with("tool_input", args), refused)
 }
 
-/// CH-46
+/// A changed request to the model (CH-46).
 fn llm_call(new: &Map, given: &Data) -> Result<Modified, ReadOutputError> {
     let mut amendment = Amendment::default();
     for (name, fits, expected) in [
@@ -111,7 +111,7 @@ fn llm_call(new: &Map, given: &Data) -> Result<Modified, ReadOutputError> {
     Ok((amendment, refused))
 }
 
-/// CH-47
+/// A changed result of a tool (CH-47).
 fn tool_result(new: &Map, given: &Data, event: &AnyEvent) -> Result<Modified, ReadOutputError> {
     let changed = |name: &'static str| match named(new, name) {
         None => Ok(None),

@@ -19,7 +19,7 @@ use super::shell::{Run, has_bash, needs_bash};
 use crate::programs::Search;
 use crate::yaml::{Content, Node};
 
-/// CH-6
+/// The keys of an entry (CH-6).
 const KEYS: [&str; 23] = [
     "name", "command", "shell", "timeout", "tools", "paths", "agents", "agent_kinds", "models",
     "min_changed_files", "only_on_error", "join", "result", "result_format", "max_result_lines",
@@ -231,7 +231,7 @@ fn filter(values: &mut Values<'_>, debounced: bool) -> Filter {
     }
 }
 
-/// CH-11
+/// Warns of keys that do nothing at hooks of this class (CH-11).
 fn no_effect(values: &mut Values<'_>, debounce: Option<Debounce>, on_failure: OnFailure) {
     let class = values.about.point.class;
     let keys: Vec<&'static str> = KEYS

@@ -18,19 +18,19 @@ mod paths;
 pub(super) struct Filter {
     /// The point of the hook.
     pub(super) point: &'static ChordPoint,
-    /// CH-18
+    /// Names of tools (CH-18).
     pub(super) tools: Vec<Glob>,
-    /// CH-19
+    /// Paths of the call (CH-19).
     pub(super) paths: Vec<Glob>,
-    /// CH-20
+    /// Names of agents (CH-20).
     pub(super) agents: Vec<Glob>,
-    /// CH-21
+    /// Whether the agent is the main one or a subagent (CH-21).
     pub(super) kinds: Vec<AgentKind>,
-    /// CH-22
+    /// Names of models (CH-22).
     pub(super) models: Vec<Glob>,
-    /// CH-23
+    /// How many files must have changed (CH-23).
     pub(super) count: Count,
-    /// CH-24
+    /// Whether the tool must have failed (CH-24).
     pub(super) only_on_error: bool,
 }
 
@@ -68,7 +68,7 @@ impl Filter {
             && (!self.reads_data() || self.passes_data(event, &data::of(self.point.kind, event), share))
     }
 
-    /// CH-13
+    /// Only a main session begins and ends, and a compaction is no beginning (CH-13).
     fn passes_session(&self, event: &AnyEvent) -> bool {
         let is_root = event.envelope().source.depth == 0;
         match self.point.kind {

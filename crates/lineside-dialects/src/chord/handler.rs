@@ -102,7 +102,7 @@ impl Handler for Hook {
         Ok(answer)
     }
 
-    /// CH-62
+    /// What a guard that failed refuses (CH-62).
     fn refuse(&self, _event: &AnyEvent, failure: &Failure) -> Option<Answer> {
         let verdict = self.on_failure.verdict(&self.name, failure);
         Some(effects::block(verdict.reason()?.to_string()))
@@ -129,7 +129,7 @@ impl Handler for Hook {
         })
     }
 
-    /// CH-26, CH-54
+    /// The conditions that are about a whole burst are looked at when it is due (CH-26, CH-54).
     fn skips_burst(&self, event: &AnyEvent) -> Option<SkipReason> {
         (!self.filter.passes_burst(event)).then_some(SkipReason::Filter)
     }

@@ -26,7 +26,7 @@ pub(super) fn all(places: &Places) -> Vec<Place> {
     global.into_iter().chain([Place { layer: Layer::Project, file }]).collect()
 }
 
-/// CH-1
+/// The folder of the user's file (CH-1).
 fn global_folder(places: &Places) -> Option<PathBuf> {
     let set = |name| places.variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     set("CHORD_CONFIG_HOME")

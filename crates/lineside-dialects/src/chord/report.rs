@@ -18,7 +18,7 @@ pub(super) struct Report {
     pub(super) bytes: usize,
 }
 
-/// CH-56
+/// What becomes of a result, as the key `result` says (CH-56).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Disposal {
     Ignore,
@@ -27,7 +27,7 @@ pub(super) enum Disposal {
     AlwaysAppend,
 }
 
-/// CH-58
+/// How much of a result reaches the context, as the key `result_format` says (CH-58).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Format {
     #[default]
@@ -66,7 +66,7 @@ impl Report {
         Ok(answer)
     }
 
-    /// CH-56
+    /// Whether the result reaches the context (CH-56).
     fn appends(&self, result: &Reported) -> bool {
         match self.disposal {
             None => result.append_context,
@@ -76,7 +76,7 @@ impl Report {
         }
     }
 
-    /// CH-56
+    /// Whether the user sees the result (CH-56).
     fn notifies(&self, result: &Reported) -> bool {
         match self.disposal {
             None | Some(Disposal::AppendOnFailure | Disposal::AlwaysAppend) => result.notify,
@@ -85,7 +85,7 @@ impl Report {
         }
     }
 
-    /// CH-58
+    /// The message in the context (CH-58).
     fn text(&self, name: &str, result: &Reported) -> String {
         let mut text = format!("[hook:{name}] Automated feedback\nstatus: {}", result.status());
         let summary = result.summary.trim();
@@ -111,7 +111,7 @@ impl Report {
         if kept.len() < line.len() { format!("{kept} {CUT}") } else { line }
     }
 
-    /// CH-59
+    /// The first lines and bytes of a body, within the limits (CH-59).
     fn head(&self, body: &str) -> String {
         let body = stripped(body);
         let lines = body
@@ -131,7 +131,7 @@ impl Report {
         joined(kept, CUT)
     }
 
-    /// CH-59
+    /// The last lines and bytes of a body, within the limits (CH-59).
     fn tail(&self, body: &str) -> String {
         let body = stripped(body);
         let lines = body
@@ -147,7 +147,7 @@ impl Report {
 }
 
 impl Reported {
-    /// CH-39
+    /// Reads what an automation printed (CH-39).
     fn read(reply: &Reply) -> Result<Self, ReadOutputError> {
         let failed = match reply.value("status")? {
             None => false,
@@ -178,7 +178,7 @@ impl Reported {
         if self.failed { "failed" } else { "success" }
     }
 
-    /// CH-57
+    /// The message for the user (CH-57).
     fn notice(&self, name: &str) -> String {
         match self.summary.trim() {
             "" => format!("Hook {name} finished with status {}", self.status()),

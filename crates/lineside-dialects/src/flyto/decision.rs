@@ -14,9 +14,9 @@ use crate::text::{first_bytes, with_text_of_stderr};
 const REASON: usize = 8192;
 /// The longest text that joins a summary, in bytes (FL-28).
 const SUMMARY: usize = 65_536;
-/// FL-28
+/// Begins what a hook adds to the summary of a compaction (FL-28).
 const SUMMARY_TAG: &str = "[hook: post_compact]";
-/// FL-28
+/// Ends an addition that was cut (FL-28).
 const SUMMARY_CUT: &str = "... (truncated)";
 
 /// What the JSON output asks for.
@@ -77,7 +77,7 @@ fn taken_as(failure: Failure, answer: Answer) -> Failure {
     Failure { taken_as, ..failure }
 }
 
-/// FL-19
+/// What the JSON output asks for (FL-19).
 fn asked(hook: &Identity, output: &Output) -> Asked {
     let authority = hook.authority();
     // FL-32: what is not waited for is not read. FL-28: JSON is text there.
@@ -123,7 +123,7 @@ fn is_doubted(hook: &Identity, output: &Output) -> bool {
     }
 }
 
-/// FL-17, FL-25, FL-34
+/// Why a run did not end well, if it did not (FL-17, FL-25, FL-34).
 fn failure(hook: &Identity, asked: Asked, output: &Output) -> Option<Failure> {
     let unknown = || {
         let doubt = match &output.doubt {
@@ -195,7 +195,7 @@ fn judged(hook: &Identity, asked: Asked, output: &Output, failure: Option<&Failu
     }
 }
 
-/// FL-25
+/// The verdict at `stop`, where a run that does not end well means stop (FL-25).
 fn stop(asked: Asked, output: &Output) -> Verdict {
     match output.end {
         End::Status(0) if asked != Asked::Stop => Verdict::Continue,
@@ -204,7 +204,7 @@ fn stop(asked: Asked, output: &Output) -> Verdict {
     }
 }
 
-/// FL-21
+/// The reason of a block: that of the output, else this (FL-21).
 fn reason(output: &Output, otherwise: &str) -> String {
     let stderr = first_bytes(&output.stderr, REASON);
     match output.reason() {
@@ -214,7 +214,7 @@ fn reason(output: &Output, otherwise: &str) -> String {
     }
 }
 
-/// FL-28
+/// What the output adds to the summary of a compaction (FL-28).
 fn summary(event: &AnyEvent, output: &Output) -> Answer {
     if output.end != End::Status(0) || output.text.is_empty() {
         return Answer::default();

@@ -151,7 +151,7 @@ impl FlytoHook {
         }
     }
 
-    /// FL-33
+    /// The request that carries the event (FL-33).
     fn post(&self, url: &str, addresses: Addresses, event: &AnyEvent) -> Result<Post, Failure> {
         let body = lineside_core::json::to_vec(&event.to_json()).map_err(cannot_start)?;
         let hook_type = self.identity.hook_type.name().to_owned();
@@ -224,7 +224,7 @@ impl Handler for FlytoHook {
     }
 }
 
-/// FL-14
+/// Runs a command line in the shell (FL-14).
 fn shell(command: &str) -> Program {
     if cfg!(windows) { Program::argv(["cmd", "/C", command]) } else { Program::shell("/bin/sh", command) }
 }

@@ -42,7 +42,7 @@ pub(super) struct Plugin {
 }
 
 impl Level {
-    /// FL-2
+    /// Whether hooks of this level run without trust in the project (FL-2).
     pub(super) fn is_trusted(self) -> bool {
         matches!(self, Self::User | Self::UserPlugin)
     }

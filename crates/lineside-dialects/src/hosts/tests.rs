@@ -97,6 +97,7 @@ fn table(rows: &[Row], is_usual: bool) -> String {
 
 #[test]
 fn the_page_of_each_host_has_its_events_as_they_are() {
+    // HO-2, HO-6, KI-1
     for host in SERVED {
         for (rows, is_usual) in tables(host) {
             let expected = table(rows, is_usual);

@@ -57,7 +57,7 @@ pub(super) enum Feedback {
     Stops,
 }
 
-/// JC-34
+/// What the model reads of a tool call that was skipped (JC-34).
 pub(super) const SKIPPED: &str = "该工具调用被 hook 跳过";
 
 const MESSAGE: &str = "消息发送被 hook 拦截";

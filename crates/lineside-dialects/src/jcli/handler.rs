@@ -67,7 +67,7 @@ impl Hook {
         self.events.iter().copied().find(|own| own.is_about(event)).or(self.events.first().copied())
     }
 
-    /// JC-24
+    /// The variables by which a command knows its hook and its event (JC-24).
     fn environment(&self, event: &'static Event, cwd: &Path) -> Environment {
         let folder = self.folder.as_ref().map(|folder| folder.clone().into_os_string());
         let mut set: Vec<(OsString, OsString)> = vec![
@@ -85,7 +85,7 @@ impl Hook {
         Environment { set, ..Environment::default() }
     }
 
-    /// JC-26, JC-27
+    /// How long an attempt may take, and how it is ended (JC-26, JC-27).
     fn limits(&self) -> Limits {
         limits(self.definition.timeout, Ending::Terminate { grace: Duration::from_millis(500) })
     }

@@ -59,7 +59,7 @@ impl Judge {
         model.or(self.model.as_deref()).is_some()
     }
 
-    /// JC-43
+    /// The request to the judge (JC-43).
     pub(super) fn request(&self, model: Option<&str>, prompt: &str, timeout: Duration) -> Post {
         let model = model.or(self.model.as_deref()).unwrap_or_default();
         let line_end = if prompt.ends_with('\n') { "" } else { "\n" };

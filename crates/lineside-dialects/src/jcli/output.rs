@@ -142,7 +142,7 @@ impl Fields<'_> {
         self.get(name, |value| messages(value).ok_or_else(|| expected.clone()))
     }
 
-    /// JC-30
+    /// Reads the fields of an answer (JC-30).
     fn reply(&self) -> Result<Reply, ReadOutputError> {
         let mut amends = Vec::new();
         for name in TEXTS {
@@ -206,7 +206,7 @@ fn content(message: &Map) -> Option<&str> {
     }
 }
 
-/// JC-38
+/// A message that is added to the context (JC-38).
 fn append(message: &Map) -> Option<Append> {
     let text = content(message).filter(|text| !text.is_empty())?;
     Some(Append::new(role(message)?, text))

@@ -148,7 +148,7 @@ impl Config {
         self.user.enabled != Some(false)
     }
 
-    /// OC-14
+    /// Whether a plugin is on: neither denied nor left out of the list of those allowed (OC-14).
     pub(super) fn enables(&self, id: &str, layer: Layer) -> bool {
         let has = |list: &[String]| list.iter().any(|other| other == id);
         let denied = has(&self.user.deny) || (layer == Layer::Project && has(&self.project.deny));
@@ -201,18 +201,18 @@ impl Config {
         }
     }
 
-    /// OC-56
+    /// Whether a handler of this hook refuses when it fails (OC-56).
     pub(super) fn closes(&self, row: &Row) -> bool {
         let named = |section: &Section| section.fail_closed.contains(&row.name);
         row.can_close() && (!self.catches_errors() || named(&self.user) || named(&self.project))
     }
 
-    /// OC-16
+    /// Whether errors of handlers let the event go on (OC-16).
     pub(super) fn catches_errors(&self) -> bool {
         self.user.catch_errors.unwrap_or(true)
     }
 
-    /// OC-16
+    /// The program `node` (OC-16).
     pub(super) fn node(&self) -> &str {
         self.user.node.as_deref().unwrap_or("node")
     }
@@ -222,7 +222,7 @@ impl Config {
         self.user.download.unwrap_or(true)
     }
 
-    /// OC-16
+    /// How much memory the worker may take, in MiB (OC-16).
     pub(super) fn memory_mb(&self) -> u64 {
         self.number("memoryMb", 512)
     }
@@ -232,7 +232,7 @@ impl Config {
         Duration::from_millis(self.number("drainMs", 5000))
     }
 
-    /// OC-16, OC-68
+    /// How long the worker may take, and how large its frames may be (OC-16, OC-68).
     pub(super) fn bounds(&self) -> WorkerBounds {
         let time = |key, usual| Duration::from_millis(self.number(key, usual));
         let frame = self.number("maxFrameBytes", 33_554_432);
@@ -250,7 +250,7 @@ impl Config {
         self.user.numbers.get(key).copied().unwrap_or(usual)
     }
 
-    /// OC-72
+    /// The commands and methods that plugins may not register (OC-72).
     pub(super) fn reserved(&self) -> Value {
         json!({ "commands": self.user.reserved_commands, "gatewayMethods": self.user.reserved_methods })
     }

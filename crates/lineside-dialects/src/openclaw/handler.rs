@@ -168,7 +168,7 @@ impl Handler for PluginHandler {
         }
     }
 
-    /// OC-56
+    /// What a handler that failed refuses, if it may refuse (OC-56).
     fn refuse(&self, _event: &AnyEvent, failure: &Failure) -> Option<Answer> {
         if self.must_see() && failure.detail == failure::too_large(&self.name) {
             return Some(Verdict::block(failure.detail.clone()).into());
@@ -183,7 +183,7 @@ impl Handler for PluginHandler {
         })
     }
 
-    /// OC-55, OC-58
+    /// The line of the log for a handler that failed (OC-55, OC-58).
     fn log(&self, stage: &LogStage<'_>) -> Vec<String> {
         match stage {
             // The worker has told it.

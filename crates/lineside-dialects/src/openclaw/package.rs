@@ -182,7 +182,7 @@ fn entries(directory: &Path, id: &str, package: &Map) -> Result<Vec<Entry>, Vec<
     Ok(without_collisions(entries))
 }
 
-/// OC-9
+/// Refuses the entries that would have the same id (OC-9).
 fn without_collisions(mut entries: Vec<Entry>) -> Vec<Entry> {
     let mut count: HashMap<String, usize> = HashMap::new();
     for entry in &entries {

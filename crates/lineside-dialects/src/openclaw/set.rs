@@ -284,7 +284,7 @@ impl Draft {
         }
     }
 
-    /// OC-73
+    /// The frame that has the worker load a plugin (OC-73).
     fn load(&self, choice: &Choice, manifest: &Manifest, said: &config::Entry, config: &Value) -> Map {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let loader = match choice {

@@ -315,7 +315,7 @@ mod tests {
         check("{\"type\":\"later\",\"token\":\"t\",\"x\":1}", Some(Frame::Unknown));
     }
 
-    /// OC-77.
+    // OC-77.
     #[test]
     fn a_result_is_a_value_nothing_or_a_failure() {
         let result = |outcome| Some(Frame::Result { id: Id::Counted(7), outcome });
@@ -339,7 +339,7 @@ mod tests {
         assert!(matches!(read(text.as_bytes(), Some("t")), Some(Frame::Result { .. })));
     }
 
-    /// OC-72, OC-73, OC-75, OC-78, OC-80.
+    // OC-72, OC-73, OC-75, OC-78, OC-80.
     #[test]
     fn frames_are_lines_with_a_type() {
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();

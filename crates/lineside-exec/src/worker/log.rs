@@ -169,7 +169,7 @@ impl Allowance {
 mod tests {
     use super::*;
 
-    /// OC-68.
+    // OC-68.
     #[test]
     fn more_than_a_thousand_lines_in_a_second_are_dropped_and_counted() {
         let now = Instant::now();
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(told(later(1000)), 8);
     }
 
-    /// OC-68.
+    // OC-68.
     #[test]
     fn a_long_line_is_cut_with_a_mark() {
         assert_eq!(cut("é".repeat(5000).as_bytes()), format!("{} … [cut]", "é".repeat(4096)));

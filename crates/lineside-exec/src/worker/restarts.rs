@@ -94,7 +94,7 @@ mod tests {
         Next::Start(Duration::from_millis(millis))
     }
 
-    /// OC-66.
+    // OC-66.
     #[tokio::test]
     async fn each_restart_within_a_minute_waits_twice_as_long_and_after_the_fifth_end_there_is_a_pause() {
         pause();
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(restarts.ended(Instant::now()), start(0));
     }
 
-    /// OC-66.
+    // OC-66.
     #[tokio::test]
     async fn ends_that_are_a_minute_apart_are_never_too_many() {
         pause();

@@ -6,7 +6,7 @@ use lineside_exec::{LogLevel, LogSource};
 
 use crate::set::{call, fields, returned, spec, with, with_spec};
 
-/// OC-23.
+// OC-23.
 #[test]
 fn the_api_says_what_it_is_asked() {
     let plugin = "module.exports = { version: '2', register(api) {
@@ -71,7 +71,7 @@ fn what_a_plugin_keeps_and_runs_needs_no_openclaw() {
     });
 }
 
-/// OC-20.
+// OC-20.
 #[test]
 fn after_register_the_api_is_closed() {
     let plugin = "module.exports = (api) => { api.on('before_tool_call', () => {
@@ -218,7 +218,7 @@ fn other_registrations_are_recorded() {
     });
 }
 
-/// OC-31.
+// OC-31.
 #[test]
 fn internal_hooks_are_registered_and_those_that_only_openclaw_fires_with_a_warning() {
     let plugin = "module.exports = (api) => { const f = () => {};

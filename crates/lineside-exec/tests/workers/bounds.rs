@@ -19,7 +19,7 @@ fn large_events_and_answers_pass_each_other() {
     });
 }
 
-/// OC-56, OC-68.
+// OC-56, OC-68.
 #[test]
 fn an_event_over_the_bound_of_a_frame_is_not_sent() {
     let fine = "module.exports = (api) => { api.on('before_tool_call', (e) => ({ params: { n: e.params.text.length } })); };";

@@ -12,7 +12,7 @@ fn check(first: &str, second: &str, expected: &[&str]) {
     });
 }
 
-/// OC-34.
+// OC-34.
 #[test]
 fn commands() {
     check(
@@ -35,7 +35,7 @@ fn commands() {
     );
 }
 
-/// OC-34.
+// OC-34.
 #[test]
 fn gateway_methods() {
     check(
@@ -104,7 +104,7 @@ fn routes() {
     );
 }
 
-/// OC-34.
+// OC-34.
 #[test]
 fn tools_and_other_kinds() {
     check(

@@ -10,7 +10,7 @@ use crate::set::{failed, returned, spec, with, with_spec};
 const FINE: &str =
     "module.exports = (api) => { api.on('before_tool_call', () => ({ params: { ok: 1 } })); };";
 
-/// OC-18.
+// OC-18.
 #[test]
 fn a_plugin_is_found_in_each_shape_of_a_module() {
     let on = "api.on('before_tool_call', () => {})";
@@ -146,7 +146,7 @@ fn a_cancelled_load_registers_nothing() {
     );
 }
 
-/// OC-54, OC-62.
+// OC-54, OC-62.
 #[test]
 fn a_call_of_exit_fails_that_call_and_nothing_else() {
     let quits = "module.exports = (api) => { let n = 0; api.on('before_tool_call', async (e) => {

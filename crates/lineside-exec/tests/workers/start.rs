@@ -65,7 +65,7 @@ fn a_worker_of_another_version_is_none() {
     assert_eq!((kind, started), (FailureKind::Spawn, false));
 }
 
-/// OC-72.
+// OC-72.
 #[test]
 fn a_worker_that_is_silent_or_ends_is_none() {
     let (error, _) = start("setInterval(() => {}, 1000);", millis(400));
@@ -76,7 +76,7 @@ fn a_worker_that_is_silent_or_ends_is_none() {
     assert_eq!(error, StartWorkerError::Failed { why, hello: None });
 }
 
-/// OC-17.
+// OC-17.
 #[test]
 fn without_its_program_there_is_no_worker() {
     let room = Room::enter();

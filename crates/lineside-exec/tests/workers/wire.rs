@@ -115,7 +115,7 @@ fn a_worker_ends_with_its_input() {
     room.leave();
 }
 
-/// OC-71, OC-72.
+// OC-71, OC-72.
 #[test]
 fn a_worker_that_does_not_speak_the_version_says_its_own_and_ends() {
     let room = Room::enter();

@@ -83,7 +83,7 @@ impl Format for Files {
         plugins::list(places).into_iter().map(Watched::file).collect()
     }
 
-    /// CL-15
+    /// What the settings switch off (CL-15).
     fn switches(&self, files: &[(Source, Node)]) -> Switches {
         let of = |label: &str, key: &str| files.iter().find(|(source, _)| source.label == label)?.1.flag(key);
         let specific = ["local", "project", "user"].iter().find_map(|label| of(label, "disableAllHooks"));
@@ -136,7 +136,7 @@ impl Format for Files {
         })
     }
 
-    /// CL-23
+    /// Gives hooks of the end of a session without a time the longest of the others (CL-23).
     fn adjust(&self, entries: &mut [Entry]) {
         let is_timed = |entry: &Entry| entry.event == "SessionEnd" && entry.handler.is_timed;
         let given = entries.iter().filter(|entry| is_timed(entry)).map(|entry| entry.handler.timeout);
@@ -146,7 +146,7 @@ impl Format for Files {
         }
     }
 
-    /// CL-17
+    /// A list of names or an expression (CL-17).
     fn matcher(&self, at: &At<'_>, text: &str) -> Result<Matcher, String> {
         if matches!(text.trim(), "" | "*") {
             return Ok(Matcher::All);
@@ -163,7 +163,7 @@ impl Format for Files {
         Matcher::javascript(text)
     }
 
-    /// CL-18
+    /// What of an event a matcher is tested on (CL-18).
     fn subject<'a>(&self, entry: &Entry, _row: &Row, event: &'a AnyEvent) -> Subject<'a> {
         let same = |field| Subject::field(event, field, field);
         match entry.event {
@@ -198,7 +198,7 @@ impl Format for Files {
         }
     }
 
-    /// CL-26
+    /// What a hook reads (CL-26).
     fn document(&self, entry: &Entry, row: &Row, event: &AnyEvent) -> Vec<u8> {
         let source = &event.envelope().source;
         let mut document = Document::default();
@@ -235,7 +235,7 @@ impl Format for Files {
         Cow::Owned(text.replace("${CLAUDE_PROJECT_DIR}", &project_root(event)))
     }
 
-    /// CL-22
+    /// The variable that names the file for assignments (CL-22).
     fn assignments_variable(&self, entry: &Entry) -> Option<&'static str> {
         matches!(entry.event, "SessionStart" | "Setup" | "CwdChanged" | "FileChanged")
             .then_some("CLAUDE_ENV_FILE")

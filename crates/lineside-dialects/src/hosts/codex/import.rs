@@ -47,7 +47,7 @@ impl Format for Files {
         user.chain(of(project, "project", Layer::Project)).collect()
     }
 
-    /// CX-12
+    /// What the configuration switches off (CX-12).
     fn switches(&self, files: &[(Source, Node)]) -> Switches {
         let of = |label: &str| {
             let (_, node) = files.iter().find(|(source, _)| source.label == label)?;
@@ -58,7 +58,7 @@ impl Format for Files {
         Switches::files(files, |_, _| off)
     }
 
-    /// CX-10
+    /// Warns where a folder has hooks in both of its files (CX-10).
     fn warning(&self, files: &[(Source, Node)], at: usize) -> Option<String> {
         let has_hooks = |node: &Node| {
             let hooks = node.entry("hooks").and_then(|hooks| hooks.value.entries()).unwrap_or_default();
@@ -93,7 +93,7 @@ impl Format for Files {
         })
     }
 
-    /// CX-14
+    /// A list of names or an expression (CX-14).
     fn matcher(&self, _at: &At<'_>, text: &str) -> Result<Matcher, String> {
         if text == "*" {
             return Ok(Matcher::All);
@@ -109,7 +109,7 @@ impl Format for Files {
         given.iter().any(|by| by.what.verdict.strength().is_final()).then(Amendment::default)
     }
 
-    /// CX-15, CX-16
+    /// What of an event a matcher is tested on; a patch has several names (CX-15, CX-16).
     fn subject<'a>(&self, entry: &Entry, _row: &Row, event: &'a AnyEvent) -> Subject<'a> {
         match entry.event {
             "PreToolUse" | "PermissionRequest" | "PostToolUse" => match Subject::tool(Column::Codex, event) {
@@ -129,7 +129,7 @@ impl Format for Files {
         }
     }
 
-    /// CX-18
+    /// What a hook reads (CX-18).
     fn document(&self, entry: &Entry, row: &Row, event: &AnyEvent) -> Vec<u8> {
         let source = &event.envelope().source;
         let name = entry.event;

@@ -79,7 +79,7 @@ impl Format for Files {
         folders.map(|path| Watched { path, levels: 1, ends: &[".json"] }).collect()
     }
 
-    /// CP-18
+    /// What the settings switch off (CP-18).
     fn switches(&self, files: &[(Source, Node)]) -> Switches {
         let is_off = |node: &Node| node.flag("disableAllHooks") == Some(true);
         let by_project = files
@@ -119,7 +119,7 @@ impl Format for Files {
         })
     }
 
-    /// CP-17
+    /// An expression that covers the whole value, or a list of names (CP-17).
     fn matcher(&self, at: &At<'_>, text: &str) -> Result<Matcher, String> {
         if !is_pascal(at.event) || !is_about_tools(at.event) {
             return Matcher::whole(text);
@@ -159,7 +159,7 @@ impl Format for Files {
         }
     }
 
-    /// CP-20
+    /// Hooks of a point run one after another (CP-20).
     fn pace(&self, point: &str, _is_sequential: bool) -> Pace {
         if matches!(point, "before_tool" | "before_permission") {
             Pace::InTurn
@@ -172,7 +172,7 @@ impl Format for Files {
         if point == "after_subagent" { Sees::First } else { Sees::Amended }
     }
 
-    /// CP-21
+    /// What a hook reads (CP-21).
     fn document(&self, entry: &Entry, row: &Row, event: &AnyEvent) -> Vec<u8> {
         let envelope = event.envelope();
         let source = &envelope.source;
@@ -302,7 +302,7 @@ fn is_about_tools(event: &str) -> bool {
     )
 }
 
-/// CP-15
+/// A handler that runs a command (CP-15).
 fn command(fields: Fields<'_>) -> Result<Run, Refused> {
     let [bash_line, powershell, command, exec] =
         [fields.text("bash")?, fields.text("powershell")?, fields.text("command")?, fields.text("exec")?];
@@ -324,7 +324,7 @@ fn key(fields: Fields<'_>, run: &Run) -> Result<String, Refused> {
     Ok(if let Run::Http { .. } = run { format!("{key} {run:?}") } else { key })
 }
 
-/// CP-16
+/// A handler that asks an address (CP-16).
 fn http(fields: Fields<'_>, at: &At<'_>) -> Result<Run, Refused> {
     let run = Run::http(fields, at.source.layer)?;
     let Run::Http { url, allowed, .. } = &run else { return Ok(run) };

@@ -79,7 +79,7 @@ impl Format for Files {
         })
     }
 
-    /// CU-14
+    /// An expression, or everything (CU-14).
     fn matcher(&self, _at: &At<'_>, text: &str) -> Result<Matcher, String> {
         if text == "*" { Ok(Matcher::All) } else { Matcher::javascript(text) }
     }
@@ -105,7 +105,7 @@ impl Format for Files {
         }
     }
 
-    /// CU-15
+    /// Whether the tool of this event is of the class that the event of the hook is about (CU-15).
     fn is_for(&self, entry: &Entry, _row: &Row, event: &AnyEvent) -> bool {
         match entry.event {
             "beforeShellExecution" | "afterShellExecution" => class(event) == Some("shell"),
@@ -116,7 +116,7 @@ impl Format for Files {
         }
     }
 
-    /// CU-15
+    /// Hooks of the events of one class of tools run behind those of all tools (CU-15).
     fn rank(&self, entry: &Entry) -> u8 {
         let is_second = matches!(
             entry.event,
@@ -130,7 +130,7 @@ impl Format for Files {
         u8::from(is_second)
     }
 
-    /// CU-16
+    /// What a hook reads (CU-16).
     fn document(&self, entry: &Entry, row: &Row, event: &AnyEvent) -> Vec<u8> {
         let source = &event.envelope().source;
         let payload = event.payload_json();
@@ -211,7 +211,7 @@ impl Format for Files {
         ]
     }
 
-    /// CU-19
+    /// The variables that the answer to the start of a session sets (CU-19).
     fn handed_on(&self, entry: &Entry, returned: &Returned, _assignments: &str) -> HandedOn {
         let heard = if entry.event == "sessionStart" { Heard::of(returned) } else { Heard::default() };
         let answer = heard.object().filter(|_| heard.code == Some(0));

@@ -66,7 +66,7 @@ impl Format for Files {
         extensions.into_iter().map(|path| Watched { path, levels: 3, ends: &["hooks.json"] }).collect()
     }
 
-    /// GE-11
+    /// What the settings switch off (GE-11).
     fn switches(&self, files: &[(Source, Node)]) -> Switches {
         let configs = || files.iter().filter_map(|(_, node)| Some(&node.entry("hooksConfig")?.value));
         let enabled = configs().find_map(|config| config.flag("enabled"));
@@ -103,7 +103,7 @@ impl Format for Files {
         })
     }
 
-    /// GE-14
+    /// An expression at tools, elsewhere an exact text (GE-14).
     fn matcher(&self, at: &At<'_>, text: &str) -> Result<Matcher, String> {
         let text = text.trim();
         match at.event {
@@ -127,7 +127,7 @@ impl Format for Files {
         }
     }
 
-    /// GE-16
+    /// Hooks run at once, or one after another where their group says so (GE-16).
     fn pace(&self, _point: &str, is_sequential: bool) -> Pace {
         if is_sequential { Pace::InTurnThroughBlocks } else { Pace::AtOnce }
     }
@@ -141,7 +141,7 @@ impl Format for Files {
         }
     }
 
-    /// GE-17
+    /// What a hook reads (GE-17).
     fn document(&self, entry: &Entry, row: &Row, event: &AnyEvent) -> Vec<u8> {
         let envelope = event.envelope();
         let payload = event.payload_json();
@@ -194,7 +194,7 @@ impl Format for Files {
         variables(event).to_vec()
     }
 
-    /// GE-15
+    /// Replaces the variables in a command line, quoted for the shell (GE-15).
     fn expanded<'a>(&self, text: &'a str, is_line: bool, event: &AnyEvent) -> Cow<'a, str> {
         if !is_line || !text.contains('$') {
             return Cow::Borrowed(text);

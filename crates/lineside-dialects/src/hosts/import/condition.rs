@@ -86,7 +86,7 @@ fn covers(pattern: &str, text: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// CL-20
+/// Whether a pattern covers a part of a command line, or the line cannot be divided (CL-20).
 fn shell(pattern: &str, command: &str) -> bool {
     let Some(parts) = parts(command) else { return true };
     let bare = pattern.strip_suffix(" *");
@@ -224,7 +224,7 @@ fn first_word(text: &str) -> &str {
     &text[..end.unwrap_or(text.len())]
 }
 
-/// CL-21
+/// Whether a pattern covers a path (CL-21).
 fn file(pattern: &str, path: &str, cwd: &str, home: Option<&str>) -> bool {
     // A folder is everything below it.
     let below_folder = pattern.strip_suffix('/').filter(|folder| !folder.is_empty()).map(|folder| {

@@ -199,6 +199,7 @@ mod tests {
 
     #[test]
     fn what_may_undo_our_entries_is_found_with_file_event_and_position() {
+        // HO-69
         let home = tempfile::tempdir().unwrap();
         let home = home.path().canonicalize().unwrap();
         let project = home.join("project");

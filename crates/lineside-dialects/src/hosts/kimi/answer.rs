@@ -34,7 +34,7 @@ pub(super) fn read(entry: &Entry, heard: &Heard) -> Result<Answer, Failure> {
     }
 }
 
-/// KI-18
+/// What a hook adds to the prompt: the message of its answer, else all of its output (KI-18).
 fn context(object: Option<&Map>, stdout: &str) -> String {
     let message = |object: &Map| object.get("message").and_then(Value::as_str).map(str::to_owned);
     let specific = |object: &Map| message(object.get("hookSpecificOutput")?.as_object()?);

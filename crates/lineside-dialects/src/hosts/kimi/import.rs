@@ -81,7 +81,7 @@ impl Format for Files {
         Ok(Handler { key: format!("{run:?}"), run, timeout, ..Handler::default() })
     }
 
-    /// KI-13
+    /// An expression of Python, or of JavaScript for Kimi Code (KI-13).
     fn matcher(&self, at: &At<'_>, text: &str) -> Result<Matcher, String> {
         if at.source.label == CODE {
             return Matcher::javascript(text);
@@ -113,7 +113,7 @@ impl Format for Files {
         }
     }
 
-    /// KI-16
+    /// What a hook reads (KI-16).
     fn document(&self, entry: &Entry, row: &Row, event: &AnyEvent) -> Vec<u8> {
         let source = &event.envelope().source;
         let mut document = Document::default();

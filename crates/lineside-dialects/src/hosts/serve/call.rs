@@ -296,7 +296,7 @@ pub(in crate::hosts) fn is_closed_gate(row: &Row) -> bool {
     is_gate && row.words.can_refuse() && matches!(row.words.block.hold, None | Some(Scope::Turn))
 }
 
-/// HO-45
+/// The program whose event it is: the one of the entry, unless the document names Cursor or Copilot (HO-45).
 fn running(entry: Host, document: &Map) -> Host {
     if document.contains_key("cursor_version") {
         Host::Cursor

@@ -157,7 +157,7 @@ impl Root {
         }
     }
 
-    /// CL-33
+    /// Whether a prompt is the report of a task that the session has named (CL-33).
     pub(super) fn is_report(&self, prompt: &str) -> bool {
         let rest = prompt.strip_prefix("<task-notification>").map(str::trim_start);
         let rest = rest.and_then(|rest| rest.strip_prefix("<task-id>"));

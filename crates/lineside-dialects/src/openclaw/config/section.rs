@@ -255,7 +255,7 @@ fn joined(mut higher: Map, lower: Map) -> Map {
     higher
 }
 
-/// OC-4
+/// A path of the configuration, absolute (OC-4).
 fn resolved(path: &str, carrier: &Carrier<'_>) -> PathBuf {
     at_home(path, carrier.home).unwrap_or_else(|| carrier.base.join(path))
 }

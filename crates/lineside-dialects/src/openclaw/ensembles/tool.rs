@@ -48,7 +48,7 @@ fn merged(event: &AnyEvent, params: Map) -> Value {
     }
 }
 
-/// OC-50
+/// The question to the user: the title and the description of the request (OC-50).
 fn reason(approval: &Map) -> String {
     let text = |name: &str| approval.get(name)?.as_str().filter(|text| !text.trim().is_empty());
     match (text("title"), text("description")) {

@@ -99,7 +99,7 @@ fn void_calls_are_counted_until_they_are_over() {
     assert!(calls.add(void()).is_ok());
 }
 
-/// OC-54, OC-66.
+// OC-54, OC-66.
 #[test]
 fn while_there_is_no_worker_calls_fail_at_once() {
     let mut calls = Calls::new(of_plugins(9));
@@ -154,7 +154,7 @@ fn repeats_go_first_and_end() {
     }
 }
 
-/// OC-54, OC-58, OC-77.
+// OC-54, OC-58, OC-77.
 #[test]
 fn a_failure_has_its_kind_and_one_line() {
     for (word, kind) in [

@@ -12,7 +12,7 @@ use crate::worker::WorkerListener;
 use crate::worker::calls::Ending;
 use crate::worker::transport::{Connecting, Output, Transport};
 
-/// OC-29, OC-73.
+// OC-29, OC-73.
 #[test]
 fn handlers_are_known_by_their_place_among_those_of_the_same_hook() {
     let frame = json!({ "plugin": { "id": "p" }, "registrations": [

@@ -124,6 +124,7 @@ fn a_program_is_looked_for_where_it_would_run() {
 
 #[test]
 fn an_answer_that_can_be_read_in_two_ways_approves_and_changes_nothing() {
+    // HO-1
     let says = |verdict: Verdict| Ok(Answer::from(verdict));
     let check = |first: Verdict, last: Verdict, expected: Verdict| {
         assert_eq!(stricter(says(first), says(last)).unwrap().verdict, expected);

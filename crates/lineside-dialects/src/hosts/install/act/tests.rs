@@ -78,6 +78,7 @@ const SETTINGS: &str = "{\r\n\t// mine\r\n\t\"model\": \"x\",\r\n}";
 
 #[test]
 fn a_linked_file_is_edited_where_it_is_and_has_its_bytes_and_its_mode_again() {
+    // HO-60 to HO-62
     let stage = Stage::new();
     let real = stage.file("elsewhere/dots/claude.json", SETTINGS);
     fs::set_permissions(&real, fs::Permissions::from_mode(0o600)).unwrap();
@@ -252,6 +253,7 @@ fn entries_that_were_asked_for_by_name_stay_when_the_others_are_installed_again(
 
 #[test]
 fn a_plugin_is_written_and_removed_unless_it_was_changed() {
+    // OP-8
     let stage = Stage::new();
     let file = stage.path("home/.config/opencode/plugin/lineside.js");
     let acts = stage.install(Host::Opencode, Level::User, "lineside").unwrap();

@@ -45,6 +45,7 @@ fn unclosed(text: &str) -> String {
 
 #[test]
 fn an_entry_at_a_gate_refuses_with_a_reason_when_its_program_is_gone_or_killed() {
+    // HO-63, HO-73, QW-8
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("lineside");
     let run = |line: &str| {
@@ -122,6 +123,7 @@ fn entries_follow_the_indentation_of_their_surroundings() {
 
 #[test]
 fn an_element_is_appended_to_the_list_of_its_event() {
+    // CX-24, HO-60
     let text = "{\n  \"hooks\": {\n    \"Stop\": [],\n    \"PreToolUse\": [\n      { \"hooks\": [] } // one\n      // two\n    ]\n  }\n}\n";
     assert_eq!(
         added(text, Host::Codex),
@@ -153,6 +155,7 @@ fn tables_are_put_at_the_end_after_an_empty_line() {
 
 #[test]
 fn an_entry_of_ours_with_another_command_is_replaced_where_it_stands() {
+    // HO-61
     let old = r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "/old/lineside hook codex"}], "x": 1}, {"hooks": []}]}}"#;
     let stop: Vec<Wanted> = entries(Host::Codex).into_iter().filter(|entry| entry.event == "Stop").collect();
     let edit = add(Some(old), JSON, &stop).unwrap();
@@ -169,6 +172,7 @@ fn an_entry_of_ours_with_another_command_is_replaced_where_it_stands() {
 
 #[test]
 fn our_entries_go_and_everything_else_stays_as_it_is_now() {
+    // HO-62
     let mut edit = add(Some("{\n  \"a\": 1\n}\n"), JSON, &two(Host::Codex)).unwrap();
     // The user adds a hook beside ours, and one within our group.
     edit.text = unclosed(&edit.text).replacen(
@@ -215,6 +219,7 @@ fn a_file_that_cannot_be_read_is_left_alone_with_the_reason() {
 
 #[test]
 fn each_host_gets_the_events_of_its_page() {
+    // CL-12, CP-12, CU-10, CX-9, GE-8, KI-8, QW-9
     let events = |host, kind| {
         let program = Program::new("lineside").unwrap();
         wanted(host, kind, &program, &[]).unwrap().iter().map(|entry| entry.event).collect::<Vec<_>>()
@@ -238,6 +243,7 @@ fn each_host_gets_the_events_of_its_page() {
 
 #[test]
 fn an_element_is_the_one_of_the_page() {
+    // HO-58, HO-63, HO-71, QW-9
     let of = |host: Host, event: &str, program: &str| {
         let program = Program::new(program).unwrap();
         let all = wanted(host, Kind::Usual, &program, &[event.to_owned()]).unwrap();

@@ -28,6 +28,7 @@ fn call(host: Host, event: Option<&str>, stdin: &str) -> HostCall {
 
 #[test]
 fn ho_45_the_entry_and_the_document_say_which_host_runs() {
+    // HO-44
     let check = |entry: Host, fields: &str, host: Host| {
         let document = format!("{{\"hook_event_name\": \"PreToolUse\"{fields}}}");
         match read(call(entry, None, &document)) {
@@ -45,6 +46,7 @@ fn ho_45_the_entry_and_the_document_say_which_host_runs() {
 
 #[test]
 fn a_gate_that_the_host_of_the_entry_does_not_have_is_refused() {
+    // CU-4
     let denied = HostAnswer { stderr: format!("{FOREIGN}\n"), exit: 2, ..HostAnswer::default() };
     let answer = |entry: Host, document: &str| match read(call(entry, None, document)) {
         Reading::Answer(answer) => Some(answer),
@@ -150,6 +152,7 @@ fn ho_37_input_that_is_no_document_closes_the_gate_that_is_named() {
 
 #[test]
 fn ho_36_gates_are_closed_while_the_runtime_cannot_be_reached() {
+    // CL-4
     let answer =
         |event: &str| unreachable(call(Host::Claude, None, &format!("{{\"hook_event_name\": \"{event}\"}}")));
     assert!(answer("PreToolUse").stdout.contains(UNREACHABLE));
@@ -172,6 +175,7 @@ fn cx_3_a_notification_of_codex_names_its_kind() {
 
 #[test]
 fn the_name_of_an_event_is_that_of_the_document_and_of_copilot_that_of_the_entry() {
+    // HO-3
     let document = r#"{"hook_event_name": "PreToolUse", "tool_name": "Bash"}"#;
     let name = |host: Host| match read(call(host, Some("preToolUse"), document)) {
         Reading::Event(arrival) => arrival.event,

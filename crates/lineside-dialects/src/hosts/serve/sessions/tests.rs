@@ -35,6 +35,7 @@ fn tool() -> Box<Arrival> {
 
 #[test]
 fn ho_43_a_second_arrival_waits_for_the_first_and_has_its_decision() {
+    // HO-43
     let served = Served::default();
     let now = Instant::now();
     let first = publishing(served.arrive(tool(), now));
@@ -98,6 +99,7 @@ fn a_second_arrival_takes_the_place_of_a_first_that_is_given_up() {
 
 #[test]
 fn cp_25_the_first_prompt_waits_for_the_start_of_its_session() {
+    // CP-25
     let served = Served::default();
     let now = Instant::now();
     let call = |event: &str, document: &Value| arrival(Host::Copilot, Some(event), document);
