@@ -99,6 +99,31 @@ async fn deliveries_that_go_back_stand_where_they_stood() {
 }
 
 #[tokio::test]
+async fn what_is_handed_over_keeps_its_room_until_it_is_accepted() {
+    let (_bus, session) = session().await;
+    let everything = most(usize::MAX, usize::MAX);
+    let mut numbers = 0..;
+    let mut fill =
+        || numbers.by_ref().take(2_000).for_each(|n: u64| send(&session, late("h", n, n.to_string())));
+    fill();
+    for _ in 0..3 {
+        let delivery = session.collect().at_most(everything).ready();
+        assert_eq!(delivery.messages().len(), 1_024);
+        fill();
+    }
+    let taken =
+        session.collect().at_most(everything).ready().accept_some(|message| message.event.as_u128() < 24);
+    assert_eq!(taken.len(), 24);
+    fill();
+    let delivery = session.collect().at_most(everything).ready();
+    assert_eq!(delivery.messages().len(), 1_024, "what was accepted has given its room back, and no more");
+    delivery.accept();
+    assert!(session.collect().at_most(everything).ready().accept().is_empty());
+    fill();
+    assert_eq!(session.collect().at_most(everything).ready().accept().len(), 1_024);
+}
+
+#[tokio::test]
 async fn c03_a_message_that_is_too_long_is_cut_and_all_of_it_can_be_asked_for() {
     let (bus, session) = session().await;
     let mut signals = bus.signals();

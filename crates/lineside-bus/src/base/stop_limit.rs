@@ -2,20 +2,27 @@
 //!
 //! Without a limit a gate that never lets go would keep an agent working for ever.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::VecDeque;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How many blocks in a row stand.
 pub(crate) const STOPS_IN_A_ROW: u32 = 3;
 
+/// How many counts a session has: more agents than work at once. The one that was not used for longest gives way.
+const MOST: usize = 1_024;
+
 /// The counts of one session, by agent and point.
 #[derive(Default)]
 pub(crate) struct StopLimit {
-    counts: Mutex<HashMap<(Arc<str>, &'static str), Count>>,
+    /// An agent's id may be as long as its host likes, and is kept as its hash.
+    agents: RandomState,
+    /// The one that was used last is at the end.
+    counts: Mutex<VecDeque<Count>>,
 }
 
-#[derive(Default)]
 struct Count {
+    of: (u64, &'static str),
     turn: Option<u64>,
     blocks: u32,
 }
@@ -32,35 +39,55 @@ impl StopLimit {
     /// An event was blocked so that the agent tries again.
     pub(crate) fn blocked(
         &self,
-        agent: &Arc<str>,
+        agent: &str,
         point: &'static str,
         turn: Option<u64>,
         at_most: u32,
     ) -> Ruling {
+        let of = (self.agents.hash_one(agent), point);
         let mut counts = self.lock();
-        let count = counts.entry((Arc::clone(agent), point)).or_default();
-        if count.turn != turn {
-            *count = Count { turn, blocks: 0 };
+        let before = counts.iter().position(|count| count.of == of).and_then(|place| counts.remove(place));
+        let before = before.filter(|count| count.turn == turn).map_or(0, |count| count.blocks);
+        let stands = before < at_most;
+        if counts.len() == MOST {
+            counts.pop_front();
         }
-        if count.blocks >= at_most {
-            count.blocks = 0;
-            return Ruling::Overridden;
-        }
-        count.blocks += 1;
-        Ruling::Stands
+        counts.push_back(Count { of, turn, blocks: if stands { before + 1 } else { 0 } });
+        if stands { Ruling::Stands } else { Ruling::Overridden }
     }
 
     /// An event of the point was let through.
-    pub(crate) fn passed(&self, agent: &Arc<str>, point: &'static str) {
-        self.lock().remove(&(Arc::clone(agent), point));
+    pub(crate) fn passed(&self, agent: &str, point: &'static str) {
+        let of = (self.agents.hash_one(agent), point);
+        self.lock().retain(|count| count.of != of);
     }
 
     /// The agent got a new prompt.
     pub(crate) fn reset(&self, agent: &str) {
-        self.lock().retain(|(other, _), _| **other != *agent);
+        let agent = self.agents.hash_one(agent);
+        self.lock().retain(|count| count.of.0 != agent);
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<(Arc<str>, &'static str), Count>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Count>> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_have_a_bound_and_the_one_that_is_used_stays() {
+        let limit = StopLimit::default();
+        let blocked = |agent: &str| limit.blocked(agent, "before_stop", Some(1), 3);
+        for number in 0..MOST / 2 * 3 {
+            if number % (MOST / 2) == 0 {
+                assert_eq!(blocked("used"), Ruling::Stands);
+            }
+            assert_eq!(blocked(&format!("another {number}")), Ruling::Stands);
+        }
+        assert_eq!(limit.lock().len(), MOST);
+        assert_eq!(blocked("used"), Ruling::Overridden, "it was blocked three times before");
     }
 }

@@ -184,10 +184,10 @@ impl Delivery {
 
     /// Gives the mark in the log.
     fn accepted(&mut self) -> u64 {
-        self.given.clear();
+        let given = std::mem::take(&mut self.given);
         self.losses = Losses::default();
-        let ids = self.messages.iter().map(|message| message.id);
-        let mark = self.mailbox.as_ref().map_or(0, |mailbox| mailbox.accept(ids));
+        let accepted = self.messages.iter().zip(&given).map(|(message, given)| (message.id, given.size));
+        let mark = self.mailbox.as_ref().map_or(0, |mailbox| mailbox.accept(accepted));
         let (session, messages) = (&self.session, self.messages.len());
         self.signals.emit(|| Signal::ContextDelivered { session: session.clone(), messages });
         mark

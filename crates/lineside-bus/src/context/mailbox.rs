@@ -36,6 +36,8 @@ pub(crate) struct Mailbox {
 pub(super) struct Waiting {
     queue: VecDeque<Item>,
     size: Size,
+    /// How many are handed over and may come back, and what they take: their room is not that of others.
+    out: (usize, Size),
     pub(super) life: u32,
     arrivals: u64,
     /// The ids of those that wait, are handed over, or have come to their end.
@@ -77,9 +79,9 @@ impl Mailbox {
         let fits = |waiting: &Waiting| {
             let earlier = waiting.queue.iter().find(|item| item.is_of(&message));
             let given_up = earlier.map_or(Size::default(), |item| item.size);
-            let messages = waiting.queue.len() + usize::from(earlier.is_none());
+            let messages = waiting.queue.len() + waiting.out.0 + usize::from(earlier.is_none());
             let grows = size.bytes.saturating_sub(given_up.bytes);
-            self.bounds.hold(messages, waiting.size - given_up + size)
+            self.bounds.hold(messages, waiting.size + waiting.out.1 - given_up + size)
                 && self.log.as_ref().is_none_or(|(log, _)| log.has_room(grows))
         };
         if !fits(&waiting) {
@@ -166,6 +168,7 @@ impl Mailbox {
                 taken.items.push(item);
             }
         }
+        waiting.out = (waiting.out.0 + taken.items.len(), waiting.out.1 + size);
         taken.remaining = waiting.queue.len();
         taken.losses = std::mem::take(&mut waiting.losses);
         taken
@@ -187,11 +190,12 @@ impl Mailbox {
         keeping
     }
 
-    /// Messages that were not accepted return to their place, whether there is room for them or not.
+    /// Messages that were not accepted return to their place, which was kept for them.
     pub(super) fn put_back(&self, items: Vec<Item>, losses: Losses, lost: &mut Lost) {
         let mut waiting = self.lock();
         waiting.losses.join(losses);
         for item in items {
+            waiting.is_back(item.size);
             // A later one with the same key has come meanwhile.
             match waiting.queue.iter().position(|other| other.is_of(&item.message)) {
                 None => waiting.insert(item),
@@ -208,8 +212,13 @@ impl Mailbox {
     }
 
     /// These messages are in the context; gives the mark in the log.
-    pub(super) fn accept(&self, ids: impl IntoIterator<Item = MessageId>) -> u64 {
+    pub(super) fn accept(&self, messages: impl IntoIterator<Item = (MessageId, Size)>) -> u64 {
         let mut waiting = self.lock();
+        let mut ids = Vec::new();
+        for (id, size) in messages {
+            waiting.is_back(size);
+            ids.push(id);
+        }
         self.settle(&mut waiting, ids)
     }
 
@@ -230,6 +239,11 @@ impl Mailbox {
 }
 
 impl Waiting {
+    /// A message is no longer handed over.
+    fn is_back(&mut self, size: Size) {
+        self.out = (self.out.0.saturating_sub(1), self.out.1 - size);
+    }
+
     /// Puts a message where it belongs.
     pub(super) fn insert(&mut self, item: Item) {
         self.size = self.size + item.size;
