@@ -19,6 +19,7 @@ use crate::queue::{Pushed, Queue};
 use crate::recovery::recover;
 use crate::segment::Log;
 use crate::storage::{Folder, Storage};
+use crate::told;
 use crate::writer::Writer;
 
 /// How a journal is kept.
@@ -132,7 +133,8 @@ impl EmbeddedJournal {
         options: &Options,
     ) -> Result<Self, OpenJournalError> {
         let salt = salt();
-        let recovery = recover(&*storage, salt)?;
+        let mut recovery = recover(&*storage, salt)?;
+        recovery.findings = told::anew(&*storage, recovery.findings)?;
         let log = Log::start(Arc::clone(&storage), salt, recovery.next, options.segment)?;
         let queue = Arc::new(Queue::new(salt, recovery.next, options.waiting));
         let writer = Writer {
@@ -164,7 +166,7 @@ impl EmbeddedJournal {
         std::mem::take(&mut *self.recovered.lock().unwrap_or_else(PoisonError::into_inner)).into_iter()
     }
 
-    /// What else was found when it was opened.
+    /// What else was found when it was opened, without what an earlier opening has reported.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.findings

@@ -25,6 +25,7 @@ mod scan;
 mod version0;
 mod recovery;
 mod findings;
+mod told;
 mod promise;
 mod checkpoint;
 mod embedded;

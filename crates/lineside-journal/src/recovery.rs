@@ -104,6 +104,10 @@ impl Recovery {
         if file.len() < header::LENGTH || held && scan.is_empty {
             let bytes = file.len().min(scan.end) as u64;
             self.findings.push(Finding::Cut { file: name.clone(), bytes });
+            if last.is_some() {
+                // Nothing is in it, and that its records are missing is found without it.
+                storage.remove(&name)?;
+            }
         }
         scan.records.retain(|found| found.sequence > self.up_to);
         let records = scan.records.iter().map(|found| (Sequence(found.sequence), record(&file, found)));
