@@ -94,7 +94,7 @@ fn said(hook: &Identity, event: &AnyEvent, reply: Reply) -> Answer {
         // AH-59
         (Decision::Ask, Ask::Asks) => Verdict::ask(asks()).into(),
         (Decision::Ask, Ask::Blocks) => block(hook, event, asks()),
-        (Decision::Ask, Ask::Refused) => remark(format!("nobody can be asked at {}", hook.trigger.page)),
+        (Decision::Ask, Ask::Refused) => remark(format!("no user can be asked at {}", hook.trigger.page)),
     };
     if let Some(input) = reply.modified_input {
         // AH-30, AH-50
