@@ -1,4 +1,4 @@
-//! Every public type of a library has its entry in the glossary, and every entry has its type.
+//! The glossary is short and has each word once; each type in it exists, and those that programs name are in it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,67 +6,97 @@ use super::finding::Finding;
 use super::markdown::{section, table, ticked};
 use super::repository::{GLOSSARY, Repository};
 
-/// The heading of the first column of a crate's table.
-const HEADING: &str = "type";
+/// How many words a reader can be expected to learn.
+const MOST: usize = 250;
+
+/// The headings of the first columns of the terms and of a crate's types.
+const TERM: &str = "term";
+const TYPE: &str = "type";
+
+/// Where the types that programs name are exported. Errors explain themselves.
+const EXPORTS: [&str; 2] = ["crates/lineside/src/lib.rs", "crates/lineside/src/prelude.rs"];
 
 /// Programs, and what only tests and chores use.
 const NO_LIBRARIES: [&str; 4] = ["lineside-cli", "lineside-crash", "lineside-testing", "xtask"];
 
-/// Types that another page describes.
-const ELSEWHERE: [&str; 2] =
-    ["crates/lineside-daemon/src/api/shapes.rs", "crates/lineside-daemon/src/api/shapes/attached.rs"];
+/// The public types of a crate.
+type Types = BTreeSet<String>;
 
 pub(super) fn check(repository: &Repository) -> Vec<Finding> {
     let page = repository.file(GLOSSARY).map(|file| file.text.as_str()).unwrap_or_default();
-    let mut types: BTreeMap<&str, BTreeMap<String, (&str, usize)>> = BTreeMap::new();
+    let mut types: BTreeMap<&str, Types> = BTreeMap::new();
     for file in repository.production() {
-        let Some(name) = file.crate_name() else { continue };
-        if !is_library(name) || ELSEWHERE.contains(&file.path.as_str()) {
-            continue;
-        }
+        let Some(name) = file.crate_name().filter(|name| is_library(name)) else { continue };
         let declared = types.entry(name).or_default();
-        for (line, code) in file.code_lines() {
-            if let Some(word) = declared_type(&code) {
-                declared.entry(word.to_owned()).or_insert((&file.path, line));
+        declared
+            .extend(file.code_lines().iter().filter_map(|(_, code)| Some(declared_type(code)?.to_owned())));
+    }
+    let mut words = Words::default();
+    for row in table(page, TERM).unwrap_or_default().iter().filter(|row| !row.cells[0].starts_with('-')) {
+        words.take(row.cells[0], row.cells.get(1).copied(), row.line);
+    }
+    for (name, declared) in &types {
+        let (first, text) = section(page, &format!("## Types of `{name}`")).unwrap_or_default();
+        for row in table(text, TYPE).unwrap_or_default().iter().filter(|row| !row.cells[0].starts_with('-')) {
+            for word in ticked(row.cells[0]) {
+                words.take(word, row.cells.get(1).copied(), first + row.line);
+                if !declared.contains(word) {
+                    words.fault(first + row.line, format!("`{name}` has no public type `{word}`"));
+                }
             }
         }
     }
-    types.iter().flat_map(|(name, declared)| compare(page, name, declared)).collect()
+    if words.known.len() > MOST {
+        words.fault(1, format!("has {} words; {MOST} is the most", words.known.len()));
+    }
+    for word in exported(repository).filter(|word| types.values().any(|declared| declared.contains(*word))) {
+        if !words.known.contains(&key(word)) {
+            words.fault(1, format!("`{word}`, which programs name, has no entry"));
+        }
+    }
+    words.findings
+}
+
+/// The words of the page so far.
+#[derive(Default)]
+struct Words {
+    known: BTreeSet<String>,
+    findings: Vec<Finding>,
+}
+
+impl Words {
+    fn take(&mut self, word: &str, meaning: Option<&str>, line: usize) {
+        if !self.known.insert(key(word)) {
+            self.fault(line, format!("`{word}` has two entries"));
+        }
+        if meaning.is_none_or(str::is_empty) {
+            self.fault(line, "an entry says what the word means".to_owned());
+        }
+    }
+
+    fn fault(&mut self, line: usize, text: String) {
+        self.findings.push(Finding::fault(GLOSSARY, line, text));
+    }
+}
+
+/// `signal bus` and `SignalBus` are one word.
+fn key(word: &str) -> String {
+    word.to_lowercase().replace(' ', "")
+}
+
+/// The types that the crate for programs exports by name.
+fn exported(repository: &Repository) -> impl Iterator<Item = &str> {
+    let files = EXPORTS.iter().filter_map(|path| repository.file(path));
+    let lists = files.flat_map(|file| file.text.split("pub use ").skip(1));
+    let lists = lists.filter_map(|list| list.split(';').next());
+    let words = lists.flat_map(|list| list.split(|char: char| !char.is_alphanumeric() && char != '_'));
+    let is_type = |word: &str| word.chars().any(char::is_lowercase) && !word.ends_with("Error");
+    words.filter(move |word| word.starts_with(char::is_uppercase) && is_type(word))
 }
 
 /// Whether a crate is one that programs depend on.
 pub(super) fn is_library(name: &str) -> bool {
     !NO_LIBRARIES.contains(&name)
-}
-
-/// The types of one crate beside the entries of its section.
-fn compare(page: &str, name: &str, declared: &BTreeMap<String, (&str, usize)>) -> Vec<Finding> {
-    let heading = format!("## Types of `{name}`");
-    let (first, text) = section(page, &heading).unwrap_or((0, ""));
-    let rows = table(text, HEADING).unwrap_or_default();
-    let mut entries = BTreeSet::new();
-    let mut findings = Vec::new();
-    for row in rows.iter().filter(|row| !row.cells[0].starts_with('-')) {
-        let line = first + row.line;
-        for word in ticked(row.cells[0]) {
-            if !declared.contains_key(word) {
-                let text = format!("`{name}` has no public type `{word}`");
-                findings.push(Finding::fault(GLOSSARY, line, text));
-            }
-            if !entries.insert(word) {
-                findings.push(Finding::fault(GLOSSARY, line, format!("`{word}` has two entries")));
-            }
-        }
-        if row.cells.get(1).is_none_or(|meaning| meaning.is_empty()) {
-            findings.push(Finding::fault(GLOSSARY, line, "an entry says what the type is"));
-        }
-    }
-    let missing = declared.iter().filter(|(word, _)| !entries.contains(word.as_str()));
-    findings.extend(missing.map(|(word, (path, line))| {
-        let text = format!("`{word}` has no entry in {GLOSSARY} below `Types of {name}`");
-        Finding::fault(path, *line, text)
-    }));
-    findings
 }
 
 /// The name of a public type that begins in this line; the items of macros are indented and left out.
@@ -82,49 +112,51 @@ mod tests {
     use super::super::finding::told;
     use super::*;
 
-    const PAGE: &str = "# Glossary\n\n## Types of `a`\n\n| type | meaning |\n|---|---|\n| `Bus` | a bus |\n\n\
-        ## Types of `b`\n\n| type | meaning |\n|---|---|\n| `Plan` | a plan |\n";
+    const PAGE: &str = "# Glossary\n\n| term | meaning |\n|---|---|\n| signal bus | x |\n\n## Types of `a`\n\n\
+        | type | meaning |\n|---|---|\n| `Bus` | a bus |\n\n## Types of `b`\n\n| type | meaning |\n|---|---|\n\
+        | `Plan` | a plan |\n";
+
+    const FILES: [(&str, &str); 2] = [
+        ("crates/a/src/lib.rs", "//! x\npub struct Bus(u8);\n"),
+        ("crates/b/src/lib.rs", "pub trait Plan<T> {}\n"),
+    ];
 
     fn check_files(page: &str, files: &[(&str, &str)]) -> Vec<String> {
-        told(check(&Repository::of(&[&[(GLOSSARY, page)], files].concat())))
+        told(check(&Repository::of(&[&[(GLOSSARY, page)][..], &FILES, files].concat())))
     }
 
     #[test]
-    fn each_type_has_its_entry_in_the_section_of_its_crate() {
-        let own = ("crates/a/src/lib.rs", "//! x\npub struct Bus(u8);\n");
-        let other = ("crates/b/src/lib.rs", "pub trait Plan<T> {}\n");
-        assert_eq!(check_files(PAGE, &[own, other]), [""; 0]);
-        let more = ("crates/b/src/bus.rs", "//! x\n\npub enum Bus {\n}\n");
+    fn each_type_that_programs_name_has_an_entry() {
+        assert_eq!(check_files(PAGE, &[]), [""; 0]);
+        let more =
+            ("crates/b/src/node.rs", "pub enum Node {\n}\npub enum Leaf {\n}\npub struct ReadNodeError;\n");
+        let exports =
+            ("crates/lineside/src/lib.rs", "pub use b::{NODES, Node, ReadNodeError};\npub use a as b;\n");
         assert_eq!(
-            check_files(PAGE, &[own, other, more]),
-            ["crates/b/src/bus.rs:3: `Bus` has no entry in docs/glossary.md below `Types of b`"]
-        );
-        let without_page = check_files("", &[own]);
-        assert_eq!(
-            without_page,
-            ["crates/a/src/lib.rs:2: `Bus` has no entry in docs/glossary.md below `Types of a`"]
+            check_files(PAGE, &[more, exports]),
+            ["docs/glossary.md:1: `Node`, which programs name, has no entry"]
         );
     }
 
     #[test]
-    fn what_is_not_public_or_no_library_needs_none() {
-        let hidden = ("crates/a/src/lib.rs", "pub struct Bus;\npub(crate) struct Node;\nstruct Leaf;\n");
-        let tests = ("crates/a/src/bus/tests.rs", "pub struct Fake;\n");
-        let command = ("crates/lineside-cli/src/main.rs", "pub struct Page;\n");
-        let plan = ("crates/b/src/lib.rs", "pub struct Plan;\n");
-        assert_eq!(check_files(PAGE, &[hidden, tests, command, plan]), [""; 0]);
-    }
-
-    #[test]
-    fn an_entry_without_a_type_or_a_meaning_is_found() {
-        let page = "## Types of `a`\n\n| type | meaning |\n|---|---|\n| `Bus` | |\n| `Bus` | a bus |\n| `Gone` | x |\n";
+    fn a_word_has_one_entry_with_its_type_and_a_meaning() {
+        let page =
+            PAGE.replace("| `Plan` | a plan |", "| `Plan` | |\n| `Bus` | a plan |\n| `SignalBus` | x |");
         assert_eq!(
-            check_files(page, &[("crates/a/src/lib.rs", "pub type Bus = u8;\n")]),
+            check_files(&page, &[("crates/b/src/bus.rs", "pub struct SignalBus;\n")]),
             [
-                "docs/glossary.md:5: an entry says what the type is",
-                "docs/glossary.md:6: `Bus` has two entries",
-                "docs/glossary.md:7: `a` has no public type `Gone`",
+                "docs/glossary.md:17: an entry says what the word means",
+                "docs/glossary.md:18: `Bus` has two entries",
+                "docs/glossary.md:18: `b` has no public type `Bus`",
+                "docs/glossary.md:19: `SignalBus` has two entries",
             ]
         );
+    }
+
+    #[test]
+    fn the_words_are_counted() {
+        let rows: String = (0..MOST).map(|n| format!("| word {n} | x |\n")).collect();
+        let page = PAGE.replace("| signal bus | x |\n", &rows);
+        assert_eq!(check_files(&page, &[]), ["docs/glossary.md:1: has 252 words; 250 is the most"]);
     }
 }
