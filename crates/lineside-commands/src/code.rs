@@ -1,0 +1,347 @@
+//! Literal calls in the code of other languages: what is started, deleted, read and written by texts that stand there.
+
+/// A call with literal arguments.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Call {
+    /// A text for a shell, which is a program of its own or does not show.
+    Shell {
+        text: String,
+        listed: bool,
+    },
+    /// A program with its words.
+    Program(Vec<String>),
+    Read(String),
+    Write(String),
+    Delete {
+        path: String,
+        whole: bool,
+    },
+    Environment,
+    /// A call that starts what is not literal.
+    Unknown,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Does {
+    /// Through a shell.
+    Shell,
+    /// Through a shell that starts a plain command itself.
+    Plain,
+    /// A program and its words; through a shell if an argument says so.
+    Spawn,
+    Delete,
+    DeleteAll,
+    Read,
+    Write,
+    Move,
+    /// Opens for what its second argument says.
+    Open,
+}
+
+/// Calls by language: the name, or a suffix of it behind a dot, and what it does.
+const CALLS: &[(&str, &str, Does)] = &[
+    (
+        "python",
+        "os.system os.popen commands.getoutput subprocess.getoutput subprocess.getstatusoutput getoutput popen",
+        Does::Shell,
+    ),
+    ("python", "run call check_call check_output Popen os.execvp os.spawnvp", Does::Spawn),
+    ("python", "os.remove os.unlink os.rmdir remove unlink rmdir", Does::Delete),
+    ("python", "rmtree removedirs", Does::DeleteAll),
+    ("python", "os.rename os.replace shutil.move move", Does::Move),
+    ("python", "open io.open", Does::Open),
+    ("python", "read_text read_bytes", Does::Read),
+    ("python", "write_text write_bytes touch", Does::Write),
+    ("node", "exec execSync", Does::Shell),
+    ("node", "spawn spawnSync execFile execFileSync", Does::Spawn),
+    ("node", "unlink unlinkSync rmdir", Does::Delete),
+    ("node", "rm rmSync rmdirSync rimraf rimrafSync removeSync remove emptyDirSync", Does::DeleteAll),
+    ("node", "rename renameSync", Does::Move),
+    ("node", "readFile readFileSync createReadStream", Does::Read),
+    ("node", "writeFile writeFileSync appendFile appendFileSync createWriteStream truncateSync", Does::Write),
+    ("perl", "system exec qx", Does::Plain),
+    ("perl", "unlink rmdir", Does::Delete),
+    ("perl", "rmtree remove_tree", Does::DeleteAll),
+    ("perl", "rename", Does::Move),
+    ("perl", "open", Does::Open),
+    ("ruby", "system exec spawn popen `", Does::Plain),
+    ("ruby", "File.delete File.unlink FileUtils.rm FileUtils.rm_f rm rm_f delete unlink", Does::Delete),
+    ("ruby", "FileUtils.rm_rf FileUtils.rm_r rm_rf rm_r remove_dir remove_entry rmtree", Does::DeleteAll),
+    ("ruby", "File.read IO.read readlines", Does::Read),
+    ("ruby", "File.write IO.write", Does::Write),
+    ("php", "exec system shell_exec passthru popen proc_open", Does::Plain),
+    ("php", "unlink rmdir", Does::Delete),
+    ("php", "file_get_contents readfile file", Does::Read),
+    ("php", "file_put_contents", Does::Write),
+    ("awk", "system", Does::Shell),
+    ("osascript", "do_shell_script", Does::Plain),
+];
+
+/// The calls of a code.
+pub(crate) fn calls(text: &str, language: &str) -> Vec<Call> {
+    let tokens = tokens(text, language);
+    let mut all = Vec::new();
+    let mut open: Option<usize> = None;
+    for (at, token) in tokens.iter().enumerate() {
+        match token {
+            Token::Backquoted(text) if matches!(language, "perl" | "ruby" | "php") => {
+                all.push(Call::Shell { text: text.clone(), listed: has_signs(text) });
+            }
+            Token::Name(name) => {
+                if is_environment(name, language, &tokens[at + 1..]) {
+                    all.push(Call::Environment);
+                }
+                let found = CALLS.iter().filter(|row| row.0 == language).find(|row| {
+                    row.1.split(' ').any(|call| {
+                        name == call || name.ends_with(call) && name[..name.len() - call.len()].ends_with('.')
+                    })
+                });
+                // A lone `run` or `remove` is a function of the code's own.
+                if let Some((_, _, does)) = found {
+                    open = Some(at);
+                    called(*does, language, name, &tokens[at + 1..], &mut all);
+                }
+            }
+            // `"cmd" | getline`, `print | "cmd"`.
+            Token::Sign('|') if language == "awk" => {
+                let before = at.checked_sub(1).and_then(|at| tokens.get(at));
+                for side in [before, tokens.get(at + 1)] {
+                    if let Some(Token::Text(text)) = side {
+                        all.push(Call::Shell { text: text.clone(), listed: true });
+                    }
+                }
+            }
+            Token::Text(path) => {
+                // `Path('x').unlink()`, `open('x', 'w')` is above.
+                if language == "python"
+                    && open.is_none_or(|open| at > open + 2)
+                    && at >= 2
+                    && matches!(&tokens[at - 2], Token::Name(name) if name.ends_with("Path"))
+                    && let Some(Token::Name(method)) = tokens.get(at + 2)
+                {
+                    match method.trim_start_matches('.') {
+                        "unlink" | "rmdir" => all.push(Call::Delete { path: path.clone(), whole: false }),
+                        "read_text" | "read_bytes" => all.push(Call::Read(path.clone())),
+                        "write_text" | "write_bytes" | "touch" => all.push(Call::Write(path.clone())),
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    all
+}
+
+fn is_environment(name: &str, language: &str, rest: &[Token]) -> bool {
+    let whole = !matches!(rest.first(), Some(Token::Sign('[' | '{')))
+        && !matches!(rest.first(), Some(Token::Name(_)));
+    match language {
+        "python" => name == "os.environ" && whole,
+        "node" => name == "process.env" && whole,
+        "ruby" => name == "ENV" && whole,
+        _ => false,
+    }
+}
+
+fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<Call>) {
+    let arguments = arguments(rest);
+    let texts: Vec<&str> = arguments
+        .iter()
+        .filter_map(|token| if let Token::Text(text) = token { Some(text.as_str()) } else { None })
+        .collect();
+    let first = match arguments.first() {
+        Some(Token::Text(text)) => Some(text.clone()),
+        _ => None,
+    };
+    let bare = !name.contains('.');
+    match does {
+        Does::Shell | Does::Plain => match first {
+            Some(_) if does == Does::Plain && texts.len() > 1 && language != "php" => {
+                all.push(Call::Program(texts.iter().map(|text| (*text).to_owned()).collect()));
+            }
+            Some(text) => {
+                let listed =
+                    does == Does::Shell || has_signs(&text) && language != "osascript" && language != "php";
+                all.push(Call::Shell { text, listed });
+            }
+            None if !bare && does == Does::Shell && !arguments.is_empty() => all.push(Call::Unknown),
+            None => {}
+        },
+        Does::Spawn => {
+            let through_shell = arguments.windows(3).any(|three| {
+                matches!(&three[0], Token::Name(name) if name == "shell")
+                    && matches!(&three[1], Token::Sign('=' | ':'))
+                    && matches!(&three[2], Token::Name(name) if name.eq_ignore_ascii_case("true"))
+            });
+            let in_list = matches!(arguments.first(), Some(Token::Sign('[')));
+            match (first, through_shell) {
+                (Some(text), true) => all.push(Call::Shell { text, listed: true }),
+                (Some(_), false) if language == "node" => {
+                    all.push(Call::Program(texts.iter().map(|text| (*text).to_owned()).collect()));
+                }
+                (Some(text), false) => all.push(Call::Program(vec![text])),
+                (None, _) if in_list => {
+                    let end = arguments
+                        .iter()
+                        .position(|token| *token == Token::Sign(']'))
+                        .unwrap_or(arguments.len());
+                    let words = arguments[..end].iter().filter_map(|token| {
+                        if let Token::Text(text) = token { Some(text.clone()) } else { None }
+                    });
+                    all.push(Call::Program(words.collect()));
+                }
+                _ => {}
+            }
+        }
+        Does::Delete | Does::DeleteAll => {
+            let whole = does == Does::DeleteAll;
+            if bare && language == "python" && name != "rmtree" {
+                return;
+            }
+            all.extend(texts.iter().map(|path| Call::Delete { path: (*path).to_owned(), whole }));
+        }
+        Does::Read => all.extend(first.map(Call::Read)),
+        Does::Write => all.extend(first.map(Call::Write)),
+        Does::Move => {
+            if let [from, to, ..] = texts[..] {
+                all.push(Call::Delete { path: from.to_owned(), whole: true });
+                all.push(Call::Write(to.to_owned()));
+            }
+        }
+        Does::Open => {
+            let Some(path) = first else { return };
+            let mode = texts.get(1).copied().unwrap_or("r");
+            if mode.contains(['w', 'a', 'x', '+', '>']) {
+                all.push(Call::Write(path));
+            } else {
+                all.push(Call::Read(path));
+            }
+        }
+    }
+}
+
+/// Whether perl and ruby ask a shell to start it.
+fn has_signs(text: &str) -> bool {
+    text.contains([
+        '$', '&', '*', '(', ')', '{', '}', '[', ']', '\'', '"', ';', '\\', '|', '?', '<', '>', '~', '`', '\n',
+    ])
+}
+
+/// The tokens of the arguments of a call, with parentheses or without.
+fn arguments(rest: &[Token]) -> &[Token] {
+    if rest.first() != Some(&Token::Sign('(')) {
+        let end = rest
+            .iter()
+            .position(|token| matches!(token, Token::Sign(';' | '}' | ')' | '\n')))
+            .unwrap_or(rest.len());
+        return if matches!(rest.first(), Some(Token::Text(_))) { &rest[..end] } else { &[] };
+    }
+    let mut depth = 0_usize;
+    for (at, token) in rest.iter().enumerate() {
+        match token {
+            Token::Sign('(') => depth += 1,
+            Token::Sign(')') => {
+                depth -= 1;
+                if depth == 0 {
+                    return &rest[1..at];
+                }
+            }
+            _ => {}
+        }
+    }
+    &rest[1..]
+}
+
+#[derive(Debug, PartialEq)]
+enum Token {
+    Name(String),
+    Text(String),
+    Backquoted(String),
+    Sign(char),
+}
+
+fn tokens(text: &str, language: &str) -> Vec<Token> {
+    let chars: Vec<char> = text.chars().collect();
+    let mut all = Vec::new();
+    let mut at = 0;
+    while at < chars.len() {
+        let c = chars[at];
+        let hashes = language != "node";
+        if c == '#' && hashes
+            || c == '/' && matches!(language, "node" | "php") && chars.get(at + 1) == Some(&'/')
+        {
+            while at < chars.len() && chars[at] != '\n' {
+                at += 1;
+            }
+        } else if c == '"' || c == '\'' && language != "awk" || c == '`' {
+            let triple = language == "python" && chars[at..].starts_with(&[c, c, c]);
+            let (inner, end) = quoted(&chars, at, c, triple);
+            at = end;
+            all.push(if c == '`' && language != "node" {
+                Token::Backquoted(inner)
+            } else {
+                Token::Text(inner)
+            });
+        } else if c.is_alphabetic()
+            || c == '_'
+            || c == '.' && chars.get(at + 1).is_some_and(|c| c.is_alphabetic())
+        {
+            let start = at;
+            while at < chars.len() && (chars[at].is_alphanumeric() || "_.".contains(chars[at])) {
+                at += 1;
+            }
+            let name: String = chars[start..at].iter().collect();
+            // `do shell script "…"` is one call.
+            let words: String = chars[start..].iter().take(15).collect();
+            if words == "do shell script" {
+                at = start + 15;
+                all.push(Token::Name("do_shell_script".to_owned()));
+            } else if let (true, Some(open)) =
+                (name == "qx" || name == "q" || name == "qq", chars.get(at).filter(|_| language == "perl"))
+            {
+                let close = match open {
+                    '(' => ')',
+                    '{' => '}',
+                    '[' => ']',
+                    other => *other,
+                };
+                let end =
+                    chars[at + 1..].iter().position(|c| *c == close).map_or(chars.len(), |end| at + 1 + end);
+                let inner: String = chars[at + 1..end].iter().collect();
+                all.push(if name == "qx" { Token::Backquoted(inner) } else { Token::Text(inner) });
+                at = (end + 1).min(chars.len());
+            } else {
+                all.push(Token::Name(name));
+            }
+        } else {
+            if !c.is_whitespace() && c != ',' || c == '\n' {
+                all.push(Token::Sign(c));
+            }
+            at += 1;
+        }
+    }
+    all
+}
+
+fn quoted(chars: &[char], at: usize, sign: char, triple: bool) -> (String, usize) {
+    let width = if triple { 3 } else { 1 };
+    let mut inner = String::new();
+    let mut at = at + width;
+    while at < chars.len() {
+        if chars[at] == '\\' && at + 1 < chars.len() {
+            match chars[at + 1] {
+                'n' => inner.push('\n'),
+                't' => inner.push('\t'),
+                c => inner.push(c),
+            }
+            at += 2;
+        } else if chars[at] == sign && (!triple || chars[at..].starts_with(&[sign, sign, sign])) {
+            return (inner, at + width);
+        } else {
+            inner.push(chars[at]);
+            at += 1;
+        }
+    }
+    (inner, chars.len())
+}

@@ -1,0 +1,39 @@
+//! What a shell command runs, reads, writes and deletes, told without starting it.
+//!
+//! [`analyse`] takes the text of a command, the shell that is to run it and what is known of its surroundings, and
+//! lists every program that the command may start, with the way to it, and every path that it may touch. What is
+//! not known is listed with its reason. [`Filter`]s ask for programs and paths; [`policy`] has filters for what is
+//! usually to be stopped. Nothing is started, no file is read; links are followed where [`State::links`] can.
+//!
+//! ```
+//! use lineside_commands::{Access, Shell, State, analyse};
+//!
+//! let state = State::new("/proj", "/home/dev");
+//! let analysis = analyse(r#"sudo bash -c 'cd / && rm -rf "$1"' _ etc"#, Shell::Bash, &state);
+//! let rm = analysis.programs.last().unwrap();
+//! assert_eq!(rm.known_name(), Some("rm"));
+//! assert_eq!(rm.way, ["sudo", "bash"]);
+//! assert_eq!(analysis.paths(Access::Delete).next().unwrap().path, "/etc");
+//! ```
+
+pub mod filter;
+pub mod policy;
+
+mod analysis;
+mod code;
+mod expand;
+mod limits;
+mod parse;
+mod path;
+mod reading;
+mod sql;
+mod state;
+mod tables;
+mod value;
+mod walk;
+
+pub use analysis::{Access, Analysis, Argument, Flag, Program, Touch, Trait, Unclear, Unknown};
+pub use filter::Filter;
+pub use policy::Policy;
+pub use state::{Links, Shell, State};
+pub use walk::analyse;

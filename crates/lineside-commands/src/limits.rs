@@ -1,0 +1,45 @@
+//! The bounds, counted in steps and never by the clock, so that a loaded machine decides the same.
+
+/// Bytes of a text.
+pub(crate) const TEXT: usize = 64 * 1024;
+/// Levels of text: `bash -c "bash -c '…'"`.
+pub(crate) const LEVELS: usize = 16;
+/// Levels of nested commands, over all texts.
+pub(crate) const NESTING: usize = 64;
+/// Programs of a command.
+pub(crate) const PROGRAMS: usize = 256;
+/// Words of a command, over all of its texts.
+pub(crate) const WORDS: usize = 4096;
+/// Words of one brace expansion.
+pub(crate) const BRACES: usize = 1000;
+/// Bytes that all values together may take while a command is read.
+pub(crate) const VALUES: usize = 1024 * 1024;
+/// Bytes of text that are parsed altogether, inner texts and those of functions included.
+pub(crate) const PARSED: usize = 4 * TEXT;
+/// Lines in front of a syntax error at which an end is tried.
+pub(crate) const RETRIES: usize = 8;
+/// Signs that open a level, before the parser is asked at all: data may hold some that are no level.
+const OPENED: usize = 192;
+/// Here-documents of a text.
+const DOCUMENTS: usize = 128;
+
+/// Which bound a text passes that the parser is not to be asked about.
+pub(crate) fn exceeded(text: &str) -> Option<&'static str> {
+    if text.len() > TEXT {
+        return Some("it is longer than 64 KiB");
+    }
+    let (mut open, mut documents, mut before) = (0_usize, 0, 0);
+    for byte in text.bytes() {
+        match byte {
+            b'(' | b'{' => open += 1,
+            b')' | b'}' => open = open.saturating_sub(1),
+            b'<' if before == b'<' => documents += 1,
+            _ => {}
+        }
+        before = byte;
+        if open > OPENED {
+            return Some("it is nested too deeply");
+        }
+    }
+    (documents > DOCUMENTS).then_some("it has too many here-documents")
+}

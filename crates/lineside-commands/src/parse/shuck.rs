@@ -1,0 +1,279 @@
+//! The parser of `shuck`, whose tree no other file knows.
+
+use shuck_ast::{
+    ArithmeticForCommand, Assignment as Set, AssignmentValue, BinaryOp, BuiltinCommand, Command as Tree,
+    CompoundCommand, DeclOperand, Redirect as Red, RedirectKind, RedirectTarget, Span, Stmt, StmtSeq,
+    StmtTerminator, Word,
+};
+use shuck_parser::ShellDialect;
+use shuck_parser::parser::Parser;
+
+use super::{Assigned, Assignment, Command, Parse, Parsed, Redirect, Redirection, Statement, Statements};
+use crate::{Shell, limits};
+
+/// `shuck-parser` behind our limits.
+pub(crate) struct Shuck;
+
+impl Parse for Shuck {
+    fn parse<'t>(&self, text: &'t str, shell: Shell) -> Parsed<'t> {
+        if let Some(limit) = limits::exceeded(text) {
+            return Parsed { statements: Vec::new(), error: Some(limit.to_owned()) };
+        }
+        let error = match whole(text, shell) {
+            Ok(statements) => return Parsed { statements, error: None },
+            Err(error) => error,
+        };
+        // The shell runs each line before it reads the next, so those in front of the error have run.
+        let mut end = error.at.min(text.len());
+        for _ in 0..limits::RETRIES {
+            while !text.is_char_boundary(end) {
+                end -= 1;
+            }
+            let Some(line) = text[..end].rfind('\n') else { break };
+            if let Ok(statements) = whole(&text[..line], shell) {
+                return Parsed { statements, error: Some(error.message) };
+            }
+            end = line;
+        }
+        Parsed { statements: Vec::new(), error: Some(error.message) }
+    }
+}
+
+struct Broken {
+    at: usize,
+    message: String,
+}
+
+fn whole(text: &str, shell: Shell) -> Result<Statements<'_>, Broken> {
+    let dialect = match shell {
+        Shell::Zsh => ShellDialect::Zsh,
+        Shell::Sh => ShellDialect::Posix,
+        _ => ShellDialect::Bash,
+    };
+    let result = Parser::with_dialect(text, dialect).parse();
+    if result.is_ok() {
+        return Ok(Lower { text }.list(&result.file.body));
+    }
+    let at = result.diagnostics.first().map_or(0, |first| first.span.start.offset());
+    let message =
+        result.diagnostics.into_iter().next().map_or_else(|| "it does not parse".into(), |d| d.message);
+    Err(Broken { at, message })
+}
+
+struct Lower<'t> {
+    text: &'t str,
+}
+
+impl<'t> Lower<'t> {
+    fn slice(&self, span: Span) -> &'t str {
+        self.text.get(span.start.offset()..span.end.offset()).unwrap_or_default()
+    }
+
+    fn word(&self, word: &Word) -> &'t str {
+        self.slice(word.span)
+    }
+
+    fn words<'w>(&self, words: impl IntoIterator<Item = &'w Word>) -> Vec<&'t str> {
+        words.into_iter().map(|word| self.word(word)).filter(|word| !word.is_empty()).collect()
+    }
+
+    fn list(&self, list: &StmtSeq) -> Statements<'t> {
+        list.iter().map(|statement| self.statement(statement)).collect()
+    }
+
+    fn boxed(&self, statement: &Stmt) -> Box<Statement<'t>> {
+        Box::new(self.statement(statement))
+    }
+
+    fn statement(&self, statement: &Stmt) -> Statement<'t> {
+        let mut redirections: Vec<_> =
+            statement.redirects.iter().filter_map(|r| self.redirection(r)).collect();
+        let command = match &statement.command {
+            Tree::Simple(simple) => {
+                let mut words = self.words(std::iter::once(&simple.name).chain(&simple.args));
+                // `exec 3<<<text`: a number that touches a here-string is its descriptor, not a word.
+                for (redirect, lowered) in statement.redirects.iter().zip(&mut redirections) {
+                    let last = simple
+                        .args
+                        .iter()
+                        .find(|word| word.span.end.offset() == redirect.span.start.offset());
+                    if let (None, Some(last)) = (redirect.fd, last)
+                        && let Ok(number) = self.word(last).parse()
+                    {
+                        lowered.descriptor = Some(number);
+                        words.retain(|word| !std::ptr::eq(*word, self.word(last)));
+                    }
+                }
+                Command::Simple { assignments: self.assignments(&simple.assignments), words }
+            }
+            Tree::Builtin(builtin) => self.builtin(builtin),
+            Tree::Decl(decl) => {
+                let mut words = vec![self.slice(decl.variant_span)];
+                words.extend(decl.operands.iter().map(|operand| match operand {
+                    DeclOperand::Flag(word) | DeclOperand::Dynamic(word) => self.word(word),
+                    DeclOperand::Name(name) => self.slice(name.span),
+                    DeclOperand::Assignment(assignment) => self.slice(assignment.span),
+                }));
+                Command::Simple { assignments: self.assignments(&decl.assignments), words }
+            }
+            Tree::Binary(binary) => {
+                let (left, right) = (self.boxed(&binary.left), self.boxed(&binary.right));
+                match binary.op {
+                    BinaryOp::And => Command::And(left, right),
+                    BinaryOp::Or => Command::Or(left, right),
+                    BinaryOp::Pipe | BinaryOp::PipeAll => Command::Pipe(left, right),
+                }
+            }
+            Tree::Compound(compound) => self.compound(compound, statement.span),
+            Tree::Function(function) => Command::Function {
+                names: function.header.entries.iter().map(|entry| self.word(&entry.word)).collect(),
+                body: self.slice(function.body.span),
+            },
+            Tree::AnonymousFunction(function) => Command::Group(vec![self.statement(&function.body)]),
+        };
+        let background = matches!(statement.terminator, Some(StmtTerminator::Background(_)));
+        Statement { command, redirections, background }
+    }
+
+    fn builtin(&self, builtin: &BuiltinCommand) -> Command<'t> {
+        let (name, first, rest, set) = match builtin {
+            BuiltinCommand::Break(c) => ("break", &c.depth, &c.extra_args, &c.assignments),
+            BuiltinCommand::Continue(c) => ("continue", &c.depth, &c.extra_args, &c.assignments),
+            BuiltinCommand::Return(c) => ("return", &c.code, &c.extra_args, &c.assignments),
+            BuiltinCommand::Exit(c) => ("exit", &c.code, &c.extra_args, &c.assignments),
+        };
+        let mut words = vec![name];
+        words.extend(self.words(first.iter().chain(rest)));
+        Command::Simple { assignments: self.assignments(set), words }
+    }
+
+    fn compound(&self, compound: &CompoundCommand, span: Span) -> Command<'t> {
+        match compound {
+            CompoundCommand::If(c) => {
+                let mut branches = vec![(self.list(&c.condition), self.list(&c.then_branch))];
+                branches.extend(c.elif_branches.iter().map(|(a, b)| (self.list(a), self.list(b))));
+                Command::If { branches, otherwise: c.else_branch.as_ref().map(|list| self.list(list)) }
+            }
+            CompoundCommand::For(c) => Command::For {
+                names: c.targets.iter().map(|target| self.word(&target.word)).collect(),
+                words: c.words.as_ref().map(|words| self.words(words)),
+                body: self.list(&c.body),
+            },
+            CompoundCommand::Foreach(c) => Command::For {
+                names: vec![self.slice(c.variable_span)],
+                words: Some(self.words(&c.words)),
+                body: self.list(&c.body),
+            },
+            CompoundCommand::Select(c) => Command::Select {
+                name: self.slice(c.variable_span),
+                words: self.words(&c.words),
+                body: self.list(&c.body),
+            },
+            CompoundCommand::Repeat(c) => Command::Loop {
+                texts: vec![self.word(&c.count)],
+                condition: Vec::new(),
+                body: self.list(&c.body),
+            },
+            CompoundCommand::ArithmeticFor(c) => self.arithmetic_for(c),
+            CompoundCommand::While(c) => Command::Loop {
+                texts: Vec::new(),
+                condition: self.list(&c.condition),
+                body: self.list(&c.body),
+            },
+            CompoundCommand::Until(c) => Command::Loop {
+                texts: Vec::new(),
+                condition: self.list(&c.condition),
+                body: self.list(&c.body),
+            },
+            CompoundCommand::Case(c) => Command::Case {
+                word: self.word(&c.word),
+                arms: c
+                    .cases
+                    .iter()
+                    .map(|arm| {
+                        (arm.patterns.iter().map(|p| self.slice(p.span)).collect(), self.list(&arm.body))
+                    })
+                    .collect(),
+            },
+            CompoundCommand::Subshell(list) => Command::Subshell(self.list(list)),
+            CompoundCommand::BraceGroup(list) => Command::Group(self.list(list)),
+            CompoundCommand::Arithmetic(_) | CompoundCommand::Conditional(_) => {
+                Command::Text(self.slice(span))
+            }
+            CompoundCommand::Time(c) => Command::Group(c.command.iter().map(|s| self.statement(s)).collect()),
+            CompoundCommand::Coproc(c) => Command::Subshell(vec![self.statement(&c.body)]),
+            CompoundCommand::Always(c) => {
+                let mut all = self.list(&c.body);
+                all.extend(self.list(&c.always_body));
+                Command::Group(all)
+            }
+        }
+    }
+
+    fn arithmetic_for(&self, c: &ArithmeticForCommand) -> Command<'t> {
+        let texts = [c.init_span, c.condition_span, c.step_span];
+        Command::Loop {
+            texts: texts.into_iter().flatten().map(|span| self.slice(span)).collect(),
+            condition: Vec::new(),
+            body: self.list(&c.body),
+        }
+    }
+
+    fn assignments(&self, all: &[Set]) -> Vec<Assignment<'t>> {
+        all.iter()
+            .map(|set| {
+                let name = self.slice(set.target.name_span);
+                let target = self.slice(set.target.span);
+                let index = target.strip_prefix(name).and_then(|rest| rest.strip_prefix('['));
+                Assignment {
+                    name,
+                    index: index.map(|index| index.strip_suffix(']').unwrap_or(index)),
+                    append: set.append,
+                    value: match &set.value {
+                        AssignmentValue::Scalar(word) => Assigned::Word(self.word(word)),
+                        AssignmentValue::Compound(list) => {
+                            Assigned::List(list.elements.iter().map(|e| self.slice(e.span())).collect())
+                        }
+                    },
+                }
+            })
+            .collect()
+    }
+
+    fn redirection(&self, redirect: &Red) -> Option<Redirection<'t>> {
+        let target = match &redirect.target {
+            RedirectTarget::Word(word) => self.word(word),
+            RedirectTarget::Heredoc(document) => {
+                let kind = Redirect::Document {
+                    body: self.slice(document.body.span),
+                    expands: document.delimiter.expands_body,
+                    strips: document.delimiter.strip_tabs,
+                };
+                return Some(Redirection { descriptor: number(redirect.fd), kind });
+            }
+        };
+        let kind = match redirect.kind {
+            RedirectKind::Output | RedirectKind::Clobber | RedirectKind::Append => Redirect::Out(target),
+            RedirectKind::OutputBoth => Redirect::Both(target),
+            RedirectKind::Input => Redirect::In(target),
+            RedirectKind::ReadWrite => Redirect::InOut(target),
+            RedirectKind::HereString => Redirect::Text(target),
+            RedirectKind::DupOutput | RedirectKind::DupInput => {
+                let whole = self.slice(redirect.span);
+                let target = whole.rsplit_once('&').map_or(target, |(_, target)| target.trim());
+                let input = redirect.kind == RedirectKind::DupInput;
+                if input || target.ends_with('-') || target.parse::<u32>().is_ok() {
+                    Redirect::Duplicate { target, input }
+                } else {
+                    Redirect::Both(target)
+                }
+            }
+            RedirectKind::HereDoc | RedirectKind::HereDocStrip => return None,
+        };
+        Some(Redirection { descriptor: number(redirect.fd), kind })
+    }
+}
+
+fn number(descriptor: Option<i32>) -> Option<u32> {
+    descriptor.and_then(|number| u32::try_from(number).ok())
+}

@@ -1,0 +1,174 @@
+//! The words of a program as options, subcommand and operands, by its row.
+
+use crate::analysis::Flag;
+use crate::tables::{self, Opt, Row, Takes};
+use crate::value::Value;
+
+/// An option that was given.
+#[derive(Debug)]
+pub(crate) struct Given {
+    pub(crate) spellings: Vec<String>,
+    pub(crate) value: Option<Value>,
+}
+
+impl Given {
+    pub(crate) fn is(&self, name: &str) -> bool {
+        self.spellings.iter().any(|spelling| spelling == name)
+    }
+
+    pub(crate) fn flag(&self) -> Flag {
+        Flag { spellings: self.spellings.clone(), value: self.value.as_ref().map(Value::argument) }
+    }
+}
+
+/// What a program is given.
+#[derive(Debug, Default)]
+pub(crate) struct Reading {
+    /// The rows, that of the program first, that of the subcommand last.
+    pub(crate) rows: Vec<&'static Row>,
+    pub(crate) subcommand: Vec<String>,
+    pub(crate) given: Vec<Given>,
+    pub(crate) operands: Vec<Value>,
+    /// Where each operand stands among the words.
+    pub(crate) places: Vec<usize>,
+}
+
+impl Reading {
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.given.iter().any(|given| given.is(name))
+    }
+
+    pub(crate) fn values<'r>(&'r self, name: &'r str) -> impl Iterator<Item = &'r Value> {
+        self.given.iter().filter(move |given| given.is(name)).filter_map(|given| given.value.as_ref())
+    }
+}
+
+/// Reads the words behind a program's name.
+pub(crate) fn read(name: &str, words: &[Value]) -> Reading {
+    let mut reading = Reading::default();
+    let mut key = name.to_owned();
+    reading.rows.extend(tables::find(name));
+    let mut at = 0;
+    let mut ended = false;
+    while at < words.len() {
+        let word = &words[at];
+        let row = reading.rows.last().copied();
+        let text = word.text.as_str();
+        if ended || text.len() < 2 || !text.starts_with('-') {
+            let descends = row.is_some_and(|row| row.subcommands) && !ended;
+            if let Some(sub) = word.plain().filter(|_| descends) {
+                key = format!("{key} {sub}");
+                reading.subcommand.push(sub.to_owned());
+                match tables::find(&key) {
+                    Some(row) => reading.rows.push(row),
+                    // What follows a subcommand without a row are its operands, with the options of its parents.
+                    None => reading.rows.push(row_of_operands()),
+                }
+                at += 1;
+                continue;
+            }
+            reading.operands.push(word.clone());
+            reading.places.push(at);
+            ended |= row.is_some_and(|row| row.stops);
+            at += 1;
+            continue;
+        }
+        at += 1;
+        if text == "--" {
+            ended = true;
+            continue;
+        }
+        at += option(word, words.get(at), &mut reading);
+    }
+    reading
+}
+
+fn row_of_operands() -> &'static Row {
+    static EMPTY: std::sync::LazyLock<Row> = std::sync::LazyLock::new(Row::default);
+    &EMPTY
+}
+
+/// Reads an option; answers how many words more it took.
+fn option(word: &Value, next: Option<&Value>, reading: &mut Reading) -> usize {
+    let text = word.text.as_str();
+    let words =
+        reading.rows.last().is_some_and(|row| row.words) || reading.rows.first().is_some_and(|row| row.words);
+    let (name, attached) = match text.split_once('=') {
+        Some((name, value)) if text.starts_with("--") || words => {
+            (name, Some(Value { text: value.to_owned(), ..word.clone() }))
+        }
+        _ => (text, None),
+    };
+    if text.starts_with("--") || words {
+        return match known(&reading.rows, name) {
+            Some(found) => take(found, attached, next, reading),
+            None => {
+                give_back(name, reading);
+                reading.given.push(Given { spellings: vec![name.to_owned()], value: attached });
+                0
+            }
+        };
+    }
+    let mut rest = &text[1..];
+    // `-19` of `nice` and `head`.
+    if rest.bytes().all(|b| b.is_ascii_digit()) {
+        reading.given.push(Given { spellings: vec![text.to_owned()], value: None });
+        return 0;
+    }
+    if reading.rows.is_empty() {
+        reading.given.push(Given { spellings: vec![text.to_owned()], value: None });
+    }
+    while let Some(letter) = rest.chars().next() {
+        rest = &rest[letter.len_utf8()..];
+        let name = format!("-{letter}");
+        match known(&reading.rows, &name) {
+            Some(found) if found.takes != Takes::Nothing => {
+                let value = (!rest.is_empty()).then(|| Value { text: rest.to_owned(), ..word.clone() });
+                return take(found, value, next, reading);
+            }
+            Some(found) => reading.given.push(Given { spellings: spellings(found), value: None }),
+            None => reading.given.push(Given { spellings: vec![name], value: None }),
+        }
+    }
+    0
+}
+
+fn spellings(found: &Opt) -> Vec<String> {
+    found.spellings.iter().map(|spelling| (*spelling).to_owned()).collect()
+}
+
+fn take(found: &Opt, attached: Option<Value>, next: Option<&Value>, reading: &mut Reading) -> usize {
+    let (value, used) = match (found.takes, attached, next) {
+        (_, Some(value), _) => (Some(value), 0),
+        (Takes::Value, None, Some(next)) => (Some(next.clone()), 1),
+        _ => (None, 0),
+    };
+    reading.given.push(Given { spellings: spellings(found), value });
+    used
+}
+
+/// The option of a name, or of a beginning that only one has.
+fn known(rows: &[&'static Row], name: &str) -> Option<&'static Opt> {
+    let all = || rows.iter().rev().flat_map(|row| &row.options);
+    if let Some(exact) = all().find(|option| option.spellings.contains(&name)) {
+        return Some(exact);
+    }
+    if !name.starts_with("--") || name.len() < 4 {
+        return None;
+    }
+    let begins =
+        || all().filter_map(|option| Some((option, *option.spellings.iter().find(|s| s.starts_with(name))?)));
+    // Of `--force` and `--force-with-lease`, the one is a beginning of the other.
+    let (first, shortest) = begins().min_by_key(|(_, spelling)| spelling.len())?;
+    begins()
+        .all(|(option, spelling)| std::ptr::eq(option, first) || spelling.starts_with(shortest))
+        .then_some(first)
+}
+
+/// `--no-force` takes `--force` back.
+fn give_back(name: &str, reading: &mut Reading) {
+    if let Some(taken) = name.strip_prefix("--no-") {
+        let taken = format!("--{taken}");
+        reading.given.retain(|given| !given.is(&taken));
+    }
+}

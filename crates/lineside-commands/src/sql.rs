@@ -1,0 +1,96 @@
+//! Statements that lose data.
+
+/// Whether a text holds a statement that drops, empties, or changes all rows of a table, or empties a store.
+pub(crate) fn destroys(text: &str) -> bool {
+    let bare = bare(text);
+    bare.split(';').any(statement)
+}
+
+/// The text in capitals without comments and texts between quotes.
+fn bare(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let skipped = if rest.starts_with("/*") {
+            rest.find("*/").map_or(rest.len(), |end| end + 2)
+        } else if rest.starts_with("--") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if c == '\'' {
+            rest[1..].find('\'').map_or(rest.len(), |end| end + 2)
+        } else {
+            out.push(c.to_ascii_uppercase());
+            rest = &rest[c.len_utf8()..];
+            continue;
+        };
+        out.push_str(if c == '\'' { " '' " } else { " " });
+        rest = &rest[skipped..];
+    }
+    out
+}
+
+fn statement(text: &str) -> bool {
+    let words: Vec<&str> = text
+        .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .filter(|word| !word.is_empty())
+        .collect();
+    let has = |word: &str| words.contains(&word);
+    let at = usize::from(matches!(words.first(), Some(&("WITH" | "BEGIN" | "EXPLAIN" | "ANALYZE"))));
+    if words.first() == Some(&"EXPLAIN") && words.get(1) != Some(&"ANALYZE") {
+        return false;
+    }
+    let at = if words.get(1) == Some(&"ANALYZE") { 2 } else { at };
+    let things = [
+        "TABLE", "DATABASE", "SCHEMA", "VIEW", "INDEX", "ROLE", "USER", "KEYSPACE", "COLLECTION", "SEQUENCE",
+        "MATERIALIZED", "OWNED", "TYPE", "TABLESPACE", "FUNCTION", "EXTENSION",
+    ];
+    match words.get(at).copied() {
+        Some("DROP") => words.get(at + 1).is_some_and(|thing| things.contains(thing)),
+        Some("TRUNCATE") => words.len() > at + 1,
+        Some("DELETE") => has("FROM") && !conditional(&words),
+        Some("UPDATE") => has("SET") && !conditional(&words),
+        Some("FLUSHALL" | "FLUSHDB") => true,
+        _ => document(text),
+    }
+}
+
+/// A condition that is not always true.
+fn conditional(words: &[&str]) -> bool {
+    let Some(at) = words.iter().position(|word| *word == "WHERE") else { return false };
+    !matches!(words[at + 1..], ["1", "1"] | ["TRUE"] | ["1"])
+}
+
+/// Calls of a store of documents.
+fn document(text: &str) -> bool {
+    let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+    [
+        "DROPDATABASE(", ".DROP(", ".DELETEMANY({})", ".REMOVE({})", ".DELETEMANY()", ".REMOVE()",
+        ".UPDATEMANY({},",
+    ]
+    .iter()
+    .any(|call| text.contains(call))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::destroys;
+
+    #[test]
+    fn what_loses_all_rows_is_told_from_what_does_not() {
+        for text in [
+            "drop table x", "SELECT 1; TRUNCATE x", "DELETE FROM x", "update x set a = 1", "DROP/**/TABLE x",
+            "db.x.drop()", "delete from x where 1=1",
+        ] {
+            assert!(destroys(text), "{text}");
+        }
+        for text in [
+            "select 'drop table x'",
+            "-- drop table x\nselect 1",
+            "delete from x where id = 1",
+            "EXPLAIN DELETE FROM x",
+            "db.x.find()",
+            "alter table x drop column y",
+        ] {
+            assert!(!destroys(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! What is known of a command's surroundings.
+
+/// The shell that is to run a command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Shell {
+    /// bash.
+    #[default]
+    Bash,
+    /// A POSIX shell, as dash.
+    Sh,
+    /// zsh, with the options of a fresh installation.
+    Zsh,
+    /// Any other, as fish and PowerShell: nothing is promised but that it is unclear.
+    Other,
+}
+
+impl Shell {
+    /// The shell of a program's name, as `bash`, `zsh`, `pwsh`.
+    pub fn named(name: &str) -> Shell {
+        match name {
+            "bash" | "rbash" => Shell::Bash,
+            "sh" | "dash" | "ash" | "ksh" | "mksh" => Shell::Sh,
+            "zsh" => Shell::Zsh,
+            _ => Shell::Other,
+        }
+    }
+}
+
+/// Where links lead.
+pub trait Links {
+    /// The path with its links resolved; of a path that does not exist yet, its deepest directory that does. None
+    /// where it leads nowhere else. With `last` false, a link that is the path itself is not followed.
+    fn resolve(&self, path: &str, last: bool) -> Option<String>;
+}
+
+/// What is known of a command's surroundings.
+#[derive(Clone, Copy)]
+pub struct State<'s> {
+    /// The folder that it starts in, absolute.
+    pub cwd: &'s str,
+    /// The folder of the project, absolute.
+    pub project: &'s str,
+    /// The home of the account.
+    pub home: &'s str,
+    /// The name of the account.
+    pub user: &'s str,
+    /// The folders for temporary files.
+    pub temporary: &'s [&'s str],
+    /// Variables of the environment whose values are known.
+    pub variables: &'s [(&'s str, &'s str)],
+    /// More programs that start the program in their operands.
+    pub wrappers: &'s [&'s str],
+    /// Follows links; none leaves paths as they are written.
+    pub links: Option<&'s dyn Links>,
+}
+
+impl<'s> State<'s> {
+    /// A state of this project and home, with the usual folders for temporary files.
+    pub fn new(project: &'s str, home: &'s str) -> State<'s> {
+        let user = home.rsplit('/').next().unwrap_or_default();
+        State {
+            cwd: project,
+            project,
+            home,
+            user,
+            temporary: &["/tmp", "/var/tmp"],
+            variables: &[],
+            wrappers: &[],
+            links: None,
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Programs as data: a row for each program or subcommand, with its options and what it does.
+//!
+//! A row is three texts. The *names*: one or several programs, or a program with its subcommand (`git push`), with `|`
+//! between. The *options*: words such as `-f|--force`, with `=` behind those that take a value and `=?` behind those
+//! whose value has to be attached. What it *does*: words, each perhaps behind a condition `-i?` (one of these options is
+//! given) or `!-n?` (none is):
+//!
+//! | word | meaning |
+//! |---|---|
+//! | `r:*`, `w:$`, `d:1`, `rw:2+`, `r:<`, `w:-o` | reads, writes, deletes all operands, the last, the first, all from the second, all but the last, the value of `-o` |
+//! | `whole`, `-r?whole` | what it deletes or changes is taken with all below it |
+//! | `sub` | the first operand is a subcommand, with a row of its own or not |
+//! | `words` | options are words behind one dash (`-delete`), not clusters of letters |
+//! | `stop` | options end at the first operand |
+//! | `wrap`, `wrap:1`, `wrap:=`, `wrap:run` | starts the program of its operands: of all, behind one, behind assignments, behind the word `run` |
+//! | `text:-c`, `texts:*` | runs the value, or its operands joined, as a shell does |
+//! | `code:-e:python`, `script:python`, `input:python` | runs code of the option, a file of the first operand, its input |
+//! | `cd:-C` | works in this folder |
+//! | `quiet`, `same`, `base64`, `hex`, `reverse`, `settings`, `fresh` | prints nothing, its input, the decoded input, settings for a shell, a new path |
+//! | `fetches`, `sends`, `environment`, `prints` | asks another machine, gives it what it is given, prints the environment, or secrets |
+//! | `sql:-c`, `sql:*`, `sql` | statements of a database: of the option, the operands, the input |
+
+mod code;
+mod files;
+mod network;
+mod programs;
+mod services;
+mod shells;
+mod source;
+mod vcs;
+mod wrappers;
+
+use std::sync::LazyLock;
+
+use crate::analysis::Access;
+
+type Map<V> = std::collections::HashMap<&'static str, V, foldhash::fast::FixedState>;
+
+/// An option with its spellings.
+#[derive(Debug)]
+pub(crate) struct Opt {
+    pub(crate) spellings: Vec<&'static str>,
+    pub(crate) takes: Takes,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Takes {
+    Nothing,
+    Value,
+    Attached,
+}
+
+/// Which words an effect is about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Which {
+    All,
+    From(usize),
+    Only(usize),
+    ButLast,
+    Last,
+    Value(&'static str),
+}
+
+/// What a program does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Deed {
+    Touch(Access, Which),
+    Whole,
+    Wrap { skip: usize, assigns: bool, word: Option<&'static str> },
+    Text(Which),
+    Code(&'static str, &'static str),
+    Script(&'static str),
+    Input(&'static str),
+    Folder(&'static str),
+    Prints(&'static str),
+    Sql(Option<Which>),
+    Fetches,
+    Sends,
+    Environment,
+    Secrets,
+    Special(&'static str),
+}
+
+/// A deed, and the options on which it depends.
+#[derive(Debug)]
+pub(crate) struct When {
+    pub(crate) with: Vec<Vec<&'static str>>,
+    pub(crate) without: Vec<&'static str>,
+    pub(crate) deed: Deed,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Row {
+    pub(crate) options: Vec<Opt>,
+    pub(crate) deeds: Vec<When>,
+    pub(crate) subcommands: bool,
+    pub(crate) words: bool,
+    pub(crate) stops: bool,
+}
+
+static ROWS: LazyLock<Map<std::sync::Arc<Row>>> = LazyLock::new(|| {
+    let mut rows = Map::default();
+    let all = [
+        files::ROWS,
+        shells::ROWS,
+        code::ROWS,
+        wrappers::ROWS,
+        vcs::ROWS,
+        network::ROWS,
+        services::ROWS,
+        programs::ROWS,
+    ];
+    for (names, options, does) in all.into_iter().flatten() {
+        let row = std::sync::Arc::new(row(options, does));
+        for name in names.split('|') {
+            rows.insert(name, std::sync::Arc::clone(&row));
+        }
+    }
+    rows
+});
+
+/// The row of a program, or of a program with its subcommand.
+pub(crate) fn find(name: &str) -> Option<&'static Row> {
+    ROWS.get(name).map(|row| &**row)
+}
+
+fn row(options: &'static str, does: &'static str) -> Row {
+    let mut row = Row { options: options.split_ascii_whitespace().map(option).collect(), ..Row::default() };
+    for word in does.split_ascii_whitespace() {
+        match word {
+            "sub" => row.subcommands = true,
+            "words" => row.words = true,
+            "stop" => row.stops = true,
+            _ => deeds(word, &mut row.deeds),
+        }
+    }
+    row.stops |= row.deeds.iter().any(|when| matches!(when.deed, Deed::Wrap { .. })) && !row.subcommands;
+    row
+}
+
+fn option(text: &'static str) -> Opt {
+    let (names, takes) = match (text.strip_suffix("=?"), text.strip_suffix('=')) {
+        (Some(names), _) => (names, Takes::Attached),
+        (None, Some(names)) => (names, Takes::Value),
+        (None, None) => (text, Takes::Nothing),
+    };
+    Opt { spellings: names.split('|').collect(), takes }
+}
+
+fn deeds(word: &'static str, all: &mut Vec<When>) {
+    let (mut with, mut without, mut word) = (Vec::new(), Vec::new(), word);
+    while let Some((condition, rest)) = word.split_once('?') {
+        match condition.strip_prefix('!') {
+            Some(names) => without.extend(names.split('|')),
+            None => with.push(condition.split('|').collect()),
+        }
+        word = rest;
+    }
+    let (verb, object) = word.split_once(':').unwrap_or((word, ""));
+    let deeds: Vec<Deed> = match verb {
+        "whole" => vec![Deed::Whole],
+        "wrap" => {
+            let skip = object.parse().unwrap_or(0);
+            let named = (!object.is_empty() && object != "=" && skip == 0).then_some(object);
+            vec![Deed::Wrap { skip, assigns: object == "=", word: named }]
+        }
+        "text" | "texts" => vec![Deed::Text(which(object))],
+        "code" => {
+            object.split_once(':').map(|(flag, language)| Deed::Code(flag, language)).into_iter().collect()
+        }
+        "script" => vec![Deed::Script(object)],
+        "input" => vec![Deed::Input(object)],
+        "cd" => vec![Deed::Folder(object)],
+        "sql" => vec![Deed::Sql((!object.is_empty()).then(|| which(object)))],
+        "fetches" => vec![Deed::Fetches],
+        "sends" => vec![Deed::Sends],
+        "environment" => vec![Deed::Environment],
+        "prints" => vec![Deed::Secrets],
+        "quiet" | "same" | "base64" | "hex" | "reverse" | "translate" | "settings" | "fresh" | "coded" => {
+            vec![Deed::Prints(verb)]
+        }
+        "special" => vec![Deed::Special(object)],
+        letters => {
+            letters.chars().filter_map(access).map(|access| Deed::Touch(access, which(object))).collect()
+        }
+    };
+    all.extend(deeds.into_iter().map(|deed| When { with: with.clone(), without: without.clone(), deed }));
+}
+
+fn access(letter: char) -> Option<Access> {
+    match letter {
+        'r' => Some(Access::Read),
+        'w' => Some(Access::Write),
+        'd' => Some(Access::Delete),
+        _ => None,
+    }
+}
+
+fn which(text: &'static str) -> Which {
+    match text {
+        "*" | "" => Which::All,
+        "$" => Which::Last,
+        "<" => Which::ButLast,
+        text if text.starts_with('-') => Which::Value(text),
+        text => match (text.strip_suffix('+').unwrap_or(text).parse(), text.ends_with('+')) {
+            (Ok(number), true) => Which::From(number),
+            (Ok(number), false) => Which::Only(number),
+            _ => Which::All,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_row_is_understood_and_each_option_of_a_condition_is_its_own() {
+        for (name, row) in ROWS.iter() {
+            for when in &row.deeds {
+                for flag in when.with.iter().flatten().chain(&when.without) {
+                    let parent = name.split_once(' ').and_then(|(parent, _)| find(parent));
+                    let known = row.options.iter().chain(parent.iter().flat_map(|row| &row.options));
+                    assert!(
+                        known.clone().any(|o| o.spellings.contains(flag)),
+                        "{name}: {flag} is no option of it"
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Values of words as far as they are known: a text in which marks stand for what is not.
+//!
+//! Marks are code points that no text has (of a plane for private use); a text that brings one is refused before it
+//! is read. With them, cutting, joining and replacing work on what is known and what is not alike.
+
+use std::rc::Rc;
+
+use crate::analysis::Argument;
+
+/// Any text.
+pub(crate) const UNKNOWN: char = '\u{10FFF0}';
+/// A part of a name that is new: of `mktemp`, of `$$`. It holds no slash and is no other file's.
+pub(crate) const FRESH: char = '\u{10FFF1}';
+/// An unquoted `*`.
+pub(crate) const STAR: char = '\u{10FFF2}';
+/// An unquoted `?`.
+pub(crate) const QUEST: char = '\u{10FFF3}';
+/// An unquoted `[`.
+pub(crate) const OPEN: char = '\u{10FFF4}';
+/// Any number of words.
+pub(crate) const MANY: char = '\u{10FFF5}';
+
+/// Whether a text brings a mark of ours.
+pub(crate) fn has_marks(text: &str) -> bool {
+    text.contains(|c: char| ('\u{10FFF0}'..='\u{10FFF5}').contains(&c))
+}
+
+/// Where data came from, as far as a policy asks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Origin(u8);
+
+impl Origin {
+    /// From a file or a program that holds secrets, or of a variable named like one.
+    pub(crate) const SECRET: Origin = Origin(1);
+    /// From another machine.
+    pub(crate) const FETCHED: Origin = Origin(2);
+    /// Decoded, so that it does not read as what it is.
+    pub(crate) const DECODED: Origin = Origin(4);
+
+    pub(crate) fn with(self, other: Origin) -> Origin {
+        Origin(self.0 | other.0)
+    }
+
+    pub(crate) fn has(self, other: Origin) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+/// A value: one word, or the text that a program prints or is given.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Value {
+    /// The text with marks.
+    pub(crate) text: String,
+    /// Where parts of it came from.
+    pub(crate) origin: Origin,
+    /// What the word stands for, where that is more than its text.
+    pub(crate) stands_for: Option<Rc<StandsFor>>,
+}
+
+/// What a word stands for.
+#[derive(Debug, PartialEq)]
+pub(crate) enum StandsFor {
+    /// A file of this content: `<(…)`.
+    Content(Value),
+    /// The files that a search finds, as patterns of absolute paths.
+    Found(Vec<String>),
+}
+
+impl Value {
+    pub(crate) fn known(text: impl Into<String>) -> Value {
+        Value { text: text.into(), ..Value::default() }
+    }
+
+    pub(crate) fn unknown() -> Value {
+        Value::known(UNKNOWN.to_string())
+    }
+
+    pub(crate) fn many() -> Value {
+        Value::known(MANY.to_string())
+    }
+
+    pub(crate) fn from(mut self, origin: Origin) -> Value {
+        self.origin = self.origin.with(origin);
+        self
+    }
+
+    pub(crate) fn push(&mut self, other: &Value) {
+        self.text.push_str(&other.text);
+        self.origin = self.origin.with(other.origin);
+        if other.stands_for.is_some() {
+            self.stands_for.clone_from(&other.stands_for);
+        }
+    }
+
+    /// The text, where all of it is known.
+    pub(crate) fn plain(&self) -> Option<&str> {
+        (!has_marks(&self.text)).then_some(&self.text)
+    }
+
+    /// The text with the signs of globs as they stand, where nothing else is unknown.
+    pub(crate) fn literal(&self) -> Option<String> {
+        let unknown = [UNKNOWN, FRESH, MANY];
+        (!self.text.contains(unknown)).then(|| spelt(&self.text))
+    }
+
+    /// Whether part of the text may be anything.
+    pub(crate) fn is_unclear(&self) -> bool {
+        self.text.contains([UNKNOWN, MANY])
+    }
+
+    pub(crate) fn is_many(&self) -> bool {
+        self.text.contains(MANY)
+    }
+
+    /// The value as callers see it.
+    pub(crate) fn argument(&self) -> Argument {
+        if self.is_many() {
+            Argument::Many
+        } else if self.text.contains([UNKNOWN, FRESH]) {
+            if self.text == UNKNOWN.to_string() { Argument::Any } else { Argument::Like(spelt(&self.text)) }
+        } else if has_marks(&self.text) {
+            Argument::Glob(spelt(&self.text))
+        } else {
+            Argument::Text(self.text.clone())
+        }
+    }
+}
+
+/// The text with `*` for what is not known, and the signs of globs as they stand.
+pub(crate) fn spelt(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            UNKNOWN | FRESH | MANY => {
+                if !out.ends_with('*') {
+                    out.push('*');
+                }
+            }
+            STAR => out.push('*'),
+            QUEST => out.push('?'),
+            OPEN => out.push('['),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+/// The text of an unquoted expansion, where signs of globs are signs again.
+pub(crate) fn globbing(text: &str) -> String {
+    // A class has an end; `[` alone is a program.
+    let classes = text.find(']').is_some_and(|end| text[..end].contains('['));
+    text.chars()
+        .map(|c| match c {
+            '*' => STAR,
+            '?' => QUEST,
+            '[' if classes => OPEN,
+            c => c,
+        })
+        .collect()
+}

@@ -1,0 +1,292 @@
+//! The way through a command, in the order in which a shell would take it, and into every branch.
+//!
+//! Statements set variables and folders, print into the [`Walk::out`] at hand and start programs; what a program
+//! means is said by [`crate::tables`] and done in [`run`].
+
+mod assign;
+mod builtins;
+mod data;
+mod inside;
+mod lists;
+mod redirect;
+mod run;
+mod scope;
+mod simple;
+mod spread;
+mod texts;
+mod touch;
+mod wrap;
+
+use std::collections::HashMap;
+
+pub(crate) use scope::Scope;
+
+use crate::analysis::{Analysis, Unknown};
+use crate::parse::{Parse, Shuck};
+use crate::state::{Shell, State};
+use crate::value::{FRESH, Origin, UNKNOWN, Value, has_marks};
+use crate::{limits, path};
+
+/// Tells what a text does when the shell runs it.
+///
+/// Nothing fails: what is not understood, and what passes a bound, is in [`Analysis::unclear`] with its reason.
+pub fn analyse(text: &str, shell: Shell, state: &State<'_>) -> Analysis {
+    let mut walk = Walk {
+        state: *state,
+        shell,
+        analysis: Analysis::default(),
+        scope: Scope::new(state.cwd),
+        out: Value::default(),
+        input: None,
+        files: HashMap::new(),
+        descriptors: HashMap::new(),
+        way: Vec::new(),
+        levels: 0,
+        nesting: 0,
+        words: 0,
+        bytes: 0,
+        parsed: 0,
+        calls: Vec::new(),
+        aliases: None,
+        splits: false,
+        away: false,
+        prints_settings: false,
+        away_shell: false,
+        read: Origin::default(),
+        exported_functions: HashMap::new(),
+    };
+    walk.top(text);
+    walk.analysis
+}
+
+/// A file that the command itself writes.
+#[derive(Clone, Debug)]
+pub(crate) struct Written {
+    pub(crate) content: Value,
+    /// Where a link that the command makes leads.
+    pub(crate) link: Option<String>,
+}
+
+pub(crate) struct Walk<'s> {
+    pub(crate) state: State<'s>,
+    pub(crate) shell: Shell,
+    pub(crate) analysis: Analysis,
+    pub(crate) scope: Scope,
+    /// What the statements at hand print.
+    out: Value,
+    /// What the statements at hand are given to read, where something is.
+    input: Option<Value>,
+    files: HashMap<String, Written>,
+    /// What descriptors above 2 are opened to.
+    descriptors: HashMap<u32, Value>,
+    way: Vec<String>,
+    levels: usize,
+    nesting: usize,
+    words: usize,
+    bytes: usize,
+    parsed: usize,
+    /// The functions that are being called.
+    calls: Vec<String>,
+    /// Names of `alias`, if they hold.
+    aliases: Option<HashMap<String, String>>,
+    /// Whether zsh splits values, as in `${=X}`.
+    pub(crate) splits: bool,
+    /// Whether the command at hand prints to another machine.
+    away: bool,
+    /// Whether the last program that printed is one whose settings shells take: `ssh-agent`, `direnv hook`.
+    prints_settings: bool,
+    /// Whether the command at hand is joined to another machine, as `bash -i >& /dev/tcp/…`.
+    away_shell: bool,
+    /// Where what the program at hand reads comes from.
+    read: Origin,
+    /// Functions that a wrapper hands to the next shell.
+    exported_functions: HashMap<String, String>,
+}
+
+impl Walk<'_> {
+    fn top(&mut self, text: &str) {
+        if self.shell == Shell::Other {
+            self.unclear_text("the shell is neither bash, sh nor zsh");
+            self.guess(text);
+            return;
+        }
+        if text.contains('\0') {
+            self.unclear_text("the text has a NUL");
+            return;
+        }
+        if has_marks(text) {
+            self.unclear_text("the text has signs of a plane for private use");
+            return;
+        }
+        if text.contains(|c| INVISIBLE.contains(&c)) {
+            self.unclear_text("the text has invisible signs");
+        }
+        self.text(text);
+    }
+
+    /// Lists what another shell would start if it were bash: certain it is not.
+    fn guess(&mut self, text: &str) {
+        if text.contains('\0') || has_marks(text) {
+            return;
+        }
+        let parsed = Shuck.parse(text, Shell::Bash);
+        if parsed.error.is_none() {
+            self.shell = Shell::Bash;
+            self.list(&parsed.statements);
+        }
+    }
+
+    /// Runs a text in this shell.
+    pub(crate) fn text(&mut self, text: &str) {
+        self.parsed += text.len();
+        if self.levels > limits::LEVELS || self.parsed > limits::PARSED || self.nesting > limits::NESTING {
+            self.unclear_text("the command is nested too deeply");
+            return;
+        }
+        self.levels += 1;
+        if text.contains("expand_aliases") && text.contains('\n') {
+            self.by_lines(text);
+            self.levels -= 1;
+            return;
+        }
+        let parsed = Shuck.parse(text, self.shell);
+        self.list(&parsed.statements);
+        if let Some(error) = parsed.error {
+            self.unclear_text(&format!("a text does not parse: {error}"));
+        }
+        self.levels -= 1;
+    }
+
+    /// Runs a text line by line, as a shell reads it: an alias holds from the next line on.
+    fn by_lines(&mut self, text: &str) {
+        let mut start = 0;
+        for (at, _) in text.match_indices('\n').chain([(text.len(), "")]) {
+            let parsed = Shuck.parse(&text[start..at], self.shell);
+            if parsed.error.is_none() {
+                self.list(&parsed.statements);
+                start = (at + 1).min(text.len());
+            }
+        }
+        if start < text.len() {
+            self.unclear_text("a text does not parse");
+        }
+    }
+
+    /// Runs a value as a text: what is known of it, if all is.
+    pub(crate) fn run_value(&mut self, value: &Value, what: &str) {
+        if value.origin.has(Origin::DECODED) {
+            self.unclear_text(&format!("{what} was decoded"));
+        }
+        match value.literal() {
+            Some(text) => self.text(&text),
+            None => self.unclear_text(&format!("{what} is not known")),
+        }
+    }
+
+    /// What a text prints, as `$(…)` takes it.
+    pub(crate) fn substitute(&mut self, text: &str) -> Value {
+        // `$(<file)` is what the file holds.
+        let before = std::mem::take(&mut self.out);
+        let scope = self.scope.clone();
+        self.nesting += 1;
+        self.text(text);
+        self.nesting -= 1;
+        self.scope = scope;
+        let mut value = std::mem::replace(&mut self.out, before);
+        let kept = value.text.trim_end_matches('\n').len();
+        value.text.truncate(kept);
+        value.text.retain(|c| c != '\0');
+        value
+    }
+
+    /// `<(…)` and `>(…)`: a file of another command.
+    pub(crate) fn process(&mut self, text: &str, input: bool) -> Value {
+        let content = self.substitute(text);
+        let stands_for = input.then(|| std::rc::Rc::new(crate::value::StandsFor::Content(content.clone())));
+        Value { text: UNKNOWN.to_string(), origin: content.origin, stands_for }
+    }
+
+    /// A variable that the command or its surroundings set.
+    pub(crate) fn variable(&self, name: &str) -> Option<Value> {
+        if let Some(values) = self.scope.variables.get(name) {
+            return Some(values.first().cloned().unwrap_or_default());
+        }
+        if self.scope.unset.contains(name) {
+            return None;
+        }
+        match name {
+            "HOME" => Some(Value::known(self.state.home)),
+            "USER" | "LOGNAME" => Some(Value::known(self.state.user)),
+            _ => {
+                let known = self.state.variables.iter().find(|(known, _)| *known == name);
+                known.map(|(_, value)| Value::known(*value))
+            }
+        }
+    }
+
+    pub(crate) fn cwd_value(&self) -> Value {
+        self.scope.cwd.clone().map_or_else(Value::unknown, Value::known)
+    }
+
+    /// The signs at which unquoted expansions are split.
+    pub(crate) fn separators(&self) -> Vec<char> {
+        match self.scope.variables.get("IFS").and_then(|values| values.first()) {
+            Some(value) => value.text.chars().collect(),
+            None => vec![' ', '\t', '\n'],
+        }
+    }
+
+    /// The absolute path of a value, and whether parts of it are unknown.
+    pub(crate) fn absolute(&self, value: &Value) -> (String, bool) {
+        let text = crate::value::spelt(&value.text);
+        let unclear = value.is_unclear();
+        if text.starts_with('/') {
+            // A path that begins with what is known does not leave it for what is not known, unless by dots.
+            return (path::normal("", &text), unclear);
+        }
+        match &self.scope.cwd {
+            Some(cwd) if !value.text.starts_with(UNKNOWN) => {
+                (path::normal(&crate::value::spelt(cwd), &text), unclear || cwd.contains(UNKNOWN))
+            }
+            _ => (text, true),
+        }
+    }
+
+    pub(crate) fn unclear_text(&mut self, reason: &str) {
+        self.analysis.cannot_tell(Unknown::Program, reason);
+    }
+
+    pub(crate) fn count_words(&mut self, count: usize) {
+        self.words += count;
+        if self.words > limits::WORDS {
+            self.unclear_text("it has more than 4,096 words");
+        }
+    }
+
+    pub(crate) fn count_bytes(&mut self, count: usize) {
+        self.bytes = self.bytes.saturating_add(count);
+        if self.bytes > limits::VALUES {
+            self.unclear_text("its values take more than 1 MiB");
+        }
+    }
+
+    /// Whether a bound is passed, so that the rest is left.
+    pub(crate) fn is_full(&self) -> bool {
+        self.words > limits::WORDS
+            || self.bytes > limits::VALUES
+            || self.parsed > limits::PARSED
+            || self.analysis.programs.len() >= limits::PROGRAMS
+    }
+
+    /// A new name within a folder for temporary files.
+    pub(crate) fn fresh(folder: &str) -> Value {
+        Value::known(format!("{folder}/{FRESH}"))
+    }
+}
+
+/// Signs that are not seen, or that turn the direction of what is.
+const INVISIBLE: &[char] = &[
+    '\u{200B}', '\u{200C}', '\u{200D}', '\u{2060}', '\u{FEFF}', '\u{00AD}', '\u{202A}', '\u{202B}',
+    '\u{202C}', '\u{202D}', '\u{202E}', '\u{2066}', '\u{2067}', '\u{2068}', '\u{2069}', '\u{3164}',
+    '\u{115F}', '\u{1160}',
+];

@@ -1,0 +1,339 @@
+//! Builtins of the shell: they start nothing themselves, and some change what later words mean.
+
+use super::Walk;
+use super::data;
+use crate::analysis::Access;
+use crate::value::{Origin, UNKNOWN, Value};
+
+/// Those that neither start nor set anything that counts here.
+const QUIET: &[&str] = &[
+    ":", "true", "false", "test", "[", "break", "continue", "exit", "return", "times", "ulimit", "umask",
+    "wait", "jobs", "fg", "bg", "disown", "type", "whence", "hash", "help", "history", "let", "shift",
+    "getopts", "bind", "caller", "compgen", "complete", "compopt", "dirs", "enable", "logout", "suspend",
+    "setopt", "unsetopt", "kill", "autoload", "zmodload", "zstyle", "bindkey", "compdef", "rehash", "vared",
+    "limit", "where", "functions", "disable", "emulate", "print", "typeset", "fc",
+];
+
+impl Walk<'_> {
+    /// Runs a builtin; answers whether it is one.
+    pub(crate) fn builtin(&mut self, name: &str, words: &[Value], environment: &[String]) -> bool {
+        match name {
+            // A program and a builtin have this name; it matters what it ends.
+            "kill" => return false,
+            "echo" | "print" => self.echo(&words[1..]),
+            "printf" => self.printf(&words[1..]),
+            "pwd" => {
+                let mut cwd = self.cwd_value();
+                cwd.text.push('\n');
+                self.out.push(&cwd);
+            }
+            "cd" | "chdir" | "pushd" | "popd" => self.change_folder(name, &words[1..]),
+            "eval" => self.eval(&words[1..]),
+            "source" | "." => self.source(&words[1..]),
+            "exec" => self.pass(skip(&words[1..], &["-a"]), environment),
+            "noglob" | "nocorrect" | "-" => self.pass(&words[1..], environment),
+            "builtin" => self.pass(&words[1..], environment),
+            "command" => {
+                let given = words[1..].iter().take_while(|word| word.text.starts_with('-'));
+                if given.clone().any(|word| word.text.contains(['v', 'V'])) {
+                    self.out.push(&Value::unknown());
+                    return true;
+                }
+                let rest = &words[1 + given.count()..];
+                self.past_functions(rest, environment);
+            }
+            "export" | "declare" | "typeset" | "local" | "readonly" | "integer" | "float" => {
+                self.declare(&words[1..]);
+            }
+            "unset" => {
+                for word in &words[1..] {
+                    if let Some(name) = word.plain().filter(|name| !name.starts_with('-')) {
+                        self.scope.variables.remove(name);
+                        self.scope.functions.remove(name);
+                        self.scope.unset.insert(name.to_owned());
+                    }
+                }
+            }
+            "set" => self.set_options(&words[1..]),
+            "shift" => {
+                let count = words.get(1).map_or(Some(1), |count| count.plain()?.parse().ok());
+                match (&mut self.scope.positional, count) {
+                    (Some(all), Some(count)) if count <= all.len() && !all.iter().any(Value::is_many) => {
+                        all.drain(..count);
+                    }
+                    (positional, _) => *positional = None,
+                }
+            }
+            "read" => self.read_line(&words[1..]),
+            "mapfile" | "readarray" => self.read_lines(&words[1..]),
+            "trap" => {
+                let rest = skip(&words[1..], &[]);
+                if let [text, _, ..] = rest
+                    && !matches!(text.plain(), Some("" | "-"))
+                {
+                    let text = text.clone();
+                    self.in_copy(|walk| walk.run_value(&text, "what a trap runs"));
+                }
+            }
+            "alias" => self.alias(&words[1..]),
+            "shopt" => {
+                let sets = words.iter().any(|word| word.plain() == Some("-s"));
+                if sets && words.iter().any(|word| word.plain() == Some("expand_aliases")) {
+                    self.aliases.get_or_insert_with(Default::default);
+                }
+            }
+            "fc" => {
+                if words[1..].iter().any(|word| word.plain() == Some("-s") || !word.text.starts_with('-')) {
+                    self.unclear_text("a command of the history is run");
+                }
+            }
+            name if QUIET.contains(&name) => {}
+            _ => return false,
+        }
+        true
+    }
+
+    fn pass(&mut self, words: &[Value], environment: &[String]) {
+        self.exec(words.to_vec(), environment.to_vec());
+    }
+
+    fn past_functions(&mut self, words: &[Value], environment: &[String]) {
+        let functions = std::mem::take(&mut self.scope.functions);
+        self.exec(words.to_vec(), environment.to_vec());
+        self.scope.functions = functions;
+    }
+
+    fn echo(&mut self, words: &[Value]) {
+        let mut words = words;
+        let (mut newline, mut escapes) = (true, self.shell == crate::Shell::Sh);
+        while let Some(text) = words.first().and_then(Value::plain) {
+            let is_option =
+                text.len() > 1 && text.starts_with('-') && text[1..].chars().all(|c| "neE".contains(c));
+            if !is_option {
+                break;
+            }
+            newline &= !text.contains('n');
+            escapes |= text.contains('e');
+            words = &words[1..];
+        }
+        let mut line = data::joined(words);
+        if escapes {
+            line.text = data::unescaped(&line.text);
+        }
+        if newline {
+            line.text.push('\n');
+        }
+        self.out.push(&line);
+    }
+
+    fn printf(&mut self, words: &[Value]) {
+        let (variable, words) = match words {
+            [option, name, rest @ ..] if option.plain() == Some("-v") => {
+                (name.plain().map(str::to_owned), rest)
+            }
+            [option, rest @ ..] if option.plain() == Some("--") => (None, rest),
+            words => (None, words),
+        };
+        let Some(format) = words.first() else { return };
+        let text = data::printf(format, &words[1..]);
+        match variable {
+            Some(name) => self.scope.set(&name, vec![text]),
+            None => self.out.push(&text),
+        }
+    }
+
+    fn change_folder(&mut self, name: &str, words: &[Value]) {
+        let words: Vec<&Value> =
+            words.iter().filter(|word| !matches!(word.plain(), Some("-P" | "-L" | "-e" | "--"))).collect();
+        let now = self.scope.cwd.clone();
+        if name == "popd" {
+            self.scope.cwd = self.scope.stack.pop().flatten();
+            return;
+        }
+        let target = match words.first() {
+            None if name == "pushd" => None,
+            None => self.variable("HOME").filter(|home| home.plain().is_some()).map(|home| home.text),
+            Some(word) if word.plain() == Some("-") => self.scope.before.clone(),
+            Some(word) if word.text.starts_with(UNKNOWN) || word.is_unclear() => None,
+            // A lone `cd ""` stays.
+            Some(word) if word.text.is_empty() => now.clone(),
+            Some(word) => {
+                let text = word.text.clone();
+                if text.starts_with('/') {
+                    Some(crate::path::normal("", &text))
+                } else {
+                    now.as_ref().map(|now| crate::path::normal(now, &text))
+                }
+            }
+        };
+        if name == "pushd" {
+            self.scope.stack.push(now.clone());
+        }
+        self.scope.before = now;
+        self.scope.cwd = target;
+    }
+
+    fn eval(&mut self, words: &[Value]) {
+        let words = skip(words, &[]);
+        let text = data::joined(words);
+        if text.origin.has(Origin::FETCHED) {
+            self.analysis.does(crate::Trait::RunsFetched);
+        }
+        if text.origin.has(Origin::DECODED) {
+            self.analysis.does(crate::Trait::RunsDecoded);
+        }
+        if !text.is_unclear() {
+            self.run_value(&text, "what `eval` runs");
+        } else if let Some(end) = text.text.rfind(UNKNOWN).filter(|_| text.text.starts_with(UNKNOWN)) {
+            // The output of a known program that prints settings for the shell.
+            let rest = &text.text[end + UNKNOWN.len_utf8()..];
+            if self.prints_settings && rest.trim().is_empty() {
+                return;
+            }
+            self.unclear_text("what `eval` runs is not known");
+        } else {
+            self.unclear_text("what `eval` runs is not known");
+        }
+    }
+
+    fn source(&mut self, words: &[Value]) {
+        let Some(file) = words.first() else { return };
+        let text = self.content(file, None);
+        if text.origin.has(Origin::FETCHED) {
+            self.analysis.does(crate::Trait::RunsFetched);
+        }
+        self.run_value(&text, "what a sourced file holds");
+    }
+
+    fn declare(&mut self, words: &[Value]) {
+        for word in words {
+            let Some((name, value)) = word.text.split_once('=') else {
+                continue;
+            };
+            let name = name.trim_end_matches('+').to_owned();
+            if name.starts_with('-') || name.contains('[') {
+                continue;
+            }
+            let inner = value.strip_prefix('(').and_then(|value| value.strip_suffix(')'));
+            let values = match inner {
+                Some(inner) => {
+                    let words: Vec<&str> = inner.split_ascii_whitespace().collect();
+                    self.words(&words)
+                }
+                None => vec![Value { text: value.to_owned(), origin: word.origin, stands_for: None }],
+            };
+            self.note_environment(&name, values.first());
+            self.scope.set(&name, values);
+        }
+    }
+
+    fn set_options(&mut self, words: &[Value]) {
+        if words.is_empty() {
+            self.analysis.does(crate::Trait::ShowsEnvironment);
+            return;
+        }
+        let mut words = words;
+        while let Some(text) = words.first().and_then(Value::plain) {
+            if text == "--" {
+                self.scope.positional = Some(words[1..].to_vec());
+                return;
+            }
+            if !text.starts_with(['-', '+']) {
+                break;
+            }
+            words = &words[if text.ends_with('o') { 2.min(words.len()) } else { 1 }..];
+        }
+        if !words.is_empty() {
+            self.scope.positional = Some(words.to_vec());
+        }
+    }
+
+    fn read_line(&mut self, words: &[Value]) {
+        let names = names(words, &["-d", "-n", "-N", "-p", "-t", "-u", "-i"]);
+        let array = words.iter().any(|word| word.plain() == Some("-a") || word.plain() == Some("-ra"));
+        let line = self.input.clone().filter(|_| !array).and_then(|input| {
+            let lines = input.literal()?;
+            // In a loop, later lines are read as well: a single line alone is known.
+            (lines.trim_end_matches('\n').lines().count() == 1)
+                .then(|| (lines.trim_end().to_owned(), input.origin))
+        });
+        let separators = self.separators();
+        let mut rest = line.as_ref().map(|(line, _)| line.trim_matches(|c| separators.contains(&c)));
+        for (number, name) in names.iter().enumerate() {
+            let value = match (&mut rest, &line) {
+                (Some(text), Some((_, origin))) => {
+                    let end =
+                        if number + 1 == names.len() { None } else { text.find(|c| separators.contains(&c)) };
+                    let part = &text[..end.unwrap_or(text.len())];
+                    *text = text[end.unwrap_or(text.len())..].trim_start_matches(|c| separators.contains(&c));
+                    Value::known(part).from(*origin)
+                }
+                _ => Value::unknown().from(self.input.as_ref().map(|input| input.origin).unwrap_or_default()),
+            };
+            self.scope.set(name, vec![value]);
+        }
+    }
+
+    fn read_lines(&mut self, words: &[Value]) {
+        let names = names(words, &["-d", "-n", "-O", "-s", "-u", "-C", "-c"]);
+        let name = names.first().map_or("MAPFILE", String::as_str).to_owned();
+        let input = self.input.clone().unwrap_or_else(Value::unknown);
+        let values = match input.literal() {
+            Some(text) => text.lines().map(|line| Value::known(line).from(input.origin)).collect(),
+            None => vec![Value::many().from(input.origin)],
+        };
+        self.scope.set(&name, values);
+    }
+
+    fn alias(&mut self, words: &[Value]) {
+        for word in words {
+            let Some((name, text)) = word.plain().and_then(|word| word.split_once('=')) else { continue };
+            match &mut self.aliases {
+                Some(aliases) => {
+                    aliases.insert(name.to_owned(), text.to_owned());
+                }
+                None => {
+                    // Without a terminal no alias holds; that it is meant to is a riddle.
+                    self.scope.functions.insert(name.to_owned(), "$alias_of_a_terminal".to_owned());
+                }
+            }
+        }
+    }
+
+    /// Notes that a program gives what it reads to another machine.
+    pub(crate) fn reads_input(&self) -> Origin {
+        self.input.as_ref().map(|input| input.origin).unwrap_or_default()
+    }
+
+    /// A file that is read whole, by its name.
+    pub(crate) fn reads_file(&mut self, value: &Value, program: usize) -> Origin {
+        self.touch(Access::Read, value, false, Some(program));
+        let origin = self.origin_at(value);
+        self.read = self.read.with(origin);
+        origin
+    }
+}
+
+/// The words behind options; those of `valued` take the next word.
+fn skip<'w>(words: &'w [Value], valued: &[&str]) -> &'w [Value] {
+    let mut words = words;
+    while let Some(text) = words.first().and_then(Value::plain) {
+        if text == "--" {
+            return &words[1..];
+        }
+        if text.len() < 2 || !text.starts_with('-') {
+            break;
+        }
+        let count = if valued.contains(&text) { 2 } else { 1 };
+        words = &words[count.min(words.len())..];
+    }
+    words
+}
+
+fn names(words: &[Value], valued: &[&str]) -> Vec<String> {
+    skip(words, valued)
+        .iter()
+        .filter_map(|word| word.plain().map(str::to_owned))
+        .filter(|name| !name.starts_with('-'))
+        .collect()
+}

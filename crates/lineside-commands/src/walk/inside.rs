@@ -1,0 +1,330 @@
+//! Programs whose words are another command in a form of its own: locks, terminals, containers, other machines.
+
+use super::Walk;
+use crate::analysis::{Access, Trait};
+use crate::parse::Command;
+use crate::reading::{self, Reading};
+use crate::state::Shell;
+use crate::tables::Deed;
+use crate::value::{Origin, Value, spelt};
+
+impl Walk<'_> {
+    /// What a row marks as special; answers whether what is printed is printed by a program that it starts.
+    pub(crate) fn special_inside(
+        &mut self,
+        what: &str,
+        words: &[Value],
+        reading: &Reading,
+        index: usize,
+    ) -> bool {
+        match what {
+            "lock" => {
+                let text = reading.values("-c").next().cloned();
+                match text.or_else(|| self.behind(reading, "-c")) {
+                    Some(text) => {
+                        self.exec_program(vec![Value::known("sh"), Value::known("-c"), text], Vec::new());
+                    }
+                    None => return self.from(words, reading, 1),
+                }
+            }
+            "chroot" => return self.from(words, reading, 1),
+            "watch" if reading.has("-x") => return self.from(words, reading, 0),
+            "watch" | "entr" | "hatch" => {
+                let text = super::data::joined(&reading.operands);
+                if !text.text.is_empty() {
+                    self.script(&text, Shell::Sh, Vec::new(), "what is run again and again");
+                }
+            }
+            "dashes" => {
+                let at = words.iter().position(|word| word.plain() == Some("--"));
+                match at {
+                    Some(at) => self.exec_program(words[at + 1..].to_vec(), Vec::new()),
+                    None => return self.from(words, reading, 0),
+                }
+            }
+            "bwrap" => {
+                let at = words.iter().position(|word| word.plain() == Some("--"));
+                let words = at.map_or_else(|| reading.operands.clone(), |at| words[at + 1..].to_vec());
+                self.exec_program(words, Vec::new());
+            }
+            "reads-shell" => self.unclear_text("what a shell of another account reads is not known"),
+            "foreign" => {
+                if reading.has("-EncodedCommand") || reading.has("-e") {
+                    self.analysis.does(Trait::RunsDecoded);
+                }
+                if !reading.operands.is_empty() || !reading.given.is_empty() {
+                    self.unclear_text("the text is for a shell that is not understood");
+                }
+            }
+            "module" => self.module(words, reading, index),
+            "eval-node" => {
+                if let Some(code) = reading.operands.first().cloned() {
+                    self.code(&code, "node", index);
+                }
+            }
+            "awk" => {
+                if let Some(code) = reading.operands.first().cloned() {
+                    self.code(&code, "awk", index);
+                }
+            }
+            "passes" => {
+                let input = self.input.clone().unwrap_or_else(Value::unknown);
+                self.out.push(&input);
+                return true;
+            }
+            "inside" => self.inside(words, reading),
+            "terminals" => self.terminals(reading),
+            "later" => {
+                if let Some(text) = self.input.clone() {
+                    self.script(&text, Shell::Sh, Vec::new(), "what runs later");
+                }
+            }
+            "proxy" => {
+                for option in reading.values("-o").cloned().collect::<Vec<_>>() {
+                    let text = spelt(&option.text);
+                    let Some((key, command)) = text.split_once(['=', ' ']) else { continue };
+                    if matches!(key.to_ascii_lowercase().as_str(), "proxycommand" | "localcommand")
+                        && command != "none"
+                    {
+                        self.script(&Value::known(command), Shell::Sh, Vec::new(), "what `ssh` runs");
+                    }
+                }
+                // A fetched text may come out of it.
+                self.read = self.read.with(Origin::default());
+            }
+            "socat" => {
+                for operand in reading.operands.clone() {
+                    let text = spelt(&operand.text);
+                    let kind = text.split(':').next().unwrap_or_default().to_ascii_uppercase();
+                    if matches!(kind.as_str(), "EXEC" | "SYSTEM") {
+                        self.analysis.does(Trait::RunsFetched);
+                    }
+                    if let Some((_, path)) =
+                        text.split_once(':').filter(|_| matches!(kind.as_str(), "FILE" | "OPEN" | "GOPEN"))
+                    {
+                        let path = path.split(',').next().unwrap_or_default().to_owned();
+                        self.reads_file(&Value::known(path), index);
+                    }
+                }
+            }
+            "printenv" => {
+                if reading.operands.is_empty() {
+                    self.analysis.does(Trait::ShowsEnvironment);
+                }
+                if reading.operands.iter().any(|name| crate::expand::is_secret_name(&name.text))
+                    || reading.operands.is_empty()
+                {
+                    self.read = self.read.with(Origin::SECRET);
+                }
+            }
+            "pass" => {
+                let quiet = [
+                    "ls", "list", "find", "git", "init", "help", "version", "insert", "generate", "edit",
+                    "rm", "mv", "cp", "grep",
+                ];
+                let first = reading.operands.first().and_then(Value::plain);
+                if first.is_some_and(|first| !quiet.contains(&first)) {
+                    self.read = self.read.with(Origin::SECRET);
+                }
+            }
+            "checkout" => self.checkout(words, reading, index),
+            "crontab" => {
+                if let Some(file) = reading.operands.first().cloned() {
+                    self.reads_file(&file, index);
+                }
+            }
+            _ => {}
+        }
+        false
+    }
+
+    /// The value behind a word that the row's options end in front of.
+    fn behind(&self, reading: &Reading, flag: &str) -> Option<Value> {
+        let at = reading.operands.iter().position(|operand| operand.plain() == Some(flag))?;
+        reading.operands.get(at + 1).cloned()
+    }
+
+    fn from(&mut self, words: &[Value], reading: &Reading, skip: usize) -> bool {
+        let Some(place) = reading.places.get(skip) else { return false };
+        self.exec_program(words[1 + place..].to_vec(), Vec::new());
+        true
+    }
+
+    /// `python -m …`: a module is a program of its own name.
+    fn module(&mut self, words: &[Value], reading: &Reading, index: usize) {
+        let Some(module) = reading.values("-m").next().and_then(|module| module.plain().map(str::to_owned))
+        else {
+            return;
+        };
+        match module.as_str() {
+            "venv" | "virtualenv" => {
+                for folder in reading.operands.clone() {
+                    self.touch(Access::Write, &folder, false, Some(index));
+                }
+            }
+            "json.tool" | "pprint" | "tabnanny" | "base64" | "gzip" | "zipfile" | "tarfile" => {
+                if let Some(file) = reading.operands.first().cloned() {
+                    self.reads_file(&file, index);
+                }
+            }
+            // `python -m pip install …` is `pip install …`, whose words count for policies.
+            "pip" | "twine" | "pipx" => {
+                let at = words
+                    .iter()
+                    .position(|word| word.plain() == Some(&module))
+                    .map_or(words.len(), |at| at + 1);
+                let inner = reading::read(&module, &words[at..]);
+                let program = &mut self.analysis.programs[index];
+                program.subcommand = inner.subcommand;
+                program.flags.extend(inner.given.iter().map(reading::Given::flag));
+                program.operands = inner.operands.iter().map(Value::argument).collect();
+            }
+            _ => {}
+        }
+    }
+
+    /// `docker exec db psql …`: what runs elsewhere is listed apart; statements of databases are looked at.
+    fn inside(&mut self, words: &[Value], reading: &Reading) {
+        let dashes = words.iter().position(|word| word.plain() == Some("--"));
+        let from = dashes.or_else(|| reading.places.get(1).copied()).map(|at| at + 1);
+        let Some(inner) = from.and_then(|from| words.get(from..)).filter(|inner| !inner.is_empty()) else {
+            return;
+        };
+        self.elsewhere(inner);
+    }
+
+    fn elsewhere(&mut self, inner: &[Value]) {
+        let Some(name) = inner[0].plain().map(|name| name.rsplit('/').next().unwrap_or_default().to_owned())
+        else {
+            return;
+        };
+        let read = reading::read(&name, &inner[1..]);
+        if Shell::named(&name) != Shell::Other && read.has("-c") {
+            // A shell there runs a text; its plain commands are looked at.
+            let Some(text) = read.operands.first().and_then(Value::literal) else { return };
+            let parsed = crate::parse::Parse::parse(&crate::parse::Shuck, &text, Shell::Sh);
+            for statement in &parsed.statements {
+                if let Command::Simple { words, .. } = &statement.command {
+                    let values = self.words(words);
+                    if !values.is_empty() {
+                        self.elsewhere(&values);
+                    }
+                }
+            }
+            return;
+        }
+        let mut texts = Vec::new();
+        for when in read.rows.iter().flat_map(|row| &row.deeds) {
+            if let Deed::Sql(which) = when.deed {
+                match which {
+                    Some(which) => texts.extend(super::run::chosen(&read, which)),
+                    None => texts.extend(self.input.clone()),
+                }
+            }
+        }
+        let texts: Vec<String> = texts.iter().map(|text| spelt(&text.text)).collect();
+        if texts.iter().any(|text| crate::sql::destroys(text)) {
+            self.analysis.does(Trait::DestroysData);
+        }
+        self.analysis.elsewhere.push(crate::Program {
+            name: crate::Argument::Text(name),
+            args: inner[1..].iter().map(Value::argument).collect(),
+            way: self.way.clone(),
+            subcommand: read.subcommand.clone(),
+            flags: read.given.iter().map(reading::Given::flag).collect(),
+            operands: read.operands.iter().map(Value::argument).collect(),
+            texts,
+            environment: Vec::new(),
+        });
+    }
+
+    /// `tmux new-session 'command'`, `tmux send-keys 'command' Enter`, `screen -dmS name command`.
+    fn terminals(&mut self, reading: &Reading) {
+        let words: Vec<Value> = reading.operands.clone();
+        let first = words.first().and_then(Value::plain).unwrap_or_default().to_owned();
+        let name = self.way.last().cloned().unwrap_or_default();
+        if name == "screen" {
+            if words.len() > 1 && reading.given.iter().any(|given| given.is("-d") || given.is("-m")) {
+                self.exec_program(words[1..].to_vec(), Vec::new());
+            }
+            return;
+        }
+        if !matches!(
+            first.as_str(),
+            "new"
+                | "new-session"
+                | "new-window"
+                | "neww"
+                | "split-window"
+                | "splitw"
+                | "respawn-pane"
+                | "run-shell"
+                | "send-keys"
+                | "send"
+                | "pipe-pane"
+                | "if-shell"
+                | "popup"
+                | "display-popup"
+        ) {
+            return;
+        }
+        let inner = reading::read("tmux command", &words[1..]);
+        let mut operands = inner.operands;
+        if first.starts_with("send") {
+            operands.retain(|word| !matches!(word.plain(), Some("Enter" | "C-m" | "C-c")));
+        }
+        let text = super::data::joined(&operands);
+        if !text.text.is_empty() {
+            self.script(&text, Shell::Sh, Vec::new(), "what a terminal runs");
+        }
+    }
+
+    /// `git checkout` of files: behind `--`, behind a commit, or by what only a path looks like.
+    fn checkout(&mut self, words: &[Value], reading: &Reading, index: usize) {
+        if ["-b", "-B", "--orphan", "-p", "--help", "-t", "-d"].iter().any(|flag| reading.has(flag)) {
+            return;
+        }
+        let dashes = words.iter().position(|word| word.plain() == Some("--"));
+        let files: Vec<Value> = match (dashes, reading.operands.as_slice()) {
+            (Some(at), _) => words[at + 1..].to_vec(),
+            (None, [one]) if is_path(&spelt(&one.text)) => vec![one.clone()],
+            (None, [first, rest @ ..]) if !rest.is_empty() => {
+                if is_path(&spelt(&first.text)) {
+                    reading.operands.clone()
+                } else {
+                    rest.to_vec()
+                }
+            }
+            _ => Vec::new(),
+        };
+        let from_file = reading.has("--pathspec-from-file");
+        if !files.is_empty() || from_file {
+            self.analysis.does(Trait::OverwritesFiles);
+        }
+        for file in files {
+            self.touch(Access::Write, &file, false, Some(index));
+        }
+    }
+}
+
+/// Whether a word looks like a path and not like a branch: `.`, `./x`, `x/`, `*.c`, `x.c`.
+fn is_path(word: &str) -> bool {
+    if matches!(word, "." | "..")
+        || word.starts_with("./")
+        || word.starts_with("../")
+        || word.starts_with(":/")
+        || word.ends_with('/')
+        || word.contains('*')
+        || word.starts_with(":(")
+    {
+        return true;
+    }
+    let name = word.rsplit('/').next().unwrap_or_default();
+    name.rsplit_once('.').is_some_and(|(stem, extension)| {
+        !stem.is_empty()
+            && (1..=5).contains(&extension.len())
+            && extension.chars().any(|c| c.is_ascii_alphabetic())
+            && extension.chars().all(|c| c.is_ascii_alphanumeric())
+            && !(stem.starts_with('v') && stem[1..].starts_with(|c: char| c.is_ascii_digit()))
+    })
+}

@@ -1,0 +1,244 @@
+//! Statements: lists, pipes, branches and loops.
+
+use super::Walk;
+use crate::limits;
+use crate::parse::{Command, Statement};
+use crate::value::Value;
+
+impl Walk<'_> {
+    pub(crate) fn list(&mut self, statements: &[Statement<'_>]) {
+        for statement in statements {
+            if self.is_full() {
+                if self.analysis.programs.len() >= limits::PROGRAMS {
+                    self.unclear_text("it starts more than 256 programs");
+                }
+                return;
+            }
+            self.statement(statement);
+        }
+    }
+
+    fn statement(&mut self, statement: &Statement<'_>) {
+        self.nesting += 1;
+        if self.nesting > limits::NESTING {
+            self.unclear_text("the command is nested too deeply");
+        } else if statement.background && !matches!(statement.command, Command::Simple { .. }) {
+            let scope = self.scope.clone();
+            self.command(statement);
+            self.scope = scope;
+        } else {
+            self.command(statement);
+        }
+        self.nesting -= 1;
+    }
+
+    fn command(&mut self, statement: &Statement<'_>) {
+        if let Command::Simple { assignments, words } = &statement.command {
+            self.simple(assignments, words, &statement.redirections);
+            return;
+        }
+        let before = self.input.clone();
+        let redirected = self.redirect(&statement.redirections);
+        if let Some(input) = redirected.input {
+            self.input = Some(input);
+        }
+        let outer = std::mem::take(&mut self.out);
+        self.compound(&statement.command);
+        let printed = std::mem::replace(&mut self.out, outer);
+        self.deliver(printed, &redirected.out);
+        self.input = before;
+    }
+
+    fn compound(&mut self, command: &Command<'_>) {
+        match command {
+            Command::Simple { .. } => {}
+            Command::And(left, right) => {
+                self.statement(left);
+                self.statement(right);
+            }
+            Command::Or(left, right) => {
+                self.statement(left);
+                let kept = self.scope.clone();
+                self.statement(right);
+                // What stands behind runs where the left side did its part, or the right one did not end it.
+                let other = std::mem::replace(&mut self.scope, kept);
+                if !ends(right) && other != self.scope {
+                    let cwd = self.scope.cwd.clone();
+                    self.scope.merge(&other);
+                    self.scope.cwd = cwd;
+                }
+            }
+            Command::Pipe(left, right) => self.pipe(left, right),
+            Command::Group(list) => self.list(list),
+            Command::Subshell(list) => self.in_copy(|walk| walk.list(list)),
+            Command::If { branches, otherwise } => {
+                let mut after: Option<super::Scope> = None;
+                for (condition, body) in branches {
+                    self.list(condition);
+                    let start = self.scope.clone();
+                    self.list(body);
+                    let end = std::mem::replace(&mut self.scope, start);
+                    merge(&mut after, end, body);
+                }
+                if let Some(list) = otherwise {
+                    self.list(list);
+                }
+                let end = self.scope.clone();
+                merge(&mut after, end, otherwise.as_deref().unwrap_or_default());
+                self.scope = after.unwrap_or_else(|| self.scope.clone());
+            }
+            Command::Loop { texts, condition, body } => {
+                for text in texts {
+                    self.only_substitutions(text);
+                }
+                let start = self.scope.clone();
+                self.list(condition);
+                self.list(body);
+                self.again(&start, |walk| {
+                    walk.list(condition);
+                    walk.list(body);
+                });
+            }
+            Command::For { names, words, body } => self.for_each(names, words.as_deref(), body),
+            Command::Select { name, words, body } => {
+                let values = self.words(words);
+                let one = if values.len() == 1 { values } else { vec![Value::unknown()] };
+                self.scope.set(name, one);
+                self.list(body);
+            }
+            Command::Case { word, arms } => {
+                let word = self.one(word);
+                let start = self.scope.clone();
+                let mut after = None;
+                for (patterns, body) in arms {
+                    let mut known = false;
+                    for pattern in patterns {
+                        let pattern = self.words(&[pattern]).pop().unwrap_or_default();
+                        known |= match word.plain() {
+                            Some(text) => crate::expand::fits(&crate::expand::pattern_of(&pattern), text),
+                            None => true,
+                        };
+                    }
+                    // Each arm may run; that of a known word is the one that does.
+                    self.scope = start.clone();
+                    self.list(body);
+                    if known {
+                        let end = self.scope.clone();
+                        merge(&mut after, end, body);
+                    }
+                }
+                self.scope = after.unwrap_or(start);
+            }
+            Command::Text(text) => {
+                self.only_substitutions(text);
+                self.assigned_in_arithmetic(text);
+            }
+            Command::Function { names, body } => {
+                for name in names {
+                    self.scope.functions.insert((*name).to_owned(), (*body).to_owned());
+                }
+            }
+        }
+    }
+
+    /// `(( x = 1 ))` sets variables to what is not computed here.
+    fn assigned_in_arithmetic(&mut self, text: &str) {
+        let Some(inner) = text.strip_prefix("((") else { return };
+        let names: Vec<String> = self.scope.variables.keys().cloned().collect();
+        for name in names {
+            if inner.contains(&name) && inner.contains(['=', '+', '-']) {
+                self.scope.set(&name, vec![Value::known(crate::value::FRESH.to_string())]);
+            }
+        }
+    }
+
+    /// Runs it in a copy of the shell.
+    pub(crate) fn in_copy(&mut self, run: impl FnOnce(&mut Self)) {
+        let scope = self.scope.clone();
+        run(self);
+        self.scope = scope;
+    }
+
+    /// Runs the body of a loop once more where the first time has changed what it sees.
+    fn again(&mut self, start: &super::Scope, run: impl FnOnce(&mut Self)) {
+        if *start == self.scope || self.is_full() {
+            return;
+        }
+        self.scope.merge(start);
+        let (programs, touches) = (self.analysis.programs.len(), self.analysis.touches.len());
+        let unclear = self.analysis.unclear.len();
+        let before = self.analysis.clone();
+        run(self);
+        // What is the same as the first time is not listed twice; nor is what the first time knew better.
+        if self.analysis.programs[programs..].iter().all(|p| before.programs.iter().any(|q| p.name == q.name))
+        {
+            self.analysis.programs.truncate(programs);
+            self.analysis.touches.truncate(touches);
+            self.analysis.unclear.truncate(unclear);
+        }
+    }
+
+    fn for_each(&mut self, names: &[&str], words: Option<&[&str]>, body: &[Statement<'_>]) {
+        let values = match words {
+            Some(words) => self.words(words),
+            None => self.scope.positional.clone().unwrap_or_else(|| vec![Value::many()]),
+        };
+        let Some(name) = names.first() else { return };
+        if names.len() > 1 {
+            for name in names {
+                self.scope.set(name, vec![Value::unknown()]);
+            }
+            self.list(body);
+            return;
+        }
+        if values.is_empty() {
+            // An empty list starts nothing.
+            return;
+        }
+        for value in values {
+            let value = if value.is_many() { Value::unknown().from(value.origin) } else { value };
+            self.scope.set(name, vec![value]);
+            self.list(body);
+            if self.is_full() {
+                return;
+            }
+        }
+    }
+
+    fn pipe(&mut self, left: &Statement<'_>, right: &Statement<'_>) {
+        let outer = std::mem::take(&mut self.out);
+        let scope = self.scope.clone();
+        self.statement(left);
+        self.scope.clone_from(&scope);
+        let printed = std::mem::replace(&mut self.out, outer);
+        let before = self.input.replace(printed);
+        self.statement(right);
+        self.input = before;
+        // The last part runs in the shell itself in zsh alone; what it sets there is rarely used afterwards.
+        if self.shell != crate::Shell::Zsh {
+            self.scope = scope;
+        }
+    }
+}
+
+fn merge(after: &mut Option<super::Scope>, end: super::Scope, body: &[Statement<'_>]) {
+    if body.last().is_some_and(ends) {
+        return;
+    }
+    match after {
+        Some(after) => after.merge(&end),
+        None => *after = Some(end),
+    }
+}
+
+/// Whether nothing behind the statement runs.
+fn ends(statement: &Statement<'_>) -> bool {
+    match &statement.command {
+        Command::Simple { words, .. } => {
+            matches!(words.first(), Some(&("exit" | "return" | "break" | "continue" | "exec")))
+        }
+        Command::Group(list) => list.last().is_some_and(ends),
+        Command::And(_, right) => ends(right),
+        _ => false,
+    }
+}

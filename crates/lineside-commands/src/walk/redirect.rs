@@ -1,0 +1,132 @@
+//! Redirections.
+
+use super::Walk;
+use crate::analysis::{Access, Trait};
+use crate::parse::{Redirect, Redirection};
+use crate::value::{Origin, Value};
+
+/// Where a command reads and prints after its redirections.
+#[derive(Default)]
+pub(crate) struct Redirected {
+    pub(crate) input: Option<Value>,
+    pub(crate) out: Out,
+}
+
+/// Where standard output goes.
+#[derive(Default, PartialEq)]
+pub(crate) enum Out {
+    /// On, to the pipe or the caller.
+    #[default]
+    On,
+    /// Into a file.
+    File(String),
+    /// To another machine.
+    Away,
+    /// Nowhere that is read again.
+    Elsewhere,
+}
+
+impl Walk<'_> {
+    pub(crate) fn redirect(&mut self, all: &[Redirection<'_>]) -> Redirected {
+        let mut done = Redirected::default();
+        for redirection in all {
+            let descriptor = redirection.descriptor;
+            match &redirection.kind {
+                Redirect::Out(word) | Redirect::Both(word) | Redirect::InOut(word) => {
+                    let target = self.one(word);
+                    let out = self.target(&target);
+                    let number = descriptor.unwrap_or(1);
+                    if number == 1 {
+                        done.out = out;
+                    }
+                    if matches!(redirection.kind, Redirect::InOut(_))
+                        && descriptor.is_none_or(|number| number == 0)
+                    {
+                        done.input = Some(Value::unknown());
+                    }
+                }
+                Redirect::In(word) => {
+                    let source = self.one(word);
+                    let content = self.content(&source, None);
+                    self.input_of(descriptor, content, &mut done);
+                }
+                Redirect::Text(word) => {
+                    let mut text = self.one(word);
+                    text.text.push('\n');
+                    self.input_of(descriptor, text, &mut done);
+                }
+                Redirect::Document { body, expands, strips } => {
+                    let stripped: String;
+                    let mut body = *body;
+                    if *strips {
+                        let lines: Vec<&str> =
+                            body.split('\n').map(|line| line.trim_start_matches('\t')).collect();
+                        stripped = lines.join("\n");
+                        body = &stripped;
+                    }
+                    let text = if *expands { self.quoted(body) } else { Value::known(body) };
+                    self.input_of(descriptor, text, &mut done);
+                }
+                Redirect::Duplicate { target, input } => {
+                    let value = self.one(target);
+                    if let Some(number) = value.plain().and_then(|text| text.parse::<u32>().ok()) {
+                        match (descriptor.unwrap_or(u32::from(!input)), number) {
+                            (0, number) => {
+                                if let Some(content) = self.descriptors.get(&number) {
+                                    done.input = Some(content.clone());
+                                }
+                            }
+                            (1, 2) => done.out = Out::Elsewhere,
+                            _ => {}
+                        }
+                    }
+                }
+            }
+        }
+        done
+    }
+
+    fn input_of(&mut self, descriptor: Option<u32>, content: Value, done: &mut Redirected) {
+        match descriptor.unwrap_or(0) {
+            0 => done.input = Some(content),
+            number => {
+                self.descriptors.insert(number, content);
+            }
+        }
+    }
+
+    fn target(&mut self, target: &Value) -> Out {
+        if let Some(text) = target.plain() {
+            if text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/") {
+                return Out::Away;
+            }
+            if matches!(text, "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty")
+                || text.starts_with("/dev/fd/")
+            {
+                return if text == "/dev/stdout" { Out::On } else { Out::Elsewhere };
+            }
+        } else if target.stands_for.is_some() || target.text.is_empty() {
+            return Out::Elsewhere;
+        }
+        self.touch(Access::Write, target, false, None);
+        let (path, unclear) = self.absolute(target);
+        if unclear { Out::Elsewhere } else { Out::File(path) }
+    }
+
+    /// Takes what was printed to where it goes.
+    pub(crate) fn deliver(&mut self, printed: Value, out: &Out) {
+        match out {
+            Out::On => {
+                self.count_bytes(printed.text.len());
+                self.out.push(&Value { stands_for: None, ..printed });
+            }
+            Out::File(path) => self.written(path.clone(), printed),
+            Out::Away => {
+                if printed.origin.has(Origin::SECRET) {
+                    self.analysis.does(Trait::SendsSecret);
+                }
+            }
+            Out::Elsewhere => {}
+        }
+    }
+}

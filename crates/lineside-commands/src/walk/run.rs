@@ -1,0 +1,262 @@
+//! A program that is started: its words by its row, its files, what it prints.
+
+use super::{Walk, data};
+use crate::analysis::{Access, Argument, Program, Trait, Unknown};
+use crate::reading::{self, Reading};
+use crate::tables::{Deed, When, Which};
+use crate::value::{Origin, UNKNOWN, Value};
+
+impl Walk<'_> {
+    /// Starts a program of a known name.
+    pub(crate) fn start(&mut self, words: &[Value], environment: Vec<String>) {
+        let path = words[0].text.clone();
+        let name = path.rsplit('/').next().unwrap_or_default().to_owned();
+        if !name.is_ascii() || name.starts_with('!') {
+            self.unclear_text(&format!(
+                "the name of the program `{name}` has signs that no usual program has"
+            ));
+            self.list_program(Argument::Any, words, environment);
+            return;
+        }
+        if self.shell == crate::Shell::Zsh && path.contains(' ') {
+            self.unclear_text(&format!("whether `{path}` is one word depends on an option of zsh"));
+            self.list_program(Argument::Any, words, environment);
+            return;
+        }
+        let reading = reading::read(&name, &words[1..]);
+        let index = self.list_program(Argument::Text(name.clone()), words, environment);
+        let program = &mut self.analysis.programs[index];
+        program.subcommand.clone_from(&reading.subcommand);
+        program.flags = reading.given.iter().map(reading::Given::flag).collect();
+        program.operands = reading.operands.iter().map(Value::argument).collect();
+        let away = std::mem::take(&mut self.away);
+        self.prints_settings = false;
+        let deeds: Vec<&When> = reading
+            .rows
+            .iter()
+            .flat_map(|row| &row.deeds)
+            .filter(|when| when.with.iter().all(|group| group.iter().any(|flag| reading.has(flag))))
+            .filter(|when| !when.without.iter().any(|flag| reading.has(flag)))
+            .collect();
+        let asks = ["--help", "--version"].iter().any(|flag| reading.has(flag));
+        let deeds = if asks && !wraps(&deeds) { Vec::new() } else { deeds };
+        let before = self.scope.cwd.clone();
+        for deed in &deeds {
+            if let Deed::Folder(flag) = deed.deed {
+                for folder in reading.values(flag) {
+                    let (path, unclear) = self.absolute(folder);
+                    self.scope.cwd = (!unclear).then_some(path);
+                }
+            }
+        }
+        self.way.push(name.clone());
+        self.effects(&name, words, &reading, &deeds, index, away);
+        self.way.pop();
+        self.scope.cwd = before;
+        if path.contains('/')
+            && let Some(content) = self.written_at(&words[0])
+        {
+            self.way.push(name);
+            let arguments = words[1..].to_vec();
+            self.script(&content, crate::Shell::Bash, arguments, "a script that the command writes");
+            self.way.pop();
+        }
+        if self.state.wrappers.contains(&self.analysis.programs[index].name.pattern()) {
+            let rest = words[1..].iter().position(|word| !word.text.starts_with('-'));
+            if let Some(rest) = rest {
+                self.exec(words[1 + rest..].to_vec(), Vec::new());
+            }
+        }
+    }
+
+    pub(crate) fn list_program(
+        &mut self,
+        name: Argument,
+        words: &[Value],
+        environment: Vec<String>,
+    ) -> usize {
+        self.analysis.programs.push(Program {
+            name,
+            args: words[1..].iter().map(Value::argument).collect(),
+            way: self.way.clone(),
+            subcommand: Vec::new(),
+            flags: Vec::new(),
+            operands: words[1..].iter().map(Value::argument).collect(),
+            texts: Vec::new(),
+            environment,
+        });
+        self.analysis.programs.len() - 1
+    }
+
+    fn effects(
+        &mut self,
+        name: &str,
+        words: &[Value],
+        reading: &Reading,
+        deeds: &[&When],
+        index: usize,
+        away: bool,
+    ) {
+        let given = words.iter().fold(self.reads_input(), |all, word| all.with(word.origin));
+        let whole = deeds.iter().any(|when| when.deed == Deed::Whole);
+        self.read = Origin::default();
+        let mut read = self.reads_input();
+        let (mut printed, mut quiet, mut fetches, mut sends) = (None, false, false, false);
+        for when in deeds {
+            match when.deed {
+                Deed::Touch(access, which) => {
+                    for value in chosen(reading, which) {
+                        if let Some(remote) = host_of(&value)
+                            && deeds.iter().any(|when| when.deed == Deed::Sends)
+                        {
+                            // `host:path` is on another machine.
+                            fetches |= access == Access::Read;
+                            sends |= access == Access::Write && !remote.is_empty();
+                            continue;
+                        }
+                        if access == Access::Read {
+                            read = read.with(self.reads_file(&value, index));
+                        } else {
+                            self.touch(access, &value, whole, Some(index));
+                        }
+                        if access == Access::Delete
+                            && whole
+                            && self.absolute(&value).1
+                            && value.stands_for.is_none()
+                        {
+                            self.analysis.does(Trait::DeletesUnclear);
+                        }
+                    }
+                }
+                Deed::Prints("quiet") => quiet = true,
+                Deed::Prints("settings") => self.prints_settings = true,
+                Deed::Prints("fresh") => printed = Some(Self::fresh("/tmp")),
+                Deed::Prints(how) => {
+                    let files: Vec<Value> = reading.operands.clone();
+                    let input = match (how, files.first()) {
+                        ("translate", _) | (_, None) => self.input.clone().unwrap_or_else(Value::unknown),
+                        (_, Some(file)) => self.content(file, Some(index)),
+                    };
+                    printed = Some(data::filtered(how, &input, &reading.operands).from(read));
+                }
+                Deed::Fetches => fetches = true,
+                Deed::Sends => sends = true,
+                Deed::Environment => {
+                    self.analysis.does(Trait::ShowsEnvironment);
+                    read = read.with(Origin::SECRET);
+                }
+                Deed::Secrets => read = read.with(Origin::SECRET),
+                Deed::Sql(which) => self.statements(which, reading, index),
+                Deed::Whole | Deed::Folder(_) => {}
+                _ => {
+                    let before = std::mem::take(&mut self.read);
+                    let passes = self.starts_more(name, words, reading, when.deed, index);
+                    read = read.with(self.read);
+                    self.read = before;
+                    if passes {
+                        quiet = true;
+                    }
+                }
+            }
+        }
+        let carried = read.with(given);
+        if (sends || away) && carried.has(Origin::SECRET) {
+            self.analysis.does(Trait::SendsSecret);
+        }
+        let origin = if fetches { read.with(Origin::FETCHED) } else { read };
+        if fetches {
+            self.fetched(reading, deeds);
+        }
+        if !quiet {
+            self.out.push(&printed.unwrap_or_else(|| Value::known(UNKNOWN.to_string())).from(origin));
+        }
+        if name == "cp" || name == "mv" || name == "tee" {
+            self.copied(name, reading);
+        }
+    }
+
+    /// Files that a download writes hold what is not known.
+    fn fetched(&mut self, reading: &Reading, deeds: &[&When]) {
+        for when in deeds {
+            if let Deed::Touch(Access::Write, which) = when.deed {
+                for value in chosen(reading, which) {
+                    let (path, unclear) = self.absolute(&value);
+                    if !unclear {
+                        self.written(path, Value::unknown().from(Origin::FETCHED));
+                    }
+                }
+            }
+        }
+    }
+
+    /// A copy holds what its source does.
+    fn copied(&mut self, name: &str, reading: &Reading) {
+        if name == "tee" {
+            let content = self.input.clone().unwrap_or_else(Value::unknown);
+            for value in &reading.operands {
+                let (path, unclear) = self.absolute(value);
+                if !unclear {
+                    self.written(path, content.clone());
+                }
+            }
+            return;
+        }
+        let [source, target] = reading.operands.as_slice() else { return };
+        let (from, unclear_from) = self.absolute(source);
+        let (to, unclear_to) = self.absolute(target);
+        if unclear_from || unclear_to {
+            return;
+        }
+        let origin = self.origin_of(&from);
+        let content = self.written_at(source).unwrap_or_else(|| Value::unknown().from(origin));
+        if origin != Origin::default() || content.plain().is_some() {
+            self.written(to, content);
+        }
+    }
+
+    /// Statements of a database.
+    fn statements(&mut self, which: Option<Which>, reading: &Reading, index: usize) {
+        let texts = match which {
+            Some(which) => chosen(reading, which),
+            None => self.input.clone().into_iter().collect(),
+        };
+        for text in texts {
+            let text = crate::value::spelt(&text.text);
+            if crate::sql::destroys(&text) {
+                self.analysis.does(Trait::DestroysData);
+            }
+            self.analysis.programs[index].texts.push(text);
+        }
+    }
+
+    /// Notes that operands of a deletion are not known.
+    pub(crate) fn unclear_paths(&mut self, reason: &str) {
+        self.analysis.cannot_tell(Unknown::Paths, reason);
+    }
+}
+
+fn wraps(deeds: &[&When]) -> bool {
+    deeds.iter().any(|when| matches!(when.deed, Deed::Wrap { .. }))
+}
+
+/// The words that an effect is about.
+pub(crate) fn chosen(reading: &Reading, which: Which) -> Vec<Value> {
+    let all = &reading.operands;
+    match which {
+        Which::All => all.clone(),
+        Which::From(number) => all.iter().skip(number - 1).cloned().collect(),
+        Which::Only(number) => all.get(number - 1).cloned().into_iter().collect(),
+        Which::ButLast => all[..all.len().saturating_sub(1)].to_vec(),
+        Which::Last => all.last().filter(|_| all.len() > 1).cloned().into_iter().collect(),
+        Which::Value(flag) => reading.values(flag).cloned().collect(),
+    }
+}
+
+/// The host of `host:path`.
+pub(crate) fn host_of(value: &Value) -> Option<&str> {
+    let (host, path) = value.text.split_once(':')?;
+    if host == "s3" || host == "gs" || path.starts_with("//") {
+        return Some(host);
+    }
+    (!host.is_empty() && !host.contains('/') && value.stands_for.is_none()).then_some(host)
+}

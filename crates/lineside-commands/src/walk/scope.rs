@@ -1,0 +1,69 @@
+//! What a shell remembers, and what a subshell gets a copy of.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::value::Value;
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Scope {
+    /// The folder at hand; none after a change to one that is not known.
+    pub(crate) cwd: Option<String>,
+    /// The folder before the last change.
+    pub(crate) before: Option<String>,
+    /// The folders of `pushd`.
+    pub(crate) stack: Vec<Option<String>>,
+    /// Values of variables; several for arrays.
+    pub(crate) variables: HashMap<String, Vec<Value>, foldhash::fast::FixedState>,
+    /// Names that were unset.
+    pub(crate) unset: HashSet<String, foldhash::fast::FixedState>,
+    /// Texts of functions.
+    pub(crate) functions: HashMap<String, String, foldhash::fast::FixedState>,
+    /// `$1` and on; none where the caller gave them.
+    pub(crate) positional: Option<Vec<Value>>,
+}
+
+impl Scope {
+    pub(crate) fn new(cwd: &str) -> Scope {
+        Scope {
+            cwd: Some(cwd.to_owned()),
+            before: None,
+            stack: Vec::new(),
+            variables: HashMap::default(),
+            unset: HashSet::default(),
+            functions: HashMap::default(),
+            positional: None,
+        }
+    }
+
+    pub(crate) fn set(&mut self, name: &str, values: Vec<Value>) {
+        self.unset.remove(name);
+        self.variables.insert(name.to_owned(), values);
+    }
+
+    /// The scope after one of two ways was taken: what differs is not known.
+    pub(crate) fn merge(&mut self, other: &Scope) {
+        if self == other {
+            return;
+        }
+        if self.cwd != other.cwd {
+            self.cwd = None;
+        }
+        for (name, values) in &mut self.variables {
+            if other.variables.get(name) != Some(values) {
+                *values = vec![Value::unknown()];
+            }
+        }
+        for name in other.variables.keys() {
+            if !self.variables.contains_key(name) {
+                self.variables.insert(name.clone(), vec![Value::unknown()]);
+            }
+        }
+        self.unset.retain(|name| other.unset.contains(name));
+        for (name, body) in &other.functions {
+            self.functions.entry(name.clone()).or_insert_with(|| body.clone());
+        }
+        if self.positional != other.positional {
+            self.positional = None;
+        }
+    }
+}

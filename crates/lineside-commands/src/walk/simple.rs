@@ -1,0 +1,128 @@
+//! Simple commands: assignments, words and redirections.
+
+use super::Walk;
+use super::redirect::Out;
+use crate::parse::{Assignment, Redirection};
+use crate::value::{Origin, Value};
+use crate::{Shell, limits};
+
+impl Walk<'_> {
+    pub(crate) fn simple(
+        &mut self,
+        assignments: &[Assignment<'_>],
+        words: &[&str],
+        redirections: &[Redirection<'_>],
+    ) {
+        let values = self.words(words);
+        let kept = (!values.is_empty() && !assignments.is_empty()).then(|| self.scope.variables.clone());
+        let known = self.analysis.environment.len();
+        self.assign(assignments);
+        let redirected = self.redirect(redirections);
+        let outer = std::mem::take(&mut self.out);
+        let before = self.input.clone();
+        let given = redirected.input.is_some();
+        if given {
+            self.input.clone_from(&redirected.input);
+        }
+        if values.is_empty() {
+            // `$(<file)` is what the file holds; a lone `<file` of zsh shows it.
+            if given && assignments.is_empty() && (self.levels > 1 || self.shell == Shell::Zsh) {
+                self.out = self.input.clone().unwrap_or_default();
+            }
+        } else {
+            let environment: Vec<String> = if assignments.is_empty() {
+                Vec::new()
+            } else {
+                self.analysis.environment[known.min(self.analysis.environment.len())..].to_vec()
+            };
+            self.away = redirected.out == Out::Away;
+            self.away_shell = self.away;
+            self.exec(values, environment);
+            self.away_shell = false;
+        }
+        if let Some(kept) = kept {
+            self.scope.variables = kept;
+        }
+        let printed = std::mem::replace(&mut self.out, outer);
+        self.deliver(printed, &redirected.out);
+        // `exec > file` and `exec < file` hold for what follows.
+        let stays = words.first() == Some(&"exec") && words.len() == 1;
+        self.input = if stays && given { redirected.input } else { before };
+    }
+
+    /// Starts what the words name: a function, a builtin or a program.
+    pub(crate) fn exec(&mut self, mut words: Vec<Value>, environment: Vec<String>) {
+        if self.is_full() || words.is_empty() {
+            return;
+        }
+        // `X='rm -rf'; "$X"` of zsh is one word, which may be split by an option.
+        let first = words[0].clone();
+        let Some(name) = first.plain() else {
+            self.unknown_program(&words, environment);
+            return;
+        };
+        if let Some(aliases) = &self.aliases
+            && let Some(text) = aliases.get(name)
+        {
+            let mut text = text.clone();
+            self.aliases = None;
+            for word in &words[1..] {
+                text.push(' ');
+                text.push_str(&quote(word));
+            }
+            self.text(&text);
+            return;
+        }
+        if let Some(body) = self.scope.functions.get(name) {
+            let body = body.clone();
+            self.call(name, &body, words.split_off(1));
+            return;
+        }
+        if name.contains('/') || !self.builtin(name, &words, &environment) {
+            self.start(&words, environment);
+        }
+    }
+
+    fn call(&mut self, name: &str, body: &str, arguments: Vec<Value>) {
+        if self.calls.iter().any(|call| call == name) {
+            // One that starts itself in the background or in a pipe fills the machine.
+            if self.calls.last().is_some_and(|last| last == name) && body.contains(['|', '&']) {
+                self.analysis.does(crate::Trait::RunsAway);
+            }
+            return;
+        }
+        if self.calls.len() >= limits::LEVELS {
+            self.unclear_text("functions call each other too deeply");
+            return;
+        }
+        self.calls.push(name.to_owned());
+        let outer = self.scope.positional.replace(arguments);
+        self.text(body);
+        self.scope.positional = outer;
+        self.calls.pop();
+    }
+
+    fn unknown_program(&mut self, words: &[Value], environment: Vec<String>) {
+        self.unclear_text(&format!("which program runs is not known: `{}`", words[0].argument()));
+        if words[0].origin.has(Origin::FETCHED) {
+            self.analysis.does(crate::Trait::RunsFetched);
+        }
+        let index = self.list_program(crate::Argument::Any, words, environment);
+        // `"$SHELL" -c '…'` runs the text, whichever shell it is.
+        if let Some(at) = words.iter().position(|word| word.plain() == Some("-c"))
+            && let Some(text) = words.get(at + 1)
+        {
+            let text = text.clone();
+            let arguments = words[at + 2..].to_vec();
+            self.shell_text(&text, Shell::Bash, &arguments, index);
+        }
+    }
+}
+
+/// A value as a word of the shell.
+fn quote(value: &Value) -> String {
+    match value.plain() {
+        Some(text) => format!("'{}'", text.replace('\'', r"'\''")),
+        None => crate::value::spelt(&value.text),
+    }
+}

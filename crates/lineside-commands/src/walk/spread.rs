@@ -1,0 +1,223 @@
+//! Programs that start another one over names: `find`, `fd`, `xargs`, `parallel`.
+
+use std::rc::Rc;
+
+use super::Walk;
+use crate::analysis::{Access, Trait};
+use crate::reading::Reading;
+use crate::value::{StandsFor, UNKNOWN, Value, spelt};
+
+impl Walk<'_> {
+    /// `find`: its roots, and what its predicates do with what they find.
+    pub(crate) fn find(&mut self, words: &[Value], index: usize) -> bool {
+        let begins =
+            |word: &Value| word.text.starts_with('-') || matches!(word.plain(), Some("(" | "!" | ")"));
+        let mut from = 1;
+        while words.get(from).is_some_and(|word| matches!(word.plain(), Some("-L" | "-H" | "-P"))) {
+            from += 1;
+        }
+        let end = words[from..].iter().position(begins).map_or(words.len(), |at| from + at);
+        let mut roots = words[from..end].to_vec();
+        if roots.is_empty() {
+            roots.push(Value::known("."));
+        }
+        let tests = &words[end..];
+        let mut names = Vec::new();
+        let mut at = 0;
+        while at < tests.len() {
+            let text = spelt(&tests[at].text);
+            let negated = at > 0 && matches!(tests[at - 1].plain(), Some("!" | "-not"));
+            if matches!(text.as_str(), "-name" | "-iname" | "-path" | "-wholename") && !negated {
+                let pattern = tests.get(at + 1).map(|value| spelt(&value.text)).unwrap_or_default();
+                names.push((text.ends_with("name") && text != "-wholename", pattern));
+            }
+            at += 1;
+        }
+        let found = self.found(&roots, &names);
+        at = 0;
+        while at < tests.len() {
+            let test = spelt(&tests[at].text);
+            at += 1;
+            match test.as_str() {
+                "-delete" => {
+                    self.touch(Access::Delete, &found, true, Some(index));
+                    if roots.iter().any(Value::is_unclear) {
+                        self.analysis.does(Trait::DeletesUnclear);
+                        self.unclear_paths("`find` deletes below a folder that is not known");
+                    }
+                }
+                "-fprint" | "-fprintf" | "-fls" => {
+                    if let Some(file) = tests.get(at) {
+                        self.touch(Access::Write, file, false, Some(index));
+                    }
+                }
+                "-exec" | "-execdir" => {
+                    let stop = |word: &Value| matches!(word.plain(), Some(";" | "+"));
+                    let stop = tests[at..].iter().position(stop).map_or(tests.len(), |end| at + end);
+                    let many = tests.get(stop).is_some_and(|word| word.plain() == Some("+"));
+                    let command: Vec<Value> =
+                        tests[at..stop].iter().map(|word| self.filled(word, &found, &names, many)).collect();
+                    at = stop;
+                    if roots.iter().any(Value::is_unclear) {
+                        self.unclear_paths("`find` searches below a folder that is not known");
+                    }
+                    self.exec_program(command, Vec::new());
+                }
+                _ => {}
+            }
+        }
+        false
+    }
+
+    fn found(&self, roots: &[Value], names: &[(bool, String)]) -> Value {
+        let mut patterns = Vec::new();
+        for root in roots {
+            let (path, unclear) = self.absolute(root);
+            if unclear {
+                continue;
+            }
+            if names.is_empty() {
+                patterns.push(path.clone());
+            }
+            for (is_name, pattern) in names {
+                patterns.push(if *is_name {
+                    format!("{}/**/{pattern}", path.trim_end_matches('/'))
+                } else {
+                    let within = crate::path::normal(self.scope.cwd.as_deref().unwrap_or_default(), pattern);
+                    within.replace('*', "**")
+                });
+            }
+        }
+        Value {
+            text: UNKNOWN.to_string(),
+            stands_for: Some(Rc::new(StandsFor::Found(patterns))),
+            ..Value::default()
+        }
+    }
+
+    /// A word of the command with what was found in place of `{}`.
+    fn filled(&self, word: &Value, found: &Value, names: &[(bool, String)], many: bool) -> Value {
+        let Some(text) = word.literal().filter(|text| text.contains("{}")) else { return word.clone() };
+        if text != "{}" {
+            return Value { text: text.replace("{}", &UNKNOWN.to_string()), ..word.clone() };
+        }
+        let text = match names {
+            _ if many => crate::value::MANY.to_string(),
+            [(true, name)] => {
+                let name = name.trim_start_matches('*');
+                format!("{UNKNOWN}{}", name.replace(['*', '?'], &UNKNOWN.to_string()))
+            }
+            _ => UNKNOWN.to_string(),
+        };
+        Value { text, ..found.clone() }
+    }
+
+    /// `fd -x`, `fd -X`.
+    pub(crate) fn fd(&mut self, words: &[Value]) -> bool {
+        let runs = |word: &Value| matches!(word.plain(), Some("-x" | "-X" | "--exec" | "--exec-batch"));
+        let Some(at) = words.iter().position(runs) else { return false };
+        let mut command = words[at + 1..].to_vec();
+        if let Some(end) = command.iter().position(|word| word.plain() == Some(";")) {
+            command.truncate(end);
+        }
+        let found = self.found(&[Value::known(".")], &[]);
+        let named = command.iter().any(|word| word.text.contains("{}"));
+        let mut command: Vec<Value> =
+            command.iter().map(|word| self.filled(word, &found, &[], false)).collect();
+        if !named {
+            command.push(Value { text: crate::value::MANY.to_string(), ..found });
+        }
+        self.exec_program(command, Vec::new());
+        true
+    }
+
+    /// `xargs` and `parallel`: the words of the input behind those of the command.
+    pub(crate) fn xargs(&mut self, words: &[Value], reading: &Reading) -> bool {
+        let Some(place) = reading.places.first() else { return true };
+        let mut command = words[1 + place..].to_vec();
+        let mut given: Option<Vec<Value>> = None;
+        // `parallel rm ::: a b`.
+        if let Some(at) = command.iter().position(|word| matches!(word.plain(), Some(":::" | ":::+"))) {
+            given = Some(command.split_off(at).split_off(1));
+        }
+        let zero = reading.has("-0") || reading.has("-d");
+        let holder =
+            reading.values("-I").next().or_else(|| reading.values("-J").next()).and_then(Value::literal);
+        let holder = holder.or_else(|| {
+            let braces =
+                reading.has("-i") || command.iter().any(|word| word.text.contains("{}")) && given.is_some();
+            braces.then(|| "{}".to_owned())
+        });
+        let origin = self.reads_input();
+        let from_file = reading.has("-a");
+        let input = self.input.clone().filter(|_| !from_file);
+        let items = given.or_else(|| {
+            let text = input?.literal()?;
+            let parts: Vec<&str> = if zero {
+                text.split(['\0']).collect()
+            } else if holder.is_some() {
+                text.lines().collect()
+            } else {
+                text.split_ascii_whitespace().collect()
+            };
+            let parts = parts.into_iter().map(|part| part.trim_matches('\n')).filter(|part| !part.is_empty());
+            Some(parts.map(|part| Value::known(unquoted(part)).from(origin)).collect())
+        });
+        if command.is_empty() {
+            return true;
+        }
+        let Some(items) = items else {
+            let deletes = command.first().and_then(Value::plain).is_some_and(|name| name.ends_with("rm"));
+            if deletes {
+                self.unclear_paths("which names are handed on is not known");
+            }
+            match &holder {
+                Some(holder) => {
+                    for word in &mut command {
+                        word.text = word.text.replace(holder.as_str(), &UNKNOWN.to_string());
+                    }
+                }
+                None => command.push(Value::many().from(origin)),
+            }
+            self.exec_program(command, Vec::new());
+            return true;
+        };
+        if items.is_empty() {
+            self.exec_program(command, Vec::new());
+            return true;
+        }
+        let each = match &holder {
+            Some(_) => 1,
+            None => {
+                let count = reading
+                    .values("-n")
+                    .chain(reading.values("-L"))
+                    .next()
+                    .and_then(|count| count.plain()?.parse().ok());
+                count.unwrap_or(items.len()).max(1)
+            }
+        };
+        for part in items.chunks(each) {
+            let mut words = command.clone();
+            match &holder {
+                Some(holder) => {
+                    for word in &mut words {
+                        word.text = word.text.replace(holder.as_str(), &part[0].text);
+                        word.origin = word.origin.with(origin);
+                    }
+                }
+                None => words.extend(part.iter().cloned()),
+            }
+            self.exec_program(words, Vec::new());
+            if self.is_full() {
+                break;
+            }
+        }
+        true
+    }
+}
+
+fn unquoted(part: &str) -> String {
+    let inner = part.strip_prefix(['\'', '"']).and_then(|part| part.strip_suffix(['\'', '"']));
+    inner.unwrap_or(part).to_owned()
+}

@@ -1,0 +1,362 @@
+//! Programs whose words need more than a row: shells, editors, and options with a small language of their own.
+
+use super::Walk;
+use crate::analysis::{Access, Trait};
+use crate::reading::Reading;
+use crate::state::Shell;
+use crate::value::{Origin, Value, spelt};
+
+impl Walk<'_> {
+    /// What a row marks as special; answers whether what is printed is printed by a program that it starts.
+    pub(crate) fn special(&mut self, what: &str, words: &[Value], reading: &Reading, index: usize) -> bool {
+        match what {
+            "shell" => return self.a_shell(words, reading, index),
+            "find" => return self.find(words, index),
+            "fd" => return self.fd(words),
+            "xargs" => return self.xargs(words, reading),
+            "becomes-shell" => return self.becomes_shell(reading),
+            "multi-call" => return self.multi_call(words),
+            "environment" => self.shows_environment(reading),
+            "copies-bytes" => self.copies_bytes(reading, index),
+            "sends-files" => self.sends_files(reading, index),
+            "link" => {
+                if let [target, name] = reading.operands.as_slice() {
+                    let (target, name) = (target.clone(), name.clone());
+                    self.linked(&name, &target);
+                }
+            }
+            "git" => self.git(reading),
+            "sed" => self.sed(reading, index),
+            "checkpoint" => self.checkpoint(reading, index),
+            "editor" => self.editor(reading),
+            "ed" => self.ed(),
+            "makefile" => self.makefile(reading),
+            "asks" => {
+                // Data that goes along is sent; a program of a person's own machine reads it otherwise.
+                if self.reads_input().has(Origin::SECRET) {
+                    self.analysis.does(Trait::SendsSecret);
+                }
+            }
+            "download" => self.download(reading, index),
+            "listens" => self.listens(reading),
+            "archive" => self.archive(words, reading, index),
+            "filter" => self.filter(reading, index),
+            _ => return self.special_inside(what, words, reading, index),
+        }
+        false
+    }
+
+    fn a_shell(&mut self, _words: &[Value], reading: &Reading, index: usize) -> bool {
+        let name = self.way.last().cloned().unwrap_or_default();
+        if reading.has("-n") {
+            if let Some(file) = reading.operands.first().filter(|_| !reading.has("-c")) {
+                let file = file.clone();
+                self.reads_file(&file, index);
+            }
+            return false;
+        }
+        if reading.has("-c") {
+            let Some(text) = reading.operands.first().cloned() else { return false };
+            let arguments = reading.operands[1..].to_vec();
+            self.shell_text(&text, Shell::named(&name), &arguments, index);
+            return true;
+        }
+        self.starts_more(&name, &[], reading, crate::tables::Deed::Script("shell"), index)
+    }
+
+    /// `sudo -s`, `sudo -i`, `su`: a shell that reads its input.
+    fn becomes_shell(&mut self, reading: &Reading) -> bool {
+        let text: Vec<Value> = reading.operands.clone();
+        if text.is_empty() {
+            self.exec_program(vec![Value::known("sh")], Vec::new());
+            return true;
+        }
+        false
+    }
+
+    /// `busybox rm`.
+    fn multi_call(&mut self, words: &[Value]) -> bool {
+        if words.len() > 1 && !words[1].text.starts_with('-') {
+            self.exec_program(words[1..].to_vec(), Vec::new());
+        }
+        true
+    }
+
+    fn shows_environment(&mut self, reading: &Reading) {
+        if reading.operands.iter().all(|operand| operand.text.contains('=')) && !reading.has("-i") {
+            self.analysis.does(Trait::ShowsEnvironment);
+        }
+    }
+
+    /// `dd if=… of=…`.
+    fn copies_bytes(&mut self, reading: &Reading, index: usize) {
+        for operand in reading.operands.clone() {
+            let Some((key, path)) = operand.text.split_once('=') else { continue };
+            let value = Value { text: path.to_owned(), ..operand.clone() };
+            match key {
+                "if" if !path.starts_with("/dev/zero") && !path.starts_with("/dev/null") => {
+                    self.reads_file(&value, index);
+                }
+                "of" if path != "/dev/null" => self.touch(Access::Write, &value, false, Some(index)),
+                _ => {}
+            }
+        }
+    }
+
+    /// `curl -d @file`, `curl -F name=@file`, `curl -T file`.
+    fn sends_files(&mut self, reading: &Reading, index: usize) {
+        for given in &reading.given {
+            let Some(value) = given.value.clone() else { continue };
+            let data =
+                ["-d", "-F", "--data-binary", "--data-urlencode", "--json", "--post-file", "--body-file"];
+            let uploads = given.is("-T") || given.is("--post-file") || given.is("--body-file");
+            if !uploads && !data.iter().any(|name| given.is(name)) {
+                continue;
+            }
+            let path = match value.text.rfind(['@', '<']) {
+                _ if uploads => value.text.clone(),
+                Some(at) if at == 0 || value.text[..at].ends_with('=') => value.text[at + 1..].to_owned(),
+                _ => continue,
+            };
+            let path = path.split(';').next().unwrap_or_default().to_owned();
+            let file = Value { text: path, ..value };
+            let origin =
+                if file.plain() == Some("-") { self.reads_input() } else { self.reads_file(&file, index) };
+            if origin.has(Origin::SECRET) {
+                self.analysis.does(Trait::SendsSecret);
+            }
+        }
+    }
+
+    /// `curl -O URL`, `wget URL`: the file has the name of the address.
+    fn download(&mut self, reading: &Reading, index: usize) {
+        for operand in reading.operands.clone() {
+            let text = spelt(&operand.text);
+            let path = text.split(['?', '#']).next().unwrap_or_default();
+            let name = path.split_once("://").map_or(path, |(_, rest)| rest);
+            let name = match name.rsplit_once('/') {
+                Some((_, name)) if !name.is_empty() => name,
+                _ => "index.html",
+            };
+            let folder =
+                reading.values("-P").next().map(|folder| format!("{}/", folder.text)).unwrap_or_default();
+            let file = Value::known(format!("{folder}{name}"));
+            self.touch(Access::Write, &file, false, Some(index));
+            let (path, unclear) = self.absolute(&file);
+            if !unclear {
+                self.written(path, Value::unknown().from(Origin::FETCHED));
+            }
+        }
+    }
+
+    /// `nc -e sh`: who calls gets a shell.
+    fn listens(&mut self, reading: &Reading) {
+        for flag in ["-e", "-c"] {
+            if reading.values(flag).next().is_some() {
+                self.analysis.does(Trait::RunsFetched);
+            }
+        }
+    }
+
+    /// `git -c alias.x=!…`, `-c core.pager=…`, `rebase -x`, `bisect run`, `submodule foreach`.
+    fn git(&mut self, reading: &Reading) {
+        for value in reading.values("-c").chain(reading.values("--config-env")).cloned().collect::<Vec<_>>() {
+            let Some((key, text)) = value.text.split_once('=') else { continue };
+            let key = key.to_ascii_lowercase();
+            let text = match key.strip_prefix("alias.") {
+                Some(name) if reading.subcommand.first().is_some_and(|sub| sub == name) => {
+                    match text.strip_prefix('!') {
+                        Some(text) => text.to_owned(),
+                        None => format!("git {text}"),
+                    }
+                }
+                Some(_) => continue,
+                None => {
+                    let runs = [
+                        "pager", "editor", "sshcommand", "fsmonitor", "askpass", "external", "textconv",
+                        "helper", "program", "cmd", "clean", "smudge", "proxycommand",
+                    ];
+                    let last = key.rsplit('.').next().unwrap_or_default();
+                    if !(runs.contains(&last) || key.starts_with("pager."))
+                        || matches!(text, "" | "cat" | "true" | "false")
+                    {
+                        continue;
+                    }
+                    text.trim_start_matches('!').to_owned()
+                }
+            };
+            let text = Value { text, ..value };
+            self.script(&text, Shell::Sh, Vec::new(), "what a setting of git runs");
+        }
+    }
+
+    /// The `e` command and the `w` command of sed.
+    fn sed(&mut self, reading: &Reading, index: usize) {
+        let scripts: Vec<Value> = match reading.values("-e").cloned().collect::<Vec<_>>() {
+            all if all.is_empty() => reading.operands.first().cloned().into_iter().collect(),
+            all => all,
+        };
+        for script in scripts {
+            let Some(text) = script.literal() else { continue };
+            for command in text.split(['\n', ';']) {
+                let command =
+                    command.trim_start_matches(|c: char| c.is_ascii_digit() || " \t,$!{".contains(c));
+                let command = match command.strip_prefix('/') {
+                    Some(rest) => rest.split_once('/').map_or("", |(_, rest)| rest.trim_start()),
+                    None => command,
+                };
+                if let Some(file) = command.strip_prefix("w ").or_else(|| command.strip_prefix("W ")) {
+                    self.touch(Access::Write, &Value::known(file.trim()), false, Some(index));
+                } else if let Some(program) = command.strip_prefix("e ") {
+                    let sh = [Value::known("sh"), Value::known("-c"), Value::known(program.trim())];
+                    self.exec_program(sh.to_vec(), Vec::new());
+                } else if let Some(rest) = command.strip_prefix('s')
+                    && let Some(sign) = rest.chars().next().filter(char::is_ascii_punctuation)
+                    && let Some(flags) = rest.rsplit(sign).next()
+                {
+                    if flags.contains('e')
+                        && flags.len() < 6
+                        && flags.chars().all(|c| "gpeiImM0123456789".contains(c))
+                    {
+                        self.unclear_text("`sed` runs what it replaces");
+                    }
+                    if let Some((_, file)) = flags.split_once("w ") {
+                        self.touch(Access::Write, &Value::known(file.trim()), false, Some(index));
+                    }
+                }
+            }
+        }
+    }
+
+    /// `tar --checkpoint-action=exec=…`, `--to-command`, `-I`.
+    fn checkpoint(&mut self, reading: &Reading, _index: usize) {
+        for flag in ["--checkpoint-action", "--to-command", "--use-compress-program", "-F"] {
+            for value in reading.values(flag).cloned().collect::<Vec<_>>() {
+                let text = match (flag, value.text.strip_prefix("exec=")) {
+                    ("--checkpoint-action", None) => continue,
+                    (_, text) => text.unwrap_or(&value.text).to_owned(),
+                };
+                self.script(&Value { text, ..value }, Shell::Sh, Vec::new(), "what `tar` runs");
+            }
+        }
+    }
+
+    /// `vim -c ':!…'`.
+    fn editor(&mut self, reading: &Reading) {
+        for given in &reading.given {
+            let Some(value) = given.value.clone().filter(|_| given.is("-c") || given.is("--cmd")) else {
+                continue;
+            };
+            let text = value.text.trim_start_matches([':', '%', ' ']);
+            let runs = text
+                .strip_prefix('!')
+                .or_else(|| text.strip_prefix("silent !"))
+                .or_else(|| text.strip_prefix("r !"));
+            if let Some(text) = runs {
+                let text = Value { text: text.to_owned(), ..value.clone() };
+                self.script(&text, Shell::Sh, Vec::new(), "what an editor runs");
+            }
+        }
+    }
+
+    /// Lines of `ed` that begin with `!`.
+    fn ed(&mut self) {
+        let Some(text) = self.input.as_ref().and_then(Value::literal) else { return };
+        for line in text.lines() {
+            if let Some(program) = line.trim_start().strip_prefix('!') {
+                self.script(&Value::known(program), Shell::Sh, Vec::new(), "what `ed` runs");
+            }
+        }
+    }
+
+    /// `make -f -` with known rules: every recipe may run.
+    fn makefile(&mut self, reading: &Reading) {
+        for value in reading.values("--eval").cloned().collect::<Vec<_>>() {
+            self.recipes(&value);
+        }
+        let Some(file) = reading.values("-f").next().cloned() else { return };
+        if matches!(file.plain(), Some("-" | "/dev/stdin")) {
+            let rules = self.input.clone().unwrap_or_else(Value::unknown);
+            self.unclear_text("`make` runs rules that are not in a file");
+            self.recipes(&rules);
+        } else if let Some(rules) = self.written_at(&file) {
+            self.recipes(&rules);
+        }
+    }
+
+    fn recipes(&mut self, rules: &Value) {
+        let Some(text) = rules.literal() else { return };
+        for line in text.lines() {
+            let recipe = line.strip_prefix('\t').or_else(|| line.split_once(';').map(|(_, recipe)| recipe));
+            if let Some(recipe) = recipe {
+                let recipe = recipe.trim_start_matches(['@', '-', '+']).replace("$$", "$");
+                self.script(&Value::known(recipe), Shell::Sh, Vec::new(), "a rule of `make`");
+            }
+        }
+    }
+
+    /// `tar czf FILE …`: letters without a dash, and what they do with which words.
+    fn archive(&mut self, words: &[Value], reading: &Reading, index: usize) {
+        let bundled =
+            words.get(1).and_then(Value::plain).filter(|word| !word.starts_with('-')).map(str::to_owned);
+        let letters = bundled.clone().unwrap_or_default();
+        let does = |letter: char, long: &str| {
+            letters.contains(letter) || reading.has(&format!("-{letter}")) || reading.has(long)
+        };
+        let mut operands = reading.operands.clone();
+        let mut file = reading.values("-f").next().cloned();
+        let mut folder = reading.values("-C").next().cloned();
+        if bundled.is_some() && !operands.is_empty() {
+            operands.remove(0);
+            for letter in letters.chars() {
+                let slot = match letter {
+                    'f' => &mut file,
+                    'C' => &mut folder,
+                    _ => continue,
+                };
+                if !operands.is_empty() {
+                    *slot = Some(operands.remove(0));
+                }
+            }
+        }
+        let (creates, extracts) = (
+            does('c', "--create") || does('r', "--append") || does('u', "--update"),
+            does('x', "--extract") || reading.has("--get"),
+        );
+        if let Some(file) = file.filter(|file| !matches!(file.plain(), Some("-" | "/dev/null"))) {
+            if creates {
+                self.touch(Access::Write, &file, false, Some(index));
+                let origin =
+                    operands.iter().fold(Origin::default(), |all, operand| all.with(self.origin_at(operand)));
+                let (path, unclear) = self.absolute(&file);
+                if !unclear && origin.has(Origin::SECRET) {
+                    self.written(path, Value::unknown().from(origin));
+                }
+            } else {
+                self.reads_file(&file, index);
+            }
+        }
+        if creates {
+            for operand in &operands {
+                self.reads_file(operand, index);
+            }
+            if reading.has("--remove-files") {
+                for operand in &operands {
+                    self.touch(Access::Delete, operand, true, Some(index));
+                }
+            }
+        }
+        if extracts && !does('O', "--to-stdout") {
+            let folder = folder.unwrap_or_else(|| Value::known("."));
+            self.touch(Access::Write, &folder, true, Some(index));
+        }
+    }
+
+    /// `grep PATTERN FILES`, `sed SCRIPT FILES`: the first operand is no file unless an option has its place.
+    fn filter(&mut self, reading: &Reading, index: usize) {
+        let has_pattern = ["-e", "-f", "--files", "--expression"].iter().any(|flag| reading.has(flag));
+        for operand in reading.operands.iter().skip(usize::from(!has_pattern)).cloned().collect::<Vec<_>>() {
+            self.reads_file(&operand, index);
+        }
+    }
+}

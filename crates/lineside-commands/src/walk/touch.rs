@@ -1,0 +1,131 @@
+//! Paths that are touched, and what files hold as far as the command itself wrote them.
+
+use super::{Walk, Written};
+use crate::analysis::{Access, Touch, Unknown};
+use crate::path;
+use crate::value::{Origin, StandsFor, Value};
+
+impl Walk<'_> {
+    /// Notes that a path is touched. `program` is the index of the one that does.
+    pub(crate) fn touch(&mut self, access: Access, value: &Value, whole: bool, program: Option<usize>) {
+        if let Some(found) = &value.stands_for {
+            match &**found {
+                StandsFor::Found(patterns) => {
+                    for pattern in patterns.clone() {
+                        self.note(access, pattern, whole, false, program, true);
+                    }
+                }
+                StandsFor::Content(_) => {}
+            }
+            return;
+        }
+        if value.text.is_empty() || value.plain() == Some("-") {
+            return;
+        }
+        let (path, unclear) = self.absolute(value);
+        if unclear && access == Access::Delete {
+            self.analysis
+                .cannot_tell(Unknown::Paths, format!("what is deleted is not known: `{}`", value.argument()));
+        }
+        let last = access != Access::Delete || value.text.ends_with('/');
+        self.note(access, path, whole, unclear, program, last);
+    }
+
+    fn note(
+        &mut self,
+        access: Access,
+        path: String,
+        whole: bool,
+        unclear: bool,
+        program: Option<usize>,
+        last: bool,
+    ) {
+        let made = if last { self.files.get(&path).and_then(|file| file.link.clone()) } else { None };
+        let target = made.or_else(|| self.state.links?.resolve(&path, last).filter(|target| *target != path));
+        let touch = Touch { access, path, target, whole, unclear, program };
+        if !self.analysis.touches.contains(&touch) {
+            self.analysis.touches.push(touch);
+        }
+    }
+
+    /// What a file holds, which is read by this program.
+    pub(crate) fn content(&mut self, value: &Value, program: Option<usize>) -> Value {
+        if let Some(stands_for) = &value.stands_for
+            && let StandsFor::Content(content) = &**stands_for
+        {
+            return content.clone();
+        }
+        if matches!(value.plain(), Some("-" | "/dev/stdin" | "/dev/fd/0")) {
+            return self.input.clone().unwrap_or_else(Value::unknown);
+        }
+        self.touch(Access::Read, value, false, program);
+        let (path, unclear) = self.absolute(value);
+        if unclear {
+            return Value::unknown().from(value.origin);
+        }
+        match self.files.get(&path) {
+            Some(Written { link: None, content }) => content.clone(),
+            _ => Value::unknown().from(self.origin_of(&path)),
+        }
+    }
+
+    /// Where the content of a file comes from.
+    pub(crate) fn origin_of(&self, path: &str) -> Origin {
+        if let Some(file) = self.files.get(path) {
+            return match &file.link {
+                Some(target) if target != path => self.origin_of_plain(target),
+                _ => file.content.origin,
+            };
+        }
+        let mut origin = self.origin_of_plain(path);
+        if let Some(target) = self.state.links.and_then(|links| links.resolve(path, true)) {
+            origin = origin.with(self.origin_of_plain(&target));
+        }
+        origin
+    }
+
+    fn origin_of_plain(&self, path: &str) -> Origin {
+        if crate::policy::is_secret(path, self.state.home) { Origin::SECRET } else { Origin::default() }
+    }
+
+    /// Where what a value names as a path comes from.
+    pub(crate) fn origin_at(&self, value: &Value) -> Origin {
+        if let Some(stands_for) = &value.stands_for {
+            return match &**stands_for {
+                StandsFor::Content(content) => content.origin,
+                StandsFor::Found(patterns) => {
+                    patterns.iter().fold(Origin::default(), |all, path| all.with(self.origin_of(path)))
+                }
+            };
+        }
+        if value.text.is_empty() {
+            return Origin::default();
+        }
+        let (path, unclear) = self.absolute(value);
+        if unclear { Origin::default() } else { self.origin_of(&path) }
+    }
+
+    /// Remembers what the command writes into a file.
+    pub(crate) fn written(&mut self, path: String, content: Value) {
+        if self.files.len() < 256 {
+            self.files.insert(path, Written { content, link: None });
+        }
+    }
+
+    pub(crate) fn linked(&mut self, name: &Value, target: &Value) {
+        let (name, unclear) = self.absolute(name);
+        let Some(target) = target.plain() else { return };
+        if !unclear && self.files.len() < 256 {
+            let folder = name.rsplit_once('/').map_or("/", |(folder, _)| folder);
+            let target = path::normal(folder, target);
+            self.files.insert(name, Written { content: Value::unknown(), link: Some(target) });
+        }
+    }
+
+    /// A file that the command itself has written, and that is started by its path.
+    pub(crate) fn written_at(&self, value: &Value) -> Option<Value> {
+        let (path, unclear) = self.absolute(value);
+        let file = self.files.get(&path).filter(|file| !unclear && file.link.is_none())?;
+        Some(file.content.clone())
+    }
+}

@@ -1,0 +1,257 @@
+//! Programs that start other programs: of their operands, of a text, of code.
+
+use super::Walk;
+use super::run::chosen;
+use crate::analysis::Trait;
+use crate::reading::Reading;
+use crate::state::Shell;
+use crate::tables::{Deed, Which};
+use crate::value::{Origin, Value};
+use crate::{code, limits};
+
+impl Walk<'_> {
+    /// Starts what a program starts; answers whether what it prints is printed by that.
+    pub(crate) fn starts_more(
+        &mut self,
+        name: &str,
+        words: &[Value],
+        reading: &Reading,
+        deed: Deed,
+        index: usize,
+    ) -> bool {
+        if self.way.len() > limits::LEVELS {
+            self.unclear_text("programs start each other too deeply");
+            return false;
+        }
+        match deed {
+            Deed::Wrap { skip, assigns, word } => self.wrapped(words, reading, skip, assigns, word),
+            Deed::Text(which) => {
+                let values = chosen(reading, which);
+                if values.is_empty() {
+                    return false;
+                }
+                let text = super::data::joined(&values);
+                let shell = Shell::named(name);
+                let shell = if shell == Shell::Other { Shell::Sh } else { shell };
+                let arguments = match which {
+                    Which::Value(_) => reading.operands.clone(),
+                    _ => Vec::new(),
+                };
+                self.shell_text(&text, shell, &arguments, index);
+                true
+            }
+            Deed::Code(flag, language) => {
+                let values: Vec<Value> = reading.values(flag).cloned().collect();
+                for value in &values {
+                    self.code(value, language, index);
+                }
+                false
+            }
+            Deed::Script(language) => self.script_of(name, reading, language, index),
+            Deed::Input(language) => {
+                let Some(input) = self.input.clone() else { return false };
+                self.code(&input, language, index);
+                false
+            }
+            Deed::Special(what) => self.special(what, words, reading, index),
+            _ => false,
+        }
+    }
+
+    /// The program of a wrapper's operands.
+    fn wrapped(
+        &mut self,
+        words: &[Value],
+        reading: &Reading,
+        skip: usize,
+        assigns: bool,
+        word: Option<&str>,
+    ) -> bool {
+        let mut from = match word {
+            None => skip,
+            Some(word) => {
+                let named = |value: &Value| value.plain() == Some(word);
+                let Some(at) = reading.operands.iter().position(named) else { return false };
+                at + 1
+            }
+        };
+        let mut environment = Vec::new();
+        while assigns && let Some(value) = reading.operands.get(from) {
+            let Some((name, _)) = value.text.split_once('=').filter(|(name, _)| !name.contains('/')) else {
+                break;
+            };
+            self.exported(name, value, &mut environment);
+            from += 1;
+        }
+        let Some(place) = reading.places.get(from) else { return false };
+        // Words behind the operand belong to it, those that look like options of the wrapper included.
+        let inner = words[1 + place..].to_vec();
+        let inner = if inner[0].plain() == Some("--") { inner[1..].to_vec() } else { inner };
+        let functions = std::mem::take(&mut self.scope.functions);
+        self.exec_program(inner, environment);
+        self.scope.functions = functions;
+        true
+    }
+
+    fn exported(&mut self, name: &str, value: &Value, environment: &mut Vec<String>) {
+        environment.push(crate::value::spelt(&value.text));
+        let given =
+            value.text.split_once('=').map(|(_, given)| Value { text: given.to_owned(), ..value.clone() });
+        self.note_environment(name, given.as_ref());
+        // A function that bash takes from its environment.
+        if let Some(function) = name.strip_prefix("BASH_FUNC_").and_then(|name| name.strip_suffix("%%"))
+            && let Some(body) = given.as_ref().and_then(Value::plain).and_then(|text| text.strip_prefix("()"))
+        {
+            self.exported_functions.insert(function.to_owned(), body.trim().to_owned());
+        }
+    }
+
+    /// Starts words that are a program even where a builtin has the name, as wrappers do.
+    pub(crate) fn exec_program(&mut self, words: Vec<Value>, environment: Vec<String>) {
+        match words.first().and_then(Value::plain) {
+            None if words.is_empty() => {}
+            None => self.exec(words, environment),
+            Some("echo" | "printf" | "true" | "false" | "test" | "[" | "pwd") => {
+                let name = words[0].text.clone();
+                self.builtin(&name, &words, &environment);
+            }
+            // Words of the shell have no program.
+            Some("cd" | "eval" | "source" | "." | "exec" | "command" | "builtin") => {
+                self.exec(words, environment);
+            }
+            Some(_) => self.start(&words, environment),
+        }
+    }
+
+    /// A text that a shell of its own runs.
+    pub(crate) fn shell_text(&mut self, text: &Value, shell: Shell, arguments: &[Value], index: usize) {
+        if text.origin.has(Origin::FETCHED) {
+            self.analysis.does(Trait::RunsFetched);
+        }
+        if let Some(program) = self.analysis.programs.get_mut(index) {
+            program.texts.push(crate::value::spelt(&text.text));
+        }
+        self.script(
+            text,
+            shell,
+            arguments.get(1..).unwrap_or_default().to_vec(),
+            "the text that a shell runs",
+        );
+    }
+
+    /// Runs a text in a shell of its own: variables and functions of this one are not seen there.
+    pub(crate) fn script(&mut self, text: &Value, shell: Shell, arguments: Vec<Value>, what: &str) {
+        if text.origin.has(Origin::FETCHED) {
+            self.analysis.does(Trait::RunsFetched);
+        }
+        if text.origin.has(Origin::DECODED) {
+            self.analysis.does(Trait::RunsDecoded);
+        }
+        let outer = self.shell;
+        self.shell = shell;
+        let kept = self.scope.clone();
+        self.scope.functions = std::mem::take(&mut self.exported_functions).into_iter().collect();
+        self.scope.positional = Some(arguments);
+        let calls = std::mem::take(&mut self.calls);
+        self.run_value(text, what);
+        self.calls = calls;
+        self.scope = kept;
+        self.shell = outer;
+    }
+
+    /// A script of the first operand, or the input where there is none.
+    fn script_of(&mut self, name: &str, reading: &Reading, language: &str, index: usize) -> bool {
+        let shell = Shell::named(name);
+        let is_shell = language == "shell";
+        let from_input = reading.has("-s") && is_shell;
+        let file = reading.operands.first().filter(|_| !from_input);
+        let input = matches!(file.map(|file| file.plain()), None | Some(Some("-" | "/dev/stdin")));
+        let content = if input {
+            match self.input.clone() {
+                Some(input) => input,
+                // Without a text or a file it reads what a person types.
+                None if is_shell => {
+                    if !reading.has("--version") && !reading.has("--help") {
+                        self.unclear_text(&format!("what `{name}` reads and runs is not known"));
+                        if self.away_shell {
+                            self.analysis.does(Trait::RunsFetched);
+                        }
+                    }
+                    return false;
+                }
+                None => return false,
+            }
+        } else {
+            let Some(file) = file else { return false };
+            let content = self.content(file, Some(index));
+            // A script by its path is a program as any other, unless the command itself has made it.
+            if content.is_unclear() && !content.origin.has(Origin::FETCHED) && file.stands_for.is_none() {
+                return false;
+            }
+            content
+        };
+        let skip = usize::from(!input);
+        let arguments = reading.operands.iter().skip(skip).cloned().collect();
+        if is_shell {
+            if let Some(program) = self.analysis.programs.get_mut(index) {
+                program.texts.push(crate::value::spelt(&content.text));
+            }
+            self.script(&content, shell, arguments, "the text that a shell runs");
+            return true;
+        }
+        self.code(&content, language, index);
+        false
+    }
+
+    /// Code of another language: the literal calls in it.
+    pub(crate) fn code(&mut self, value: &Value, language: &str, index: usize) {
+        if value.origin.has(Origin::FETCHED) {
+            self.analysis.does(Trait::RunsFetched);
+        }
+        if value.origin.has(Origin::DECODED) {
+            self.analysis.does(Trait::RunsDecoded);
+        }
+        let Some(text) = value.literal() else {
+            self.unclear_text("the code that an interpreter runs is not known");
+            return;
+        };
+        if value.origin.has(Origin::DECODED) {
+            self.unclear_text("the code that an interpreter runs was decoded");
+        }
+        self.parsed += text.len();
+        if self.parsed > limits::PARSED {
+            self.unclear_text("the command is nested too deeply");
+            return;
+        }
+        for call in code::calls(&text, language) {
+            self.called(call, index);
+        }
+        if let Some(program) = self.analysis.programs.get_mut(index) {
+            program.texts.push(text);
+        }
+    }
+
+    fn called(&mut self, call: code::Call, index: usize) {
+        use crate::analysis::Access;
+        match call {
+            code::Call::Shell { text, listed } => {
+                let value = Value::known(text);
+                if listed {
+                    self.exec_program(vec![Value::known("sh"), Value::known("-c"), value], Vec::new());
+                } else {
+                    self.shell_text(&value, Shell::Sh, &[], index);
+                }
+            }
+            code::Call::Program(words) => {
+                self.exec_program(words.into_iter().map(Value::known).collect(), Vec::new());
+            }
+            code::Call::Read(path) => self.touch(Access::Read, &Value::known(path), false, Some(index)),
+            code::Call::Write(path) => self.touch(Access::Write, &Value::known(path), false, Some(index)),
+            code::Call::Delete { path, whole } => {
+                self.touch(Access::Delete, &Value::known(path), whole, Some(index));
+            }
+            code::Call::Environment => self.analysis.does(Trait::ShowsEnvironment),
+            code::Call::Unknown => self.unclear_text("code runs a text that is not known"),
+        }
+    }
+}
