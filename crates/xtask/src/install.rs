@@ -25,7 +25,8 @@ pub(crate) fn run(workspace: &Workspace, root: Option<&str>) -> Result<ExitCode>
     };
     let bin = root.join("bin");
     fs::create_dir_all(&bin).with_context(|| format!("failed to make {}", bin.display()))?;
-    must(&mut workspace.cargo(["build", "--release", "--package", "lineside-cli"]), FOR_A_BUILD)?;
+    // As `cargo run --release` builds it: a choice of packages would be a choice of their features, and all of it anew.
+    must(&mut workspace.cargo(["build", "--release"]), FOR_A_BUILD)?;
     let shim = shim(workspace)?;
     // The small one last: it finds the other one beside it from the first moment on.
     let full = workspace.target.join("release/lineside");
