@@ -11,3 +11,4 @@ mod doors;
 mod files;
 mod halves;
 mod memory;
+mod projects;

@@ -118,10 +118,11 @@ impl Adoptions {
         Arc::new(Adopted { engine: Arc::clone(&self.engine), id: own, registration, accepted, recording })
     }
 
-    /// The hooks of a dialect that are in force from now on. What was accepted for one that is not comes to its end
-    /// with what is known of it, if it is of this life, and to a bad one otherwise.
-    pub fn replaced<'a>(&self, bus: &Bus, dialect: &str, hooks: impl IntoIterator<Item = &'a Arc<Adopted>>) {
-        self.engine.adopted.replaced(dialect, hooks.into_iter().map(|hook| Arc::clone(&hook.id)));
+    /// The hooks of a source that are in force from now on: of a dialect, by its name, or of a dialect in one project, by
+    /// its name and the root. What was accepted for one that is not comes to its end with what is known of it, if it is of
+    /// this life, and to a bad one otherwise.
+    pub fn replaced<'a>(&self, bus: &Bus, source: &str, hooks: impl IntoIterator<Item = &'a Arc<Adopted>>) {
+        self.engine.adopted.replaced(source, hooks.into_iter().map(|hook| Arc::clone(&hook.id)));
         for session in bus.sessions().iter().filter_map(|id| bus.find(id.as_str())) {
             self.engine.opened(&session);
         }

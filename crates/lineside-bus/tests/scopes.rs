@@ -51,6 +51,10 @@ async fn hooks_of_a_scope_hold_for_its_sessions_and_those_below_and_for_no_other
     assert_eq!(reason(&nowhere).await, None);
     assert_ne!(root.coverage(), beside.coverage());
     assert_eq!(root.coverage(), child.coverage());
+    assert!(child.is_in(&one) && !child.has_scope() && !nowhere.is_in(&one));
+    root.close().await;
+    assert!(child.is_in(&one), "a closed ancestor counts");
+    assert_eq!(reason(&child).await.as_deref(), Some("of one"));
 }
 
 #[tokio::test]

@@ -24,9 +24,10 @@ use crate::serve::ServeArgs;
 use crate::style::{COLUMNS, Styles, When, columns};
 use crate::test::TestArgs;
 use crate::tree::SessionsArgs;
+use crate::trust::{TrustArgs, UntrustArgs};
 use crate::{
     check, control, demo, doctor, explain, hook, hosts, import, install, jobs, kit, list, loading, run,
-    serve, test, tree,
+    serve, test, tree, trust,
 };
 
 /// A hook bus for AI agents: events in, hooks run, decisions out.
@@ -74,7 +75,7 @@ const HELP: &str = "\
 {about}
 Commands:
 {subcommands}
-  also:    hook, hosts, import, on, reload, sessions, uninstall
+  also:    hook, hosts, import, on, reload, sessions, trust, uninstall, untrust
 
 Options:
 {options}{after-help}";
@@ -89,6 +90,10 @@ enum Command {
     Hosts(HostsArgs),
     List(ListArgs),
     Check(CheckArgs),
+    #[command(hide = true)]
+    Trust(TrustArgs),
+    #[command(hide = true)]
+    Untrust(UntrustArgs),
     Explain(ExplainArgs),
     Test(TestArgs),
     Kit(KitArgs),
@@ -140,6 +145,8 @@ impl Cli {
             Command::Explain(args) => unless_interrupted(explain::run(args, styles)).await,
             Command::List(args) => unless_interrupted(list::run(args, styles)).await,
             Command::Check(args) => unless_interrupted(check::run(args, styles)).await,
+            Command::Trust(args) => unless_interrupted(trust::run(args, styles)).await,
+            Command::Untrust(args) => trust::untrust(args).await,
             Command::Jobs(args) => jobs::run(args, styles).await,
             Command::Test(args) => test::run(args, styles).await,
             Command::Kit(args) => kit::run(args),
@@ -193,6 +200,8 @@ impl Command {
             | Self::Uninstall(_)
             | Self::Import(_)
             | Self::Hosts(_)
+            | Self::Trust(_)
+            | Self::Untrust(_)
             | Self::Doctor(_) => false,
         }
     }

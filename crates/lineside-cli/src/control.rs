@@ -14,7 +14,9 @@ use rustix::process::{Pid, test_kill_process};
 
 use crate::daemon_paths::{DaemonArgs, DaemonPaths};
 use crate::painter::one_line;
+use crate::project::Found;
 use crate::style::{Style, Styles, Tone, count, print, print_json, tell};
+use crate::{places, project};
 
 /// How long a request of a person waits for its answer.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
@@ -79,10 +81,6 @@ pub(crate) struct OnArgs {
     control: ControlArgs,
 }
 
-/// The message about a daemon that runs no hooks of a project.
-const NO_PROJECT: &str =
-    "none is trusted, so only hooks of the user run; `lineside serve --project DIR` trusts one";
-
 /// There is no daemon, as `systemctl status` has it.
 pub(crate) const NO_DAEMON: u8 = 3;
 
@@ -104,11 +102,15 @@ pub(crate) async fn status(args: &StatusArgs, styles: Styles) -> Result<ExitCode
     };
     status.insert("socket".to_owned(), json!(paths.socket));
     status.insert("state".to_owned(), json!(paths.state));
-    let sound = !findings(&status).any(|finding| finding["severity"] == "error");
+    let here = here(&paths);
+    let is_held = here.as_ref().is_none_or(|found| found.is_of_programs_alone() || found.is_trusted());
+    let sound = is_held && !findings(&status).any(|finding| finding["severity"] == "error");
     if *json {
+        let here = here.map(|found| json!({"root": found.root(), "stands": found.word()}));
+        status.insert("here".to_owned(), json!(here));
         print_json(&status)?;
     } else {
-        print(page(&status, styles.out))?;
+        print(page(&status, here.as_ref(), styles.out))?;
     }
     Ok(if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -258,8 +260,45 @@ fn finding_line(finding: &Value, style: Style) -> String {
     format!("{}: {text}", style.paint(tone, severity))
 }
 
+/// The project of the current folder.
+fn here(paths: &DaemonPaths) -> Option<Found> {
+    let here = std::env::current_dir().ok()?;
+    project::find(&here, &project::of_user(&places::environment()), paths)
+}
+
+/// How the project of this folder stands, and the others that sessions work in.
+fn projects(status: &Map, here: Option<&Found>, style: Style) -> Vec<String> {
+    let own = match here {
+        None => "none here: no folder up to the root of the working tree has hooks".to_owned(),
+        Some(found) => {
+            let root = one_line(&found.root().display().to_string());
+            match found.wrong() {
+                None => format!("{root}, {}", found.word()),
+                Some(_) if found.is_of_programs_alone() => format!("{root}, {}", found.word()),
+                Some((what, remedy)) => {
+                    let sign = style.paint(Tone::Bad, "✗");
+                    format!("{sign} {}; {}", one_line(&what), one_line(&remedy))
+                }
+            }
+        }
+    };
+    let mut lines = vec![format!("  project   {own}")];
+    for project in status.get("projects").and_then(Value::as_array).into_iter().flatten() {
+        let [root, stands] =
+            ["root", "stands"].map(|field| one_line(project[field].as_str().unwrap_or_default()));
+        let number =
+            |field: &str| usize::try_from(project[field].as_u64().unwrap_or_default()).unwrap_or_default();
+        let (hooks, sessions) = (count(number("hooks"), "hook"), count(number("sessions"), "session"));
+        lines.push(format!("            {root}: {stands}, {hooks} in force, {sessions} open"));
+    }
+    if let Some(root) = status.get("project").and_then(Value::as_str) {
+        lines.push(format!("            {}: of every session", one_line(root)));
+    }
+    lines
+}
+
 /// The status as people read it.
-fn page(status: &Map, style: Style) -> Vec<String> {
+fn page(status: &Map, here: Option<&Found>, style: Style) -> Vec<String> {
     let text = |field: &str| match status.get(field) {
         Some(Value::String(text)) => one_line(text),
         Some(other) => other.to_string(),
@@ -281,10 +320,9 @@ fn page(status: &Map, style: Style) -> Vec<String> {
         format!("  socket    {}", text("socket")),
         format!("  state     {}", text("state")),
         format!("  hooks     {hooks}"),
-        format!(
-            "  project   {}",
-            status.get("project").map_or_else(|| NO_PROJECT.to_owned(), |_| text("project"))
-        ),
+    ];
+    lines.extend(projects(status, here, style));
+    lines.extend([
         format!("  sessions  {} open", number("sessions")),
         format!(
             "  jobs      {} live, {} dead, kept {}",
@@ -296,7 +334,7 @@ fn page(status: &Map, style: Style) -> Vec<String> {
             }
         ),
         format!("  failures  {} of hooks", number("failures")),
-    ];
+    ]);
     let failing = status.get("failing").and_then(Value::as_array).into_iter().flatten();
     lines.extend(failing.map(|failing| format!("            {}", one_line(&failing_line(failing)))));
     lines.extend(findings(status).map(|finding| finding_line(finding, style)));

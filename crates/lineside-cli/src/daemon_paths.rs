@@ -59,6 +59,14 @@ pub(crate) struct DaemonPaths {
 }
 
 impl DaemonPaths {
+    /// Those of the daemon that is meant where none is named.
+    ///
+    /// # Errors
+    /// As [`DaemonArgs::paths`].
+    pub(crate) fn usual() -> Result<Self> {
+        DaemonArgs { socket: None, state: None }.paths()
+    }
+
     /// The switch of this user.
     pub(crate) fn switch(&self) -> Switch {
         Switch::of(&self.state).or_beside(&self.socket)

@@ -9,10 +9,8 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use lineside::Client;
-use lineside::core::Layer;
+use lineside::dialects::Places;
 use lineside::dialects::native::daemon_settings;
-use lineside::dialects::{DIALECTS, Places};
-use lineside::hosts::Host;
 use lineside::json::{Map, Value, json};
 use lineside_account::Named;
 use lineside_daemon::socket::LONGEST;
@@ -26,6 +24,7 @@ use crate::linkage::loads_libraries;
 use crate::on_path::own_path;
 use crate::painter::one_line;
 use crate::places::{granted_places, shown};
+use crate::project;
 use crate::style::{Style, Styles, Tone, count, print, print_json};
 
 /// How long the daemon has for its answer.
@@ -249,7 +248,7 @@ async fn daemon(paths: &DaemonPaths, places: &Places) -> Looked {
             return Looked {
                 what,
                 state,
-                findings: settings.chain(untrusted(None, places)).collect(),
+                findings: settings.chain(project_finding(paths, places)).collect(),
                 ..Looked::default()
             };
         }
@@ -309,29 +308,19 @@ async fn daemon(paths: &DaemonPaths, places: &Places) -> Looked {
             "a hook for `tool: Shell` is not asked about them; name those that it should see in its `match`",
         ));
     }
-    findings.extend(untrusted(status.get("project").and_then(Value::as_str), places));
+    findings.extend(project_finding(paths, places));
     Looked { what, state, findings, ..Looked::default() }
 }
 
-/// The hooks of this project, where the daemon trusts none or another one. A daemon that a call starts trusts none.
+/// The hooks of this project, where they do not hold.
 ///
 /// The hooks in files of agent programs are left out: the program runs them itself.
-fn untrusted(trusted: Option<&str>, places: &Places) -> Option<Finding> {
-    let root = places.work_dir();
-    if trusted.is_some_and(|trusted| Path::new(trusted) == root) {
-        return None;
-    }
-    let own = DIALECTS.iter().filter(|dialect| Host::named(dialect.name()).is_none());
-    let loaded = own.flat_map(|dialect| dialect.load(places).hooks);
-    let of_project = loaded.map(|hook| hook.hook).filter(|hook| hook.layer == Layer::Project);
-    let named: BTreeSet<_> = of_project.map(|hook| (hook.dialect, hook.name)).collect();
-    let one = if named.len() == 1 { "does" } else { "do" };
-    let which = trusted.unwrap_or("none");
-    let text = format!(
-        "{} of {} {one} not run: the daemon trusts {which}",
-        count(named.len(), "hook"),
-        root.display()
-    );
-    let remedy = "lineside stop, then in this folder: lineside serve --detached --project .";
-    (!named.is_empty()).then(|| Finding::note(text, remedy))
+fn project_finding(paths: &DaemonPaths, places: &Places) -> Option<Finding> {
+    let found = project::find(places.work_dir(), &project::of_user(&places.environment), paths)?;
+    let (text, remedy) = found.wrong()?;
+    Some(if found.is_of_programs_alone() {
+        Finding::note(text, remedy)
+    } else {
+        Finding::error(text, remedy)
+    })
 }

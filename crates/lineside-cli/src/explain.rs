@@ -61,6 +61,8 @@ pub(crate) async fn run(args: &ExplainArgs, styles: Styles) -> Result<ExitCode> 
             EventDraft::parse(&text, &Vocabulary::new(DIALECTS)).with_context(what)?;
             let mut event: Map = lineside::json::from_slice(&text).with_context(what)?;
             event.get_or_insert_with("session", || json!(SESSION));
+            let here = std::env::current_dir().context("failed to read the working directory")?;
+            event.get_or_insert_with("cwd", || json!(here.to_string_lossy()));
             let explanation: Explanation =
                 ask(&paths, async |client| client.post("/v1/explain", &event).await).await?;
             let hooks: Vec<_> = explanation.hooks.iter().map(|hook| hook.listed.clone()).collect();

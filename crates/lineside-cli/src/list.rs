@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use clap::Args;
 use lineside::core::hook::LAST;
 use lineside::core::{Hook, Part, SkipReason};
@@ -48,7 +48,11 @@ Exit status:
 pub(crate) async fn run(args: &ListArgs, styles: Styles) -> Result<ExitCode> {
     let (listing, place) = match args.ask.paths()? {
         Some(paths) => {
-            let listing: Listing = ask(&paths, async |client| client.get("/v1/hooks").await).await?;
+            let listing: Listing = {
+                let here = std::env::current_dir().context("failed to read the working directory")?;
+                let path = format!("/v1/hooks?cwd={}", in_query(&here.to_string_lossy()));
+                ask(&paths, async |client| client.get(&path).await).await?
+            };
             (listing, "by the daemon".to_owned())
         }
         None => {
@@ -84,6 +88,15 @@ async fn of_session<T>(assembly: &Assembly, look: impl FnOnce(&lineside::Session
     let seen = look(&session);
     session.close().await;
     Ok(seen)
+}
+
+/// A text as the value of a parameter.
+fn in_query(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
+    text.bytes().fold(String::new(), |text, byte| match plain(byte) {
+        true => text + char::from(byte).encode_utf8(&mut [0]),
+        false => text + &format!("%{byte:02X}"),
+    })
 }
 
 /// How many hooks are not trusted.

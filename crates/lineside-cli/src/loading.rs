@@ -118,7 +118,7 @@ pub(crate) fn untrusted_hooks(off: usize) -> Option<String> {
     let verb = if off == 1 { "is" } else { "are" };
     (off > 0).then(|| {
         format!(
-            "{} of the project {verb} not trusted and will not be started; name the project with --project to trust it",
+            "{} of the project {verb} not trusted and will not be started; look at what they run: lineside trust",
             count(off, "hook")
         )
     })

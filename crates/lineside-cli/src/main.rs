@@ -20,8 +20,10 @@ mod install;
 mod hosts;
 mod doctor;
 mod hook;
+mod trust;
 
 mod places;
+mod project;
 mod daemon_paths;
 mod loading;
 mod lineage;

@@ -13,13 +13,19 @@ use lineside::core::nearest::suggestion;
 use lineside::dialects::{self, DIALECTS, Dialect, Places, Trust};
 use lineside_account::Account;
 
+use crate::daemon_paths::DaemonPaths;
+use crate::painter::one_line;
+use crate::project;
+use crate::style::tell;
+
 /// The arguments that say where hooks are looked for.
 #[derive(Debug, Args)]
 pub(crate) struct PlaceArgs {
-    /// The root of the project. Naming it says that you trust its hooks, and they may run.
+    /// The root of the project. Naming it says that you trust its hooks as they are now, and they may run.
     ///
-    /// Without it the project is the current directory, and its hooks are found and listed but not started; those of
-    /// the user run all the same.
+    /// Without it the project is the nearest folder with hooks, at or above the current one and up to the root of its
+    /// working tree. Its hooks run as far as their content is trusted (`lineside trust`), and are listed in any case; those
+    /// of the user run all the same.
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
 
@@ -75,36 +81,63 @@ impl PlaceArgs {
     /// The project is no directory, or its path is not UTF-8.
     pub(crate) fn ground(&self) -> Result<Ground> {
         let named = self.project.as_deref();
-        let root = directory(named.unwrap_or(Path::new(".")))?;
+        let here = directory(named.unwrap_or(Path::new(".")))?;
+        let environment = environment();
+        let found = match (named, DaemonPaths::usual()) {
+            (None, Ok(paths)) => {
+                let trust = Trust::Withheld;
+                let user =
+                    Places { environment: environment.clone(), project_root: None, cwd: here.clone(), trust };
+                project::find(&here, &user, &paths)
+            }
+            _ => None,
+        };
+        let root = found.as_ref().map_or_else(|| here.clone(), |found| found.root().to_path_buf());
+        if let Some(found) = found.as_ref().filter(|found| found.root() != here) {
+            let root = one_line(&found.root().display().to_string());
+            tell(&format!("project: {root}, above this folder, {}", found.word()));
+        }
         let Some(project) = root.to_str().map(Arc::from) else {
             bail!("the path of the project is not UTF-8: {}", root.display());
         };
-        let trust = if named.is_some() && !self.untrusted { Trust::Granted } else { Trust::Withheld };
-        let dialects = match &self.dialects[..] {
-            [] => DIALECTS.to_vec(),
-            chosen => chosen.iter().map(|chosen| chosen.0).collect(),
-        };
-        let places =
-            Places { environment: environment(), project_root: Some(root.clone()), cwd: root, trust };
+        let is_trusted = named.is_some() || found.is_some_and(|found| found.is_trusted());
+        let trust = if is_trusted && !self.untrusted { Trust::Granted } else { Trust::Withheld };
+        let dialects = self.dialects();
+        let places = Places { environment, project_root: Some(root.clone()), cwd: root, trust };
         Ok(Ground { places, project, dialects })
     }
 }
 
 impl PlaceArgs {
-    /// The arguments that say the same in any folder.
+    /// The arguments that say the same in any folder, and for every project: what was trusted of one is in the store.
+    pub(crate) fn words(&self) -> Vec<String> {
+        self.dialects.iter().flat_map(|chosen| ["--dialect".to_owned(), chosen.0.name().to_owned()]).collect()
+    }
+
+    /// Where a daemon finds the hooks of the user, and their formats; projects are found by their sessions.
+    pub(crate) fn of_daemon(&self) -> (Places, Vec<&'static dyn Dialect>) {
+        let places = Places {
+            environment: environment(),
+            project_root: None,
+            cwd: PathBuf::from("/"),
+            trust: Trust::Withheld,
+        };
+        (places, self.dialects())
+    }
+
+    /// The project that a person has named, and may be taken to trust.
     ///
     /// # Errors
-    /// The project is no directory, or its path is not UTF-8.
-    pub(crate) fn words(&self) -> Result<Vec<String>> {
-        let mut words = Vec::new();
-        if self.project.is_some() {
-            words.extend(["--project".to_owned(), self.ground()?.project.to_string()]);
+    /// It is no directory.
+    pub(crate) fn named(&self) -> Result<Option<PathBuf>> {
+        self.project.as_deref().filter(|_| !self.untrusted).map(directory).transpose()
+    }
+
+    fn dialects(&self) -> Vec<&'static dyn Dialect> {
+        match &self.dialects[..] {
+            [] => DIALECTS.to_vec(),
+            chosen => chosen.iter().map(|chosen| chosen.0).collect(),
         }
-        words.extend(
-            self.dialects.iter().flat_map(|chosen| ["--dialect".to_owned(), chosen.0.name().to_owned()]),
-        );
-        words.extend(self.untrusted.then(|| "--untrusted".to_owned()));
-        Ok(words)
     }
 }
 
@@ -125,7 +158,7 @@ pub(crate) fn environment() -> BTreeMap<String, String> {
 }
 
 /// The one path that a directory has without links.
-fn directory(path: &Path) -> Result<PathBuf> {
+pub(crate) fn directory(path: &Path) -> Result<PathBuf> {
     let root = path.canonicalize().with_context(|| format!("cannot use {} as project", path.display()))?;
     if !root.is_dir() {
         bail!("cannot use {} as project: it is no directory", path.display());

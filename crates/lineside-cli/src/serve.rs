@@ -20,6 +20,7 @@ use crate::interrupt::Interrupt;
 use crate::painter::one_line;
 use crate::places::PlaceArgs;
 use crate::style::{Styles, Tone, count, print, tell};
+use crate::{project, trust};
 
 mod detached;
 mod environment;
@@ -83,8 +84,8 @@ impl ServeArgs {
     }
 
     /// What a daemon that the system starts is to be given as well, where it is not the default.
-    fn lasting(&self, named: &Named) -> Result<Vec<String>> {
-        let mut line = self.places.words()?;
+    fn lasting(&self, named: &Named) -> Vec<String> {
+        let mut line = self.places.words();
         for (option, place) in [("--home", &named.home), ("--config", &named.config)] {
             line.extend(place.iter().flat_map(|place| [option.to_owned(), place.display().to_string()]));
         }
@@ -92,7 +93,7 @@ impl ServeArgs {
         if self.drain != DRAIN {
             line.extend(["--drain".to_owned(), self.drain.to_string()]);
         }
-        Ok(line)
+        line
     }
 }
 
@@ -105,8 +106,19 @@ pub(crate) async fn run(args: &ServeArgs, styles: Styles) -> Result<ExitCode> {
     let named = Named { home: absolute(&args.home)?, config: absolute(&args.config)?, ..Named::default() };
     let lineside_account::Places { socket, state, .. } = args.daemon.places(named.clone())?;
     let paths = DaemonPaths { socket, state };
+    let (places, dialects) = args.places.of_daemon();
+    let consents = args.places.named()?.filter(|_| !args.dry_run && !args.in_background);
+    if let Some(root) = consents {
+        // Naming it is an answer for what was never asked, and none for what has changed since.
+        if let Some(note) = project::consent(&root, &places, &paths)? {
+            tell(&format!("{}: {}", styles.err.paint(Tone::Warning, "warning"), one_line(&note)));
+        }
+        if args.detached {
+            trust::reload(&paths).await;
+        }
+    }
     if args.install_unit {
-        return unit::install(&paths, &args.lasting(&named)?, args.dry_run);
+        return unit::install(&paths, &args.lasting(&named), args.dry_run);
     }
     let findings = environment::settle(&named)?;
     if args.detached {
@@ -117,16 +129,15 @@ pub(crate) async fn run(args: &ServeArgs, styles: Styles) -> Result<ExitCode> {
         resources::of_its_own()?;
     }
     let mut interrupt = Interrupt::watch()?;
-    let ground = args.places.ground()?;
     let mut limits = Limits::default();
     if let Some(descriptors) = resources::descriptors() {
         // Neither door takes what the other one, files and the processes of hooks need.
         limits.connections = limits.connections.min(descriptors / 4);
     }
     limits.drain = Duration::from_secs(args.drain);
-    let mut settings =
-        Settings::new(paths.socket.clone(), paths.state, ground.places).only(ground.dialects).limits(limits);
+    let mut settings = Settings::new(paths.socket.clone(), paths.state, places).only(dialects).limits(limits);
     settings.http = args.http;
+    settings.project = args.places.named()?;
     settings.findings = findings;
     let handed_over = ListenFd::from_env().take_unix_listener(0);
     let handed_over = handed_over.context("failed to take the socket that was handed over")?;

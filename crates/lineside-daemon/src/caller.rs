@@ -2,6 +2,7 @@
 //! act below the session of the grant and nowhere else.
 
 use std::any::Any;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, Request};
@@ -54,6 +55,11 @@ impl Caller {
             Rights::User => None,
             Rights::Below(session) => Some(session),
         }
+    }
+
+    /// Where its process works, as the system sees it now.
+    pub(crate) fn work(&self) -> Option<PathBuf> {
+        work_of(self.peer?)
     }
 
     /// Whether its grant is worth something still, over a connection that it has shown it for once.
@@ -145,6 +151,11 @@ impl Caller {
         };
         Ok((parent, attribution))
     }
+}
+
+/// Where a process works, as the system sees it now.
+pub(crate) fn work_of(process: u32) -> Option<PathBuf> {
+    std::fs::read_link(format!("/proc/{process}/cwd")).ok()
 }
 
 /// The problem with a grant of a session that is not above or below the one whose agent has started the caller.

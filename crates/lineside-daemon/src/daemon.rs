@@ -1,5 +1,6 @@
 //! What all requests share: the bus with its hooks, what happened lately, deliveries that are out, and the switch.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,7 +16,7 @@ use lineside::claims::Claims;
 use lineside::core::envelope::Source;
 use lineside::core::{Agent, AttributedBy, Attribution, Diagnostic, Model, Notice, Receipt, SessionId};
 use lineside::dialects::Watched;
-use lineside::hosts::Hosts;
+use lineside::hosts::{Hosts, PrepareSessionError};
 use lineside::wire::Vocabulary;
 use lineside::{Assembly, Bus, Durable, Session};
 use tokio::sync::Mutex as AsyncMutex;
@@ -34,6 +35,7 @@ use crate::grants::Grants;
 use crate::mismatches::Mismatches;
 use crate::preparing::Preparing;
 use crate::problem::Problem;
+use crate::projects::Projects;
 use crate::room::Room;
 use crate::settings::{Limits, Settings};
 use crate::switch::{Switch, Watched as WatchedSwitch};
@@ -72,6 +74,10 @@ pub(crate) struct Daemon {
     pub(crate) cut: CancellationToken,
     pub(crate) counts: Counts,
     loaded: ArcSwap<Loaded>,
+    /// What is claimed of background work.
+    pub(crate) claims: Claims,
+    /// The projects of the sessions.
+    pub(crate) projects: Projects,
     /// One load at a time.
     loading: AsyncMutex<Watching>,
     /// What is noticed of hook files.
@@ -92,8 +98,6 @@ pub(crate) struct Loaded {
     /// Which load it was, from 1.
     pub(crate) generation: u64,
     pub(crate) report: Arc<LoadReport>,
-    /// What is claimed of background work.
-    pub(crate) claims: Claims,
 }
 
 impl Loaded {
@@ -133,6 +137,8 @@ pub(crate) struct Opening {
     pub(crate) traceparent: Option<String>,
     pub(crate) connection: Option<Arc<str>>,
     pub(crate) attribution: Option<Attribution>,
+    /// Where the process works that asks for it, for a session that does not say so of itself.
+    pub(crate) work: Option<PathBuf>,
     pub(crate) by: OpenedBy,
 }
 
@@ -152,17 +158,24 @@ impl Daemon {
         let most = Most { signals, receipts, bytes };
         let closed = Arc::<Closed>::default();
         let left_behind = Arc::new(LeftBehind::new(settings.limits.left_behind, assembly.bus().clone()));
+        let claims = Claims::new(Some(automations.clone()), &LoadReport::default());
+        let (tracker, ending) = (TaskTracker::new(), CancellationToken::new());
+        let projects = Projects::new(&assembly, &settings, &claims, &tracker, &ending);
         // What a host opens again is open; an answer that comes late says nothing of that.
-        let opens = Arc::clone(&closed);
+        let (opens, entered) = (Arc::clone(&closed), projects.clone());
         Self {
             switch: WatchedSwitch::new(Switch::of(&settings.state).or_beside(&settings.socket)),
             vocabulary: Vocabulary::new(&settings.dialects),
             feed: Feed::new(assembly.bus().signals(), most),
             room: Room::new(settings.limits.memory),
             settings,
-            hosts: Hosts::new(assembly.bus().clone()).preparing(move |opening| {
+            hosts: Hosts::new(assembly.bus().clone()).preparing(move |opening, work| {
                 opens.forget(opening.source().session.as_str());
-                with_trace(opening)
+                let entered = entered.clone();
+                async move {
+                    let opening = entered.enter(with_trace(opening), work.as_deref()).await;
+                    opening.map_err(|error| PrepareSessionError(error.to_string()))
+                }
             }),
             assembly,
             automations,
@@ -173,13 +186,15 @@ impl Daemon {
             attachments: Attachments::default(),
             agents: Agents::default(),
             preparing: Preparing::default(),
-            tracker: TaskTracker::new(),
+            tracker,
             mismatches: Mismatches::default(),
             started: Instant::now(),
-            ending: CancellationToken::new(),
+            ending,
             cut: CancellationToken::new(),
             counts: Counts::default(),
             loaded: ArcSwap::default(),
+            claims,
+            projects,
             loading: AsyncMutex::default(),
             changes: Arc::default(),
             closed,
@@ -200,7 +215,12 @@ impl Daemon {
     /// More hooks at one point than can be numbered; those before stay in force.
     pub(crate) async fn load(self: &Arc<Self>) -> Result<Arc<Loaded>, RegisterHookError> {
         let daemon = Arc::clone(self);
-        whole(&self.tracker, async move { daemon.load_all().await }).await
+        let all = async move {
+            let loaded = daemon.load_all().await?;
+            Box::pin(daemon.projects.load()).await?;
+            Ok(loaded)
+        };
+        whole(&self.tracker, all).await
     }
 
     async fn load_all(&self) -> Result<Arc<Loaded>, RegisterHookError> {
@@ -253,10 +273,10 @@ impl Daemon {
         self.hosts.forget_decisions();
         report.diagnostics.extend(blind);
         let report = Arc::new(report);
-        let claims = Claims::new(Some(self.automations.clone()), &report);
+        self.claims.put("", &report);
         // Loads come one after another.
         let generation = self.loaded.load().generation + 1;
-        let now = Arc::new(Loaded { generation, report, claims });
+        let now = Arc::new(Loaded { generation, report });
         let before = self.loaded.swap(Arc::clone(&now));
         if before.generation > 0 {
             self.announce(&before, &now);
@@ -331,6 +351,9 @@ impl Daemon {
             Some(found) if found.by == AttributedBy::Claim => opening.attribution(found).claimed(),
             found => found.into_iter().fold(opening, OpenSession::attribution),
         };
+        // A load is rare, and its future large.
+        let entered = Box::pin(self.projects.enter(opening, asked.work.as_deref())).await;
+        let opening = entered.map_err(|error| not_entered(&asked.id, &error))?;
         let opened = self.closed.opening(&asked.id, asked.by, || opening.open_now());
         let session = opened.ok_or_else(|| closed(&asked.id))?;
         session.map_err(|error| cannot_open(&asked.id, &error))
@@ -364,6 +387,7 @@ impl Daemon {
                 host: asked.host.clone(),
                 connection: asked.connection.clone(),
                 attribution: asked.attribution,
+                work: asked.work.clone(),
                 ..Opening::default()
             };
             self.open_unless_open(above).await?;
@@ -442,6 +466,11 @@ impl Opening {
 fn closed(id: &str) -> Problem {
     let detail = format!("session `{id}` is closed; open it anew with POST /v1/sessions");
     Problem::conflict("session-closed", "The session is closed", detail).blocks()
+}
+
+fn not_entered(id: &str, error: &RegisterHookError) -> Problem {
+    let detail = format!("session `{id}`: the hooks of its project cannot be loaded: {error}");
+    Problem::conflict("session-not-opened", "The session cannot be opened", detail).blocks()
 }
 
 fn cannot_open(id: &str, error: &OpenSessionError) -> Problem {

@@ -124,11 +124,10 @@ async fn decide_in(
     };
     let receipt = publication.publish_any().await.map_err(|error| not_published(&error))?;
     daemon.note(&receipt);
-    let of = daemon.loaded();
     let claims = if query.unkept {
-        of.claims.unkept(&receipt)
+        daemon.claims.unkept(&receipt)
     } else {
-        of.claims.of(&receipt, daemon.settings.limits.keeping).await
+        daemon.claims.of(&receipt, daemon.settings.limits.keeping).await
     };
     if receipt.event.point() == AfterSession::INFO {
         daemon.note_closed(&session);
@@ -153,7 +152,7 @@ async fn session(
     }
     let (parent, attribution) = caller.parent(daemon, draft.parent.clone())?;
     let (connection, attribution) = (caller.connection.clone(), Some(attribution));
-    let opening = Opening { parent, connection, attribution, ..opening(id, draft) };
+    let opening = Opening { parent, connection, attribution, work: caller.work(), ..opening(id, draft) };
     let session = daemon.session_of_event(opening).await?;
     // It may be one that another publisher has opened since it was looked for.
     caller.reaches(session)

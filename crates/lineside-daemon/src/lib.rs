@@ -17,6 +17,7 @@ mod strangers;
 
 mod random;
 mod problem;
+mod projects;
 mod door;
 mod body;
 mod room;

@@ -172,6 +172,9 @@ impl Server {
         tasks.put_back(daemon);
         tasks.look_after_agents(daemon);
         daemon.load().await.map_err(ServeError::Hooks)?;
+        if let Some(project) = &settings.project {
+            daemon.projects.load_at(project).await.map_err(ServeError::Hooks)?;
+        }
         tasks.reload(daemon);
         daemon.automations.all_registered();
         let listened = match settings.http {
@@ -245,6 +248,7 @@ impl Server {
         self.tasks.wind_up();
         self.daemon.automations.leave();
         let drained = self.daemon.assembly.drain(limit).await;
+        self.daemon.projects.end().await;
         self.daemon.attachments.end().await;
         self.tasks.end(limit).await;
         Report { drained, left: self.daemon.jobs(WhichState::Live) }

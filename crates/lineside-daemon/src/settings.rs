@@ -39,6 +39,8 @@ pub struct Settings {
     pub durability: Durability,
     /// Where hooks are looked for.
     pub places: Places,
+    /// A project that is loaded at the start, and not only when its first session comes.
+    pub project: Option<PathBuf>,
     /// The formats that hooks are looked for in.
     pub dialects: Vec<&'static dyn Dialect>,
     /// What was found to be wrong before it was started, as in a file of settings; the status names it.
@@ -125,6 +127,7 @@ impl Settings {
             http: None,
             durability: Durability::Disk,
             places,
+            project: None,
             dialects: lineside::dialects::DIALECTS.to_vec(),
             findings: Vec::new(),
             limits: Limits::default(),

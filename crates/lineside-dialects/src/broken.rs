@@ -142,6 +142,29 @@ impl Broken {
     }
 }
 
+/// What stands for a guard of a project that a person has to look at: it refuses whatever comes at its point.
+#[must_use]
+pub fn closed_guard(
+    dialect: &'static str,
+    name: &str,
+    point: &'static PointInfo,
+    origin: &Origin,
+    what: &str,
+) -> Option<ForeignHook> {
+    let broken = Broken {
+        name: name.to_owned(),
+        line: origin.line,
+        error: Repair { what: what.to_owned(), at: None },
+        points: vec![(point, point.name.to_owned())],
+        is_guard: true,
+        select: None,
+    };
+    let owner = Owner { dialect, layer: Layer::Project, trust: Trust::Granted, priority: 0 };
+    let mut loaded = Loaded::default();
+    broken.stand_in(&owner, origin, &mut loaded);
+    loaded.hooks.pop()
+}
+
 /// A guard that cannot load.
 struct Closed {
     name: Arc<str>,

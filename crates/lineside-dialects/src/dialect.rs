@@ -31,6 +31,21 @@ pub trait Dialect: Send + Sync {
     /// Reads files; a hook that is broken is reported and costs no other hook.
     fn load(&self, places: &Places) -> Loaded;
 
+    /// The same of the project alone. What the user has is read, as far as it says something of the project's.
+    fn load_of_project(&self, places: &Places) -> Loaded {
+        let mut loaded = self.load(places);
+        let root = absolute(places.work_dir());
+        let is_own = |layer, origin: &Option<Origin>| {
+            layer == Layer::Project && origin.as_ref().is_none_or(|origin| origin.file.starts_with(&root))
+        };
+        loaded.hooks.retain(|found| is_own(found.hook.layer, &found.hook.origin));
+        loaded.inert.retain(|inert| is_own(inert.layer, &inert.origin));
+        loaded
+            .diagnostics
+            .retain(|finding| finding.origin.as_ref().is_some_and(|origin| origin.file.starts_with(&root)));
+        loaded
+    }
+
     /// What a load of these places reads, whether it is there or not: when something of it changes, appears or goes, a
     /// load may find other hooks.
     fn watched(&self, places: &Places) -> Vec<Watched>;

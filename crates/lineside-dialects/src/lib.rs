@@ -72,6 +72,7 @@ pub mod native;
 #[cfg(feature = "openclaw")]
 pub mod openclaw;
 
+pub use broken::closed_guard;
 pub use consent::refuse_programs_of_projects;
 pub use dialect::{
     Automation, Dialect, ForeignHook, Inert, Loaded, LogTarget, Missed, Places, Plugins, Registered, Trust,

@@ -44,8 +44,8 @@ mod set;
 mod samples;
 
 use lineside_core::Point as _;
-use lineside_core::PointInfo;
 use lineside_core::json::Map;
+use lineside_core::{Layer, PointInfo};
 use lineside_points::AfterToolError;
 
 pub use identity::DIALECT;
@@ -82,25 +82,12 @@ impl Dialect for OpenClaw {
     }
 
     fn load(&self, places: &Places) -> Loaded {
-        let mut findings = Findings::default();
-        let mut set = set::find(places, &Native::default(), &mut findings);
-        let mut loaded = Loaded::default();
-        for (file, layer) in &set.config.unreadable {
-            let boundary = places.boundary(*layer);
-            guard::stand_in_for_file(
-                file, *layer, boundary, places.trust, &findings.diagnostics, &mut loaded,
-            );
-        }
-        let inert = std::mem::take(&mut set.inert);
-        guard::stand_in(inert, &set.config, places.trust, &findings.diagnostics, &mut loaded);
-        // OC-2
-        let plugins = (!set.plugins.is_empty()).then(|| Plugins {
-            worker: set.worker(places),
-            script: SCRIPT,
-            registered: Box::new(move |became| registered::read(&set.plugins, &set.config, became)),
-        });
-        let log = plugins.is_some().then_some(LOG);
-        Loaded { diagnostics: findings.diagnostics, log, plugins, ..loaded }
+        load(places, |_| true)
+    }
+
+    /// A worker of its own has the plugins of the project, and none of the user's.
+    fn load_of_project(&self, places: &Places) -> Loaded {
+        load(places, |layer| layer == Layer::Project)
     }
 
     fn watched(&self, places: &Places) -> Vec<Watched> {
@@ -127,6 +114,28 @@ impl Dialect for OpenClaw {
             _ => row.points.first().copied(),
         }
     }
+}
+
+/// The plugins of these layers.
+fn load(places: &Places, is_meant: impl Fn(Layer) -> bool) -> Loaded {
+    let mut findings = Findings::default();
+    let mut set = set::find(places, &Native::default(), &mut findings);
+    set.plugins.retain(|plugin| is_meant(plugin.layer));
+    let mut loaded = Loaded::default();
+    for (file, layer) in set.config.unreadable.iter().filter(|(_, layer)| is_meant(*layer)) {
+        let boundary = places.boundary(*layer);
+        guard::stand_in_for_file(file, *layer, boundary, places.trust, &findings.diagnostics, &mut loaded);
+    }
+    let inert = std::mem::take(&mut set.inert).into_iter().filter(|inert| is_meant(inert.layer)).collect();
+    guard::stand_in(inert, &set.config, places.trust, &findings.diagnostics, &mut loaded);
+    // OC-2
+    let plugins = (!set.plugins.is_empty()).then(|| Plugins {
+        worker: set.worker(places),
+        script: SCRIPT,
+        registered: Box::new(move |became| registered::read(&set.plugins, &set.config, became)),
+    });
+    let log = plugins.is_some().then_some(LOG);
+    Loaded { diagnostics: findings.diagnostics, log, plugins, ..loaded }
 }
 
 #[cfg(test)]

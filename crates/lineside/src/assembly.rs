@@ -1,12 +1,13 @@
 //! A bus with the hooks that people have written for other programs: found, installed, listed, reloaded.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use lineside_automation::Automations;
 use lineside_bus::register::RegisterHookError;
-use lineside_bus::{Bus, DrainReport};
+use lineside_bus::{Bus, DrainReport, Scope};
 use lineside_core::control::Control;
 use lineside_core::hook::{Hook, NATIVE};
 use lineside_core::invocation::Inherit;
@@ -29,11 +30,15 @@ use crate::debug_log::DebugLog;
 use crate::last_good::LastGood;
 use crate::outside::Outside;
 use crate::patience::Patience;
+use crate::project::keep_keys_within;
+use crate::seal::Seal;
 use crate::workers::{HookWorkers, PluginLine, Workers};
 
 /// A bus, and the foreign hooks installed on it.
 pub struct Assembly {
     bus: Bus,
+    /// The project whose hooks these are, and of whose sessions alone.
+    pub(crate) project: Option<OfProject>,
     pub(crate) outside: Outside,
     workers: Workers,
     patience: Patience,
@@ -41,6 +46,19 @@ pub struct Assembly {
     last_good: Option<Mutex<LastGood>>,
     /// One load at a time.
     installing: AsyncMutex<()>,
+}
+
+/// The place of the hooks of one project.
+pub(crate) struct OfProject {
+    pub(crate) root: PathBuf,
+    pub(crate) scope: Scope,
+}
+
+impl OfProject {
+    /// The name of its hooks of a dialect among those of all projects.
+    fn source(&self, dialect: &str) -> String {
+        format!("{dialect} {}", self.root.display())
+    }
 }
 
 /// What a dialect has found, with the worker that its functions live in.
@@ -53,14 +71,30 @@ struct Prepared {
 /// What the hook files of each dialect said when they were read.
 pub struct HookFiles {
     places: Places,
-    loaded: Vec<(&'static dyn Dialect, Loaded)>,
+    pub(crate) loaded: Vec<(&'static dyn Dialect, Loaded)>,
     /// What the user says that hooks inherit which do not say it themselves.
     inherit: Inherit,
+    /// What they are run by, as long as it is as it was when it was trusted.
+    pub(crate) seal: Option<Arc<Seal>>,
 }
 
 impl std::fmt::Debug for HookFiles {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("HookFiles").field("places", &self.places).finish_non_exhaustive()
+    }
+}
+
+impl HookFiles {
+    /// Leaves out what was found in other dialects than these.
+    #[must_use]
+    pub fn only(mut self, dialects: &[&'static dyn Dialect]) -> Self {
+        let is_meant = |name| dialects.iter().any(|dialect| dialect.name() == name);
+        for (dialect, loaded) in &mut self.loaded {
+            if !is_meant(dialect.name()) {
+                *loaded = Loaded::default();
+            }
+        }
+        self
     }
 }
 
@@ -138,6 +172,18 @@ impl LoadReport {
         numbers.collect::<BTreeSet<_>>().len()
     }
 
+    /// The same with what another load has found, whose hooks are numbered after those that are there.
+    #[must_use]
+    pub fn and(mut self, other: &Self) -> Self {
+        let Self { hooks, diagnostics, inert } = other.clone();
+        let before = self.hooks.last().map_or(0, |found| found.number);
+        self.hooks
+            .extend(hooks.into_iter().map(|found| LoadedHook { number: found.number + before, ..found }));
+        self.diagnostics.extend(diagnostics);
+        self.inert.extend(inert);
+        self
+    }
+
     /// Adds what was found of a dialect; its hooks are numbered after those that are there.
     fn add(
         &mut self,
@@ -182,9 +228,11 @@ impl Assembly {
             warm: Arc::new(HookWorkers::new(&bus)),
             exported: Arc::default(),
             ground: None,
+            seal: None,
         };
         Self {
             bus,
+            project: None,
             outside,
             workers: Workers::default(),
             patience: Patience::default(),
@@ -192,6 +240,40 @@ impl Assembly {
             last_good: None,
             installing: AsyncMutex::default(),
         }
+    }
+
+    /// An assembly on the same bus for the hooks of one project alone, in all dialects: they hold for the sessions of its
+    /// [scope](Self::scope), and share no worker, no handed-on variable, no job and no key with hooks of another place.
+    #[must_use]
+    pub fn of_project(&self, root: &Path) -> Self {
+        let outside = Outside {
+            warm: Arc::new(HookWorkers::new(&self.bus)),
+            exported: Arc::default(),
+            ..self.outside.clone()
+        };
+        Self {
+            bus: self.bus.clone(),
+            project: Some(OfProject { root: root.to_path_buf(), scope: self.bus.scope() }),
+            outside,
+            workers: Workers::of(root, self.workers.log.clone()),
+            patience: Patience::default(),
+            dialects: DIALECTS.to_vec(),
+            last_good: None,
+            installing: AsyncMutex::default(),
+        }
+    }
+
+    /// The scope of the hooks of one project; `None` where the hooks hold for every session.
+    #[must_use]
+    pub fn scope(&self) -> Option<&Scope> {
+        self.project.as_ref().map(|project| &project.scope)
+    }
+
+    /// Ends the workers of a project's hooks, of which none is in force any more. Not cancel safe: dropping it leaves
+    /// workers to be killed with the process.
+    pub async fn let_go(&self) {
+        self.workers.end().await;
+        self.outside.warm.end().await;
     }
 
     /// Only these dialects.
@@ -257,14 +339,18 @@ impl Assembly {
     #[must_use]
     pub fn read(&self, places: &Places) -> HookFiles {
         let load = |dialect: &'static dyn Dialect| {
-            let mut loaded = dialect.load(places);
+            let mut loaded = match &self.project {
+                Some(_) => dialect.load_of_project(places),
+                None => dialect.load(places),
+            };
             only_once(&mut loaded);
             (dialect, loaded)
         };
         let loaded: Vec<_> = self.dialects.iter().map(|dialect| load(*dialect)).collect();
         #[cfg(feature = "hosts")]
         lineside_dialects::hosts::import::supersede(loaded.iter().map(|(_, loaded)| loaded));
-        HookFiles { loaded, places: places.clone(), inherit: inherited(places).unwrap_or_default() }
+        let inherit = inherited(places).unwrap_or_default();
+        HookFiles { loaded, places: places.clone(), inherit, seal: None }
     }
 
     /// Reads the hook files of every dialect and [installs](Self::install) what they say.
@@ -324,7 +410,10 @@ impl Assembly {
     /// # Errors
     /// An interceptor at a fact, which no dialect gives.
     pub async fn install(&self, files: HookFiles) -> Result<LoadReport, RegisterHookError> {
-        let HookFiles { places, loaded, inherit } = files;
+        let HookFiles { places, mut loaded, inherit, seal } = files;
+        if let Some(project) = &self.project {
+            loaded.iter_mut().for_each(|(_, loaded)| keep_keys_within(&project.root, loaded));
+        }
         let _one_at_a_time = self.installing.lock().await;
         // What has to be waited for comes first: no caller leaves between the first registration and the last.
         let (mut prepared, ground) = (Vec::with_capacity(loaded.len()), Arc::new(Ground::of(&places)));
@@ -332,7 +421,8 @@ impl Assembly {
             // Hooks of lineside's own file have it already, unless they say otherwise.
             let inherit = if dialect.name() == NATIVE { Inherit::All } else { inherit.clone() };
             let ground = Some(Arc::clone(&ground));
-            let mut outside = Outside { inherit, ground, ..self.outside.clone() };
+            let seal = seal.clone();
+            let mut outside = Outside { inherit, ground, seal, ..self.outside.clone() };
             let worker = self.workers.load(dialect.name(), &mut loaded, &outside, &self.bus).await;
             outside.worker = worker.or(outside.worker);
             prepared.push(Prepared { dialect, loaded, outside });
@@ -377,13 +467,19 @@ impl Assembly {
             bound.iter_mut().flat_map(|bound| std::mem::take(&mut bound.workers)).collect();
         self.outside.warm.stand_by(&workers, self.outside.runner.containment());
         let installed = bound.iter_mut().map(|bound| (bound.dialect, std::mem::take(&mut bound.installed)));
-        self.bus.install_all(installed.collect::<Vec<_>>())?;
+        let installed = installed.collect::<Vec<_>>();
+        match &self.project {
+            Some(project) => project.scope.install_all(installed)?,
+            None => self.bus.install_all(installed)?,
+        }
         self.outside.warm.keep_only(&workers);
         let mut report = LoadReport::default();
         for Bound { dialect, automated, adopted, found, diagnostics, inert, .. } in bound {
             if let Some(automations) = &automations {
-                automated.declared(automations, dialect);
-                automations.adoptions().replaced(&self.bus, dialect, &adopted);
+                let source = self.project.as_ref().map(|project| project.source(dialect));
+                let source = source.as_deref().unwrap_or(dialect);
+                automated.declared(automations, source);
+                automations.adoptions().replaced(&self.bus, source, &adopted);
             }
             report.add(dialect, found, diagnostics, inert);
         }

@@ -2,8 +2,8 @@
 //!
 //! With a journal, a claim is made when its record is kept and not before.
 
-use std::collections::HashSet;
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use lineside_automation::Automations;
@@ -51,7 +51,8 @@ pub struct Claim {
 #[derive(Clone, Default)]
 pub struct Claims {
     automations: Option<Automations>,
-    kept: Arc<HashSet<Key>>,
+    /// By what has loaded them.
+    kept: Arc<RwLock<HashMap<String, HashSet<Key>>>>,
 }
 
 type Key = (Arc<str>, &'static str, Option<Origin>);
@@ -65,8 +66,27 @@ impl Claims {
     /// kept.
     #[must_use]
     pub fn new(automations: Option<Automations>, report: &LoadReport) -> Self {
-        let kept = report.hooks.iter().filter(|found| found.kept).map(|found| key(&found.hook)).collect();
-        Self { automations, kept: Arc::new(kept) }
+        let claims = Self { automations, kept: Arc::default() };
+        claims.put("", report);
+        claims
+    }
+
+    /// The hooks of one place are those of this report from now on: of the user, without a name, or of a project, by its
+    /// root.
+    pub fn put(&self, place: &str, report: &LoadReport) {
+        let own: HashSet<Key> =
+            report.hooks.iter().filter(|found| found.kept).map(|found| key(&found.hook)).collect();
+        let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
+        if own.is_empty() {
+            kept.remove(place);
+        } else {
+            kept.insert(place.to_owned(), own);
+        }
+    }
+
+    fn is_kept(&self, hook: &Hook) -> bool {
+        let (key, kept) = (key(hook), self.kept.read().unwrap_or_else(PoisonError::into_inner));
+        kept.values().any(|own| own.contains(&key))
     }
 
     /// What became of an event in the background, as the receipt says it, before anything is kept.
@@ -84,9 +104,7 @@ impl Claims {
     fn is_job(&self, claim: &Claim, receipt: &Receipt) -> bool {
         match &receipt.runs[claim.run].outcome {
             Outcome::Offered(acceptance) => acceptance.is_accepted(),
-            _ => {
-                receipt.hook(receipt.runs[claim.run].hook).is_some_and(|hook| self.kept.contains(&key(hook)))
-            }
+            _ => receipt.hook(receipt.runs[claim.run].hook).is_some_and(|hook| self.is_kept(hook)),
         }
     }
 

@@ -208,6 +208,7 @@ fn own() -> Outside {
         warm: Arc::default(),
         exported: Arc::default(),
         ground: None,
+        seal: None,
     }
 }
 

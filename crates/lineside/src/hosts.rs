@@ -7,6 +7,7 @@ mod read_call;
 mod subagents;
 mod waiting;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -23,7 +24,7 @@ use lineside_points::BeforePrompt;
 use tokio::sync::Notify;
 
 pub use afterwards::Afterwards;
-use opened::Opened;
+use opened::{Opened, Prepare};
 use subagents::Subagents;
 use waiting::Waiting;
 
@@ -31,10 +32,8 @@ pub use lineside_dialects::hosts::serve::{HostAnswer, HostCall, silent, unreacha
 pub use lineside_dialects::hosts::{HOSTS, Host, SERVED, install};
 #[cfg(feature = "claude")]
 pub use lineside_dialects::hosts::{NamePluginError, hooks_in_front_matter, name_plugin};
+pub use opened::PrepareSessionError;
 pub use read_call::ReadCall;
-
-/// What is done to a session before it is opened.
-type Prepare = dyn Fn(OpenSession) -> OpenSession + Send + Sync;
 
 /// Whether a session that no call has opened is that of the host all the same.
 type Owns = dyn Fn(&Session) -> bool + Send + Sync;
@@ -83,6 +82,8 @@ pub struct CallOrigin {
     pub within: Option<Duration>,
     /// The connection that it came over.
     pub connection: Option<Arc<str>>,
+    /// Where the process of the call works, where that is known.
+    pub work: Option<PathBuf>,
     /// How the place of new sessions was found.
     pub attribution: Option<Attribution>,
     /// Whether an open session under the host's id, which no call has opened, is that of the host; without this each is.
@@ -126,6 +127,9 @@ pub enum ServeHostError {
     /// Its session cannot be opened.
     #[error(transparent)]
     Session(#[from] OpenSessionError),
+    /// Its session cannot be opened as it is to be.
+    #[error("failed to prepare the session: {0}")]
+    Prepare(#[from] PrepareSessionError),
     /// Its event was not published.
     #[error(transparent)]
     Publish(#[from] PublishError),
@@ -157,10 +161,17 @@ impl Hosts {
         Self { bus, inner: Arc::default(), prepare: None }
     }
 
-    /// Has every session of a host pass through this before it is opened.
+    /// Has every session of a host pass through this before it is opened, with where the process of its call works. Where it fails, the session is not opened and
+    /// the gates of the call are closed.
     #[must_use]
-    pub fn preparing(mut self, prepare: impl Fn(OpenSession) -> OpenSession + Send + Sync + 'static) -> Self {
-        self.prepare = Some(Arc::new(prepare));
+    pub fn preparing<F>(
+        mut self,
+        prepare: impl Fn(OpenSession, Option<PathBuf>) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<OpenSession, PrepareSessionError>> + Send + 'static,
+    {
+        self.prepare = Some(Arc::new(move |opening, work| Box::pin(prepare(opening, work))));
         self
     }
 
@@ -353,7 +364,7 @@ impl Hosts {
                 _ => opening,
             }
         };
-        let root = self.open(&incoming.root, opening, |root| {
+        let root = self.open(&incoming.root, origin, opening, |root| {
             within_reach(root.clone(), origin)?;
             Ok(origin.owns.as_ref().is_none_or(|owns| owns(root)))
         });
@@ -372,7 +383,7 @@ impl Hosts {
                 };
                 // A name below that of the host is the host's.
                 let owns = |_: &Session| Ok(origin.owns.is_none());
-                let subagent = self.open(&publishing.session, opening, owns).await?;
+                let subagent = self.open(&publishing.session, origin, opening, owns).await?;
                 if !self.inner.subagents.keep(&root, &subagent) {
                     subagent.close().await;
                     return Err(OpenSessionError::ParentClosed(root.id().clone()).into());

@@ -82,6 +82,10 @@ mod attached;
 #[cfg(feature = "dialects")]
 mod missing;
 #[cfg(feature = "dialects")]
+pub mod project;
+#[cfg(feature = "dialects")]
+mod seal;
+#[cfg(feature = "dialects")]
 mod patience;
 #[cfg(feature = "dialects")]
 mod content;
@@ -109,6 +113,8 @@ pub use lineside_journal as journal;
 pub use lineside_points as points;
 #[cfg(feature = "dialects")]
 pub use lineside_stream as stream;
+#[cfg(feature = "dialects")]
+pub use lineside_trust as trust;
 
 #[cfg(feature = "dialects")]
 pub use assembly::{Assembly, LoadReport, LoadedHook, State};

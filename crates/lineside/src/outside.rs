@@ -15,6 +15,7 @@ use tokio::time::Instant;
 
 use crate::exported::Exported;
 use crate::safe_path;
+use crate::seal::Seal;
 use crate::workers::HookWorkers;
 
 /// Runs calls.
@@ -34,6 +35,8 @@ pub(crate) struct Outside {
     pub(crate) exported: Arc<Exported>,
     /// The project in which what hooks name by a relative path is started.
     pub(crate) ground: Option<Arc<Ground>>,
+    /// What was trusted of a project, without which nothing of it is started.
+    pub(crate) seal: Option<Arc<Seal>>,
 }
 
 impl Outside {
@@ -49,6 +52,9 @@ impl Outside {
         event: &AnyEvent,
         prepare: impl Fn(&AnyEvent) -> Result<Call, Failure>,
     ) -> Result<Call, Failure> {
+        if let Some(seal) = &self.seal {
+            seal.check().map_err(|why| Failure::not_started(FailureKind::Spawn, why))?;
+        }
         let mut call = match &self.ground {
             Some(ground) => ground.prepare(event, prepare),
             None => prepare(event),

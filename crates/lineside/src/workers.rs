@@ -3,6 +3,7 @@
 
 use std::cmp::Ordering::{Equal, Greater, Less};
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{self, Arc};
 
@@ -243,6 +244,8 @@ pub(crate) struct Workers {
     pub(crate) log: Option<PluginLog>,
     /// Whether plugins that load without an error stay when others do not that take their place.
     pub(crate) keep_sound: bool,
+    /// The project whose plugins these are, where they are those of one.
+    project: Option<PathBuf>,
 }
 
 #[derive(Default)]
@@ -287,6 +290,17 @@ fn is_broken(loaded: &Loaded) -> bool {
 }
 
 impl Workers {
+    /// Those of one project.
+    pub(crate) fn of(project: &Path, log: Option<PluginLog>) -> Self {
+        Self { log, project: Some(project.to_path_buf()), ..Self::default() }
+    }
+
+    /// The name of the observer that a dialect's worker has.
+    fn forgetter(&self, dialect: &str) -> String {
+        let of = self.project.as_ref().map(|project| format!(" in {}", project.display()));
+        format!("the worker of {dialect}{}", of.unwrap_or_default())
+    }
+
     /// The worker of a load, whose hooks it adds. One that would be the same is kept, with everything that its plugins
     /// remember. Where sound ones are kept, something is wrong, and nothing was when the worker before was loaded, that
     /// one is kept with all its hooks. One whose place is taken ends with the last hook that has it.
@@ -309,7 +323,7 @@ impl Workers {
             return Some(worker.clone());
         }
         let Some(Plugins { worker: mut spec, script, registered }) = plugins else {
-            bus.remove(&forgetter(dialect));
+            bus.remove(&self.forgetter(dialect));
             kept.remove(dialect).into_iter().for_each(|kept| retired.add(kept.worker.retire()));
             return None;
         };
@@ -327,7 +341,7 @@ impl Workers {
             retired.add(process.retire());
             return Some(worker);
         }
-        forgetting(bus, dialect, process.clone());
+        forgetting(bus, &self.forgetter(dialect), process.clone());
         let sound = Sound::of(loaded);
         let before = kept.insert(dialect, Kept { spec, worker: process.clone(), started, sound });
         before.into_iter().for_each(|kept| retired.add(kept.worker.retire()));
@@ -350,20 +364,15 @@ fn add(loaded: &mut Loaded, more: Loaded) {
     loaded.log = loaded.log.take().or(more.log);
 }
 
-fn forgetter(dialect: &str) -> String {
-    format!("the worker of {dialect}")
-}
-
 /// What is to be repeated after a restart of the worker ends with the service, also where no hook hears of its end.
-fn forgetting(bus: &Bus, dialect: &'static str, worker: Worker) {
-    let name = forgetter(dialect);
-    bus.remove(&name);
+fn forgetting(bus: &Bus, name: &str, worker: Worker) {
+    bus.remove(name);
     let heard = bus.observe::<OnServiceStop>(name).run(move |_| {
         worker.forget_repeats();
         std::future::ready(())
     });
     if let Err(error) = heard {
-        tracing::warn!(%error, dialect, "failed to listen for the end of the service");
+        tracing::warn!(%error, %name, "failed to listen for the end of the service");
     }
 }
 

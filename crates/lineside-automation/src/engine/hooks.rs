@@ -1,6 +1,6 @@
 //! What the engine knows of hooks whose runs are jobs.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lineside_bus::{Accepted, Begun, Session};
@@ -37,8 +37,8 @@ pub(crate) struct Register {
 struct Known {
     /// The dialects whose hooks were looked for.
     loaded: HashSet<String>,
-    /// Those that are there.
-    current: HashSet<AutomationId>,
+    /// Those that are there, by source.
+    current: HashMap<String, HashSet<AutomationId>>,
 }
 
 /// How the engine starts a run of a hook.
@@ -49,12 +49,18 @@ pub(crate) struct Starting {
 }
 
 impl Register {
-    /// The hooks of a dialect are these from now on.
-    pub(crate) fn replaced(&self, dialect: &str, hooks: impl IntoIterator<Item = AutomationId>) {
+    /// The hooks of a source are these from now on. Of one without hooks nothing is kept but a dialect's name.
+    pub(crate) fn replaced(&self, source: &str, hooks: impl IntoIterator<Item = AutomationId>) {
+        let hooks: HashSet<AutomationId> = hooks.into_iter().collect();
         let mut known = self.known();
-        known.loaded.insert(dialect.to_owned());
-        known.current.retain(|id| HookId::read(id).is_none_or(|id| id.dialect != dialect));
-        known.current.extend(hooks);
+        if hooks.is_empty() {
+            known.current.remove(source);
+        } else {
+            known.current.insert(source.to_owned(), hooks);
+        }
+        if !source.contains('/') {
+            known.loaded.insert(source.to_owned());
+        }
     }
 
     /// Starts a run behind the one that was started last.
@@ -85,7 +91,7 @@ impl Register {
         if !known.loaded.contains(&hook.dialect) {
             return None;
         }
-        if !known.current.contains(automation) {
+        if !known.current.values().any(|hooks| hooks.contains(automation)) {
             // What was accepted in this life has the right to run, and still does.
             return Some(if event.may_run() { Fate::TakenUp } else { Fate::Gone });
         }

@@ -59,10 +59,10 @@ impl Session {
         self.node().enter(scope.clone().into_place())
     }
 
-    /// Whether it was put into this scope; what its ancestors were put into does not count.
+    /// Whether it is under the hooks of this scope: it was put into it, or an ancestor was, also one that is closed.
     #[must_use]
     pub fn is_in(&self, scope: &Scope) -> bool {
-        self.node().scope().is_some_and(|own| scope.is(own))
+        self.node().is_in(|own| scope.is(own))
     }
 
     /// Whether it was put into a scope itself.

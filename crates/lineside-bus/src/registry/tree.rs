@@ -124,6 +124,11 @@ impl<I: Clone, O: Clone, S> Node<I, O, S> {
         self.scope.get()
     }
 
+    /// Whether it or an ancestor was put into such a scope.
+    pub(crate) fn is_in(&self, is_meant: impl Fn(&Arc<Own<I, O>>) -> bool) -> bool {
+        self.lineage().any(|(_, node)| node.scope.get().is_some_and(&is_meant))
+    }
+
     /// Puts it into a scope, once; `false` when it is in one already.
     pub(crate) fn enter(&self, scope: Arc<Own<I, O>>) -> bool {
         self.scope.set(scope).is_ok()

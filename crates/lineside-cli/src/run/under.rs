@@ -15,10 +15,11 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tokio::time::timeout;
 
 use crate::control::PATIENCE;
-use crate::daemon_paths::DaemonArgs;
+use crate::daemon_paths::{DaemonArgs, DaemonPaths};
 use crate::interrupt::{Interrupt, Interrupted};
 use crate::painter::one_line;
-use crate::places::PlaceArgs;
+use crate::places::{Ground, PlaceArgs};
+use crate::project;
 use crate::style::tell;
 
 /// What a shell gives for a program that is not there, and for one that cannot be started.
@@ -88,7 +89,7 @@ async fn open(daemon: &DaemonArgs, places: &PlaceArgs) -> Result<Option<(Client,
     let ground = places.ground()?;
     let cwd = std::env::current_dir().context("failed to read the working directory")?;
     if places.names_a_project() {
-        insist(&client, &ground.project).await?;
+        insist(&ground, &paths)?;
     }
     let opened = async |id: String| {
         let opening = client.session(id).project_root(&*ground.project).cwd(cwd.to_string_lossy());
@@ -125,30 +126,17 @@ async fn open(daemon: &DaemonArgs, places: &PlaceArgs) -> Result<Option<(Client,
 /// Has the hooks of a named project hold, which are the daemon's to run.
 ///
 /// # Errors
-/// The daemon runs those of no project, or of another one.
-async fn insist(client: &Client, project: &str) -> Result<()> {
-    let status = match timeout(PATIENCE, client.get::<Map>("/v1/status")).await {
-        Ok(Ok(status)) => status,
-        // What there is to say of it is said when the session is opened.
-        Ok(Err(error)) if error.is_no_daemon() => return Ok(()),
-        Ok(Err(error)) => {
-            return Err(error).context("failed to see whose hooks hold; the command was not started");
-        }
-        Err(_) => bail!("the daemon does not answer; the command was not started"),
-    };
-    let is_off = status.get("off").and_then(Value::as_bool).unwrap_or_default();
-    let trusted = status.get("project").and_then(Value::as_str);
-    let is_it =
-        |trusted: &str| Path::new(trusted).canonicalize().is_ok_and(|root| root == Path::new(project));
-    if is_off || trusted.is_some_and(is_it) {
+/// They are not trusted as they are now.
+fn insist(ground: &Ground, paths: &DaemonPaths) -> Result<()> {
+    let Some(found) = project::find(Path::new(&*ground.project), &ground.places, paths) else {
         return Ok(());
+    };
+    match found.wrong().filter(|_| !paths.switch().is_off()) {
+        Some((what, remedy)) => {
+            bail!("{}; {}; the command was not started", one_line(&what), one_line(&remedy))
+        }
+        None => Ok(()),
     }
-    let project = one_line(project);
-    let trusted = trusted.map_or_else(|| "no project".to_owned(), one_line);
-    bail!(
-        "the daemon runs the hooks of {trusted}, and not those of {project}: stop it and start \
-         `lineside serve --project {project}`; the command was not started"
-    )
 }
 
 /// Waits for the end of a program, and hands signals on to it.

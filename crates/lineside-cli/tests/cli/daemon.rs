@@ -124,12 +124,12 @@ fn a_daemon_that_was_killed_is_followed_by_another_and_two_do_not_run() {
 #[test]
 fn a_reload_says_what_is_wrong_with_a_file() {
     let stage = Stage::new();
-    let daemon = Daemon::start(&stage);
-    stage.file("project/.lineside/hooks.yaml", "hooks: [{name: a, on: befor_tool, command: [\"true\"]}]");
+    let (daemon, file) = (Daemon::start(&stage), "home/.config/lineside/hooks.yaml");
+    stage.file(file, "hooks: [{name: a, on: befor_tool, command: [\"true\"]}]");
     let said = stage.run(&["reload"], "");
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(said.err.contains("befor_tool"), "{}", said.err);
-    stage.file("project/.lineside/hooks.yaml", "hooks: [{name: a, on: before_tool, command: [\"true\"]}]");
+    stage.file(file, "hooks: [{name: a, on: before_tool, command: [\"true\"]}]");
     let said = stage.run(&["reload"], "");
     // The daemon may have noticed a change by itself before.
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -147,10 +147,16 @@ fn a_unit_is_shown_before_it_is_written() {
     assert!(!stage.path("home/.config").exists());
     assert_eq!(stage.run(&["serve", "--install-unit"], "").code, Some(0));
     // The daemon of the unit is the one that was asked for, in whatever folder it is started.
-    let asked = ["serve", "--project", ".", "--dialect", "native", "--drain", "30", "--untrusted"];
+    let asked = ["serve", "--project", ".", "--dialect", "native", "--drain", "30"];
     let said = stage.run(&[&asked[..], &["--install-unit", "--dry-run"]].concat(), "");
-    let words = r#""--project" "[stage]/project" "--dialect" "native" "--untrusted" "--drain" "30""#;
+    let words = r#""--dialect" "native" "--drain" "30""#;
     assert!(said.out.contains(words), "{}", said.out);
+    // A project is trusted once, and not again by each start.
+    assert!(!said.out.contains("--project"), "{}", said.out);
+    stage.hook("guard", "trigger: before_tool", "exit 2");
+    assert_eq!(stage.run(&["trust", "--list"], "").out, "no project is trusted\n");
+    assert_eq!(stage.run(&["serve", "--project", ".", "--install-unit"], "").code, Some(0));
+    assert!(stage.run(&["trust", "--list"], "").out.starts_with("[stage]/project  as trusted"));
 }
 
 #[test]
@@ -177,6 +183,7 @@ fn the_commands_of_the_page_of_the_daemon_do_what_it_says() {
     let mut shell = Command::new("sh");
     shell
         .args(["-ec", &format!("({before}) > /dev/null\n{}", blocks[1])])
+        .current_dir(stage.path("project"))
         .env("SOCKET", stage.path("home/.local/state/lineside/lineside.sock"));
     let output = shell.output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
@@ -192,20 +199,28 @@ fn the_commands_of_the_page_of_the_daemon_do_what_it_says() {
 fn a_daemon_that_trusts_no_project_says_so_to_who_looks_at_it() {
     let stage = Stage::new();
     stage.hook("guard", "trigger: before_tool", "cat >/dev/null");
-    let untold = "note: 1 hook of [stage]/project does not run: the daemon trusts none";
+    let untold = "the hooks of [stage]/project do not run: they were never trusted";
     let said = stage.run(&["doctor"], "");
-    assert!(said.code == Some(0) && said.out.contains(untold), "{said:?}");
+    assert!(said.code == Some(1) && said.out.contains(untold), "{said:?}");
+    assert!(
+        said.out.contains("✗ daemon") && said.out.contains("-> lineside trust [stage]/project"),
+        "{said:?}"
+    );
     let daemon = Daemon::start_with(&stage, &["serve"]);
-    assert_eq!(status(&stage).1.get("project"), None);
+    assert_eq!(status(&stage).1["here"]["stands"], json!("not trusted"));
     let said = stage.run(&["status"], "");
-    assert!(said.out.contains("  project   none is trusted, so only hooks of the user run;"), "{said:?}");
+    assert!(
+        said.code == Some(1) && said.out.contains(&format!("  project   ✗ {untold}; lineside trust")),
+        "{said:?}"
+    );
     let said = stage.run(&["doctor"], "");
-    assert!(said.code == Some(0) && said.out.contains(untold), "{said:?}");
+    assert!(said.code == Some(1) && said.out.contains(untold), "{said:?}");
     drop(daemon);
     let _daemon = Daemon::start(&stage);
     let said = stage.run(&["status"], "");
-    assert!(said.out.contains("  project   [stage]/project\n"), "{said:?}");
-    assert!(!stage.run(&["doctor"], "").out.contains("does not run"));
+    assert!(said.code == Some(0) && said.out.contains("  project   [stage]/project, trusted\n"), "{said:?}");
+    assert!(said.out.contains("[stage]/project: trusted, 1 hook in force, 0 sessions open"), "{said:?}");
+    assert!(!stage.run(&["doctor"], "").out.contains("do not run"));
 }
 
 #[test]

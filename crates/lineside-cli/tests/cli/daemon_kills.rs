@@ -62,10 +62,10 @@ enum Seen {
 }
 
 /// Opens its share of the sessions, and publishes in one after another until the daemon is gone.
-async fn agent(client: Client, life: usize, number: usize, seen: mpsc::Sender<Seen>) {
+async fn agent(client: Client, life: usize, number: usize, project: String, seen: mpsc::Sender<Seen>) {
     let mut sessions = Vec::new();
     for id in (number..SESSIONS).step_by(AGENTS) {
-        let Ok(session) = client.session(format!("s{id}")).open().await else {
+        let Ok(session) = client.session(format!("s{id}")).cwd(project.clone()).open().await else {
             return drop(seen.send(Seen::Error).await);
         };
         sessions.push(session);
@@ -148,10 +148,12 @@ async fn w06_a_daemon_that_is_killed_decides_nothing_twice_and_leaves_no_client_
     let mut messages = Messages::default();
     for life in 0..lives {
         let daemon = Daemon::start(&stage);
+        let project = stage.path("project").display().to_string();
         let (seen, mut sees) = mpsc::channel(64);
         let agents: Vec<_> = (0..AGENTS)
             .map(|number| {
-                tokio::spawn(tokio::time::timeout(HUNG, agent(client.clone(), life, number, seen.clone())))
+                let agent = agent(client.clone(), life, number, project.clone(), seen.clone());
+                tokio::spawn(tokio::time::timeout(HUNG, agent))
             })
             .collect();
         drop(seen);
@@ -186,10 +188,11 @@ async fn w06_a_daemon_that_is_killed_decides_nothing_twice_and_leaves_no_client_
     assert!(asked.values().all(|count| *count == 1), "a gate was asked twice about one event: {asked:?}");
     assert!(decided.iter().all(|id| asked.contains_key(id)), "decided, and the gate was not asked");
     // The last one does what is left.
+    let project = stage.path("project").display().to_string();
     let daemon = Daemon::start(&stage);
     let mut sessions = Vec::new();
     for number in 0..SESSIONS {
-        let open = async || client.session(format!("s{number}")).open().await;
+        let open = async || client.session(format!("s{number}")).cwd(project.clone()).open().await;
         sessions.push(match open().await {
             Ok(session) => session,
             Err(_) => open().await.unwrap(),
@@ -244,9 +247,9 @@ async fn p07_the_hooks_of_a_daemon_that_was_killed_end_with_the_start_of_the_nex
     let client = Client::new(stage.path("home/.local/state/lineside/lineside.sock"));
     let daemon = Daemon::start(&stage);
     let publishing = (0..RUNNING).map(|number| {
-        let client = client.clone();
+        let (client, project) = (client.clone(), stage.path("project").display().to_string());
         tokio::spawn(async move {
-            let session = client.session(format!("s{number}")).open().await.unwrap();
+            let session = client.session(format!("s{number}")).cwd(project.clone()).open().await.unwrap();
             session.publish(BeforeTool::new("Shell", json!({"command": "ls"}))).await.is_err()
         })
     });

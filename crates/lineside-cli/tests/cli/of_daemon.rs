@@ -83,7 +83,7 @@ async fn jobs_of_the_daemon_are_listed_shown_taken_up_again_and_dropped() {
     let stage = stage();
     let _daemon = Daemon::start(&stage);
     let client = Client::new(stage.path("home/.local/state/lineside/lineside.sock"));
-    let session = client.session("s").open().await.unwrap();
+    let session = client.session("s").cwd(stage.path("project").display().to_string()).open().await.unwrap();
     drop(session.publish(OnIdle::new()).await.unwrap());
     let dead = async || while client.get::<Value>("/v1/status").await.unwrap()["dead_jobs"] != json!(1) {};
     dead().await;

@@ -55,7 +55,7 @@ fn what_hooks_give_is_printed() {
 #[test]
 fn nothing_of_a_project_runs_before_it_is_named() {
     let stage = guarded();
-    let note = "note: 1 hook of the project is not trusted and will not be started; name the project with --project to trust it\n";
+    let note = "note: 1 hook of the project is not trusted and will not be started; look at what they run: lineside trust\n";
     for arguments in [&["run"][..], &["run", "--project", ".", "--untrusted"]] {
         let said = stage.run(arguments, shell("forbidden"));
         assert_eq!((said.code, said.field("verdict")), (Some(0), vec![json!("continue")]));

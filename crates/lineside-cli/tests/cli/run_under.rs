@@ -224,10 +224,10 @@ fn a_project_that_is_named_is_one_whose_hooks_hold_or_the_command_is_not_started
     let said = stage.run(&named, "");
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(
-        said.err.contains("the daemon runs the hooks of no project, and not those of [stage]/project"),
+        said.err.contains("the hooks of [stage]/project do not run: they were never trusted"),
         "{said:?}"
     );
-    assert!(said.err.contains("`lineside serve --project [stage]/project`"), "{said:?}");
+    assert!(said.err.contains("lineside trust [stage]/project; the command was not started"), "{said:?}");
     assert!(!stage.path("project/ran").exists());
     // A hook that is not trusted is not in force.
     let status = stage.run(&["status"], "");

@@ -97,6 +97,13 @@ pub enum TemplateError {
 }
 
 impl KeyTemplate {
+    /// The same for the hooks of one place: no key of another place is equal to one of these.
+    #[must_use]
+    pub fn within(mut self, place: &str) -> Self {
+        self.parts.insert(0, Part::Text(format!("{place}:").into()));
+        self
+    }
+
     /// Reads a template for events of these points.
     ///
     /// # Errors

@@ -12,10 +12,11 @@ use lineside::automation::jobs::WhichState;
 use lineside::core::{Diagnostic, Outcome, Receipt, tool_class};
 use lineside::dialects::{Places, Trust};
 
-use super::shapes::{Ending, Failing, Finding, Health, Reloaded, Status};
+use super::shapes::{Ending, Failing, Finding, Health, Project, Reloaded, Status};
 use crate::body::Json;
 use crate::daemon::{Daemon, Loaded};
 use crate::problem::Problem;
+use crate::projects::Stands;
 
 /// Whether the daemon lives.
 #[utoipa::path(get, path = "/v1/health", tag = "daemon", responses((status = 200, body = Health)))]
@@ -26,7 +27,7 @@ pub(super) async fn health(State(daemon): State<Arc<Daemon>>) -> Json<Health> {
 /// How the daemon stands.
 #[utoipa::path(get, path = "/v1/status", tag = "daemon", responses((status = 200, body = Status)))]
 pub(super) async fn status(State(daemon): State<Arc<Daemon>>) -> Json<Status> {
-    let (loaded, lately) = (daemon.loaded(), lately(&daemon));
+    let (loaded, lately, projects) = (daemon.loaded(), lately(&daemon), projects(&daemon));
     let (attached, orphaned_hooks) = daemon.attachments.counts();
     let (coverage_mismatches, mismatches) = daemon.mismatches.told();
     let mismatches = mismatches.into_iter().map(|text| Finding { of: "daemon", severity: "warning", text });
@@ -34,7 +35,8 @@ pub(super) async fn status(State(daemon): State<Arc<Daemon>>) -> Json<Status> {
         health: healthy(&daemon),
         off: daemon.switch.is_off(),
         generation: loaded.generation,
-        hooks: loaded.count(),
+        hooks: loaded.count() + projects.iter().map(|project| project.hooks).sum::<usize>(),
+        projects,
         findings: findings(&daemon, &loaded).into_iter().chain(not_kept(&daemon)).chain(mismatches).collect(),
         project: trusted(&daemon.settings.places),
         attached,
@@ -114,6 +116,21 @@ fn unclassed(lately: &[Arc<Receipt>]) -> BTreeSet<String> {
         unclassed.extend(name.filter(is_unknown).map(|name| name.chars().take(LONGEST).collect::<String>()));
     }
     unclassed
+}
+
+/// The projects of the sessions.
+fn projects(daemon: &Daemon) -> Vec<Project> {
+    let shape = |project: Arc<crate::projects::Project>| {
+        let now = project.now();
+        Project {
+            root: project.root.to_string_lossy().into_owned(),
+            stands: now.stands.as_str(),
+            hooks: now.report.in_force(),
+            sessions: daemon.projects.sessions(&project),
+        }
+    };
+    let all = daemon.projects.all().into_iter();
+    all.filter(|project| project.now().stands != Stands::Empty).map(shape).collect()
 }
 
 /// The root of the project whose hooks may run.
@@ -244,5 +261,9 @@ fn findings(daemon: &Daemon, loaded: &Loaded) -> Vec<Finding> {
         };
         diagnostics.iter().map(finding).collect::<Vec<_>>()
     };
-    [of("settings", &daemon.settings.findings), of("hooks", &loaded.report.diagnostics)].concat()
+    let store = daemon.projects.finding().map(|text| Finding { of: "hooks", severity: "error", text });
+    let of_projects: Vec<_> = daemon.projects.all().iter().flat_map(|project| project.findings()).collect();
+    let hooks = [&*loaded.report.diagnostics, &*of_projects].concat();
+    let own = [of("settings", &daemon.settings.findings), of("hooks", &hooks)].concat();
+    own.into_iter().chain(store).collect()
 }

@@ -8,11 +8,12 @@ use lineside::json::{Map, Value};
 use lineside::listing::{self, Explanation, Listing};
 use lineside::wire::{EventDraft, publication};
 use lineside::{Bus, Session};
-use utoipa::ToSchema;
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::shapes::Event;
-use crate::body::{Fields, Json};
+use crate::body::{Fields, Json, Query};
 use crate::daemon::{Daemon, Opening};
 use crate::problem::Problem;
 
@@ -48,11 +49,24 @@ pub(super) struct EventExplanation {
     _diagnostics: Vec<Value>,
 }
 
-/// The hooks that the last load has found.
-#[utoipa::path(get, path = "/v1/hooks", tag = "hooks", responses((status = 200, body = HookListing)))]
-pub(super) async fn list(State(daemon): State<Arc<Daemon>>) -> Result<Json<Listing>, Problem> {
-    let session = Passing::below(&daemon, None).await?;
-    Ok(Json(listing::listing(&session.0, &daemon.loaded().report)))
+/// Where hooks are asked for.
+#[derive(Deserialize, IntoParams)]
+pub(super) struct HooksQuery {
+    /// A folder: the hooks of the project that it is in are listed as well.
+    cwd: Option<String>,
+}
+
+/// The hooks that the last load has found: those of the user, and of a project that is asked for.
+#[utoipa::path(
+    get, path = "/v1/hooks", tag = "hooks", params(HooksQuery), responses((status = 200, body = HookListing))
+)]
+pub(super) async fn list(
+    State(daemon): State<Arc<Daemon>>,
+    Query(query): Query<HooksQuery>,
+) -> Result<Json<Listing>, Problem> {
+    let session = Passing::below(&daemon, None, query.cwd).await?;
+    let report = daemon.projects.report(&session.0, &daemon.loaded().report);
+    Ok(Json(listing::listing(&session.0, &report)))
 }
 
 /// Which hooks would run for an event, and why the others would not. No hook is run, and the event is not published.
@@ -71,13 +85,14 @@ pub(super) async fn explain(
     let Some(id) = draft.session.clone() else {
         return Err(Problem::bad_request("the field `session` is absent"));
     };
-    let report = Arc::clone(&daemon.loaded().report);
+    let report = |session: &Session| daemon.projects.report(session, &daemon.loaded().report);
     match daemon.bus().find(&id) {
-        Some(session) => explained(&session, &id, draft, &report).await,
+        Some(session) => explained(&session, &id, draft, &report(&session)).await,
         None => {
             let parent = draft.parent.clone().filter(|parent| daemon.bus().find(parent).is_some());
-            let session = Passing::below(&daemon, parent).await?;
-            explained(&session.0, &id, draft, &report).await
+            let work = draft.cwd.clone().or_else(|| draft.project_root.clone());
+            let session = Passing::below(&daemon, parent, work).await?;
+            explained(&session.0, &id, draft, &report(&session.0)).await
         }
     }
 }
@@ -105,9 +120,9 @@ async fn explained(
 struct Passing(Session);
 
 impl Passing {
-    async fn below(daemon: &Daemon, parent: Option<String>) -> Result<Self, Problem> {
+    async fn below(daemon: &Daemon, parent: Option<String>, cwd: Option<String>) -> Result<Self, Problem> {
         let id = format!("look-{}", Uuid::new_v4());
-        daemon.open(Opening { id, parent, ..Opening::default() }).await.map(Self)
+        daemon.open(Opening { id, parent, cwd, ..Opening::default() }).await.map(Self)
     }
 }
 

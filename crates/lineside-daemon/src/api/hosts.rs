@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agents::Shown;
 use crate::body::{Document, Path, values};
-use crate::caller::{Caller, Connection};
+use crate::caller::{Caller, Connection, work_of};
 use crate::connections;
 use crate::daemon::{Daemon, too_deep, too_many};
 use crate::problem::Problem;
@@ -145,6 +145,7 @@ async fn serve_call(
     origin.parent = standing.above.clone();
     origin.confined = if matches!(grant, Shown::Of(_)) { Confinement::ToParent } else { Confinement::No };
     origin.within = within(headers)?;
+    origin.work = peer.and_then(work_of);
     origin.connection = connection;
     origin.owns = Some(Arc::new(owns));
     let held = Arc::clone(daemon);

@@ -56,7 +56,7 @@ pub(super) async fn open(
     let brought = Brought::by(&daemon, attachment, hooks).await?;
     let (agent, model) = (agent.map(Into::into), model.map(Into::into));
     let connection = caller.connection.clone();
-    let attribution = None;
+    let (attribution, work) = (None, caller.work());
     let opening = Opening {
         id,
         parent,
@@ -68,6 +68,7 @@ pub(super) async fn open(
         traceparent,
         connection,
         attribution,
+        work,
         by: OpenedBy::Request,
     };
     let held = Arc::clone(&daemon);

@@ -529,7 +529,10 @@ pub struct Status {
     pub hooks: usize,
     /// What is wrong: with hook files, each with file and line, and with the coverage of sessions.
     pub findings: Vec<Finding>,
-    /// The root of the project whose hooks are in force too; absent where no project is trusted.
+    /// The projects that sessions work in, or worked in lately, and that have hooks.
+    pub projects: Vec<Project>,
+    /// The root of the project whose hooks are in force for every session, where the program that holds the daemon has
+    /// named one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     /// How many sessions are open.
@@ -555,6 +558,19 @@ pub struct Status {
     pub live_jobs: usize,
     /// Jobs in the dead letters.
     pub dead_jobs: usize,
+}
+
+/// A project that has hooks.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Project {
+    /// Its root.
+    pub root: String,
+    /// `trusted`; `untrusted`, so that nothing of it runs; or `closed`: it is not what was trusted, and its guards refuse.
+    pub stands: &'static str,
+    /// How many of its hooks are in force, each counted once.
+    pub hooks: usize,
+    /// How many open sessions are in it.
+    pub sessions: usize,
 }
 
 /// A hook that has failed of late.

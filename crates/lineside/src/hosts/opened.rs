@@ -1,18 +1,29 @@
 //! The sessions that calls of agent programs have opened, as opposed to those that others have opened under their ids.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use lineside_bus::Session;
+use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::session::{OpenSession, OpenSessionError};
 use lineside_core::{Notice, SessionId};
 use tokio::time::timeout;
 
-use super::{Hosts, ServeHostError};
+use super::{CallOrigin, Hosts, ServeHostError};
 
 /// How often a session is tried to be opened while others open one under its id.
 const TRIES: usize = 8;
+
+/// What is done to a session before it is opened.
+pub(super) type Prepare =
+    dyn Fn(OpenSession, Option<PathBuf>) -> BoxFuture<Result<OpenSession, PrepareSessionError>> + Send + Sync;
+
+/// Why a session cannot be opened as it is to be. Completes "failed to prepare the session: ".
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct PrepareSessionError(pub String);
 
 /// Those that are open, and a few that no longer are.
 #[derive(Default)]
@@ -52,6 +63,7 @@ impl Hosts {
     pub(super) async fn open(
         &self,
         id: &str,
+        origin: &CallOrigin,
         opening: impl Fn() -> OpenSession,
         owns: impl Fn(&Session) -> Result<bool, ServeHostError>,
     ) -> Result<Session, ServeHostError> {
@@ -63,7 +75,7 @@ impl Hosts {
                 self.end_stranger(&session).await;
             }
             let opening = match &self.prepare {
-                Some(prepare) => prepare(opening()),
+                Some(prepare) => prepare(opening(), origin.work.clone()).await?,
                 None => opening(),
             };
             match self.inner.opened.open(opening) {

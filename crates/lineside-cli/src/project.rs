@@ -1,0 +1,128 @@
+//! The project of a folder, as the person who stands there has trusted it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use lineside::dialects::{Places, Trust};
+use lineside::hosts::Host;
+use lineside::project::{self, Project};
+use lineside::trust::{Change, Item, Record, Standing, Store};
+use lineside::{Assembly, Bus};
+
+use crate::daemon_paths::DaemonPaths;
+
+/// A project that was found, and how it stands.
+pub(crate) struct Found {
+    pub(crate) read: Project,
+    pub(crate) standing: Standing,
+}
+
+/// Places without a project: those of the user alone.
+pub(crate) fn of_user(environment: &BTreeMap<String, String>) -> Places {
+    let environment = environment.clone();
+    Places { environment, project_root: None, cwd: PathBuf::from("/"), trust: Trust::Withheld }
+}
+
+/// The project of a folder, judged by the store of this user; `None` where no folder up to the root of the working tree has
+/// hooks.
+pub(crate) fn find(folder: &Path, places: &Places, paths: &DaemonPaths) -> Option<Found> {
+    let root = project::find(folder, places)?;
+    Some(at(&root, places, paths))
+}
+
+/// The project with this root.
+pub(crate) fn at(root: &Path, places: &Places, paths: &DaemonPaths) -> Found {
+    let store = Store::of(&paths.state);
+    let record = store.record(root).ok().flatten();
+    let read = read(root, places, record.as_ref().map(|record| &*record.items));
+    let standing = store.judge(root, &read.content);
+    Found { read, standing }
+}
+
+fn read(root: &Path, places: &Places, before: Option<&[Item]>) -> Project {
+    Assembly::new(Bus::new()).of_project(root).read_project(root, places, before)
+}
+
+impl Found {
+    /// The same with everything that a person is to look at who trusts it anew.
+    pub(crate) fn anew(self, places: &Places) -> Self {
+        let read = if self.is_trusted() { self.read } else { read(&self.read.root, places, None) };
+        Self { read, standing: self.standing }
+    }
+}
+
+impl Found {
+    pub(crate) fn root(&self) -> &Path {
+        &self.read.root
+    }
+
+    /// What was trusted of it last.
+    pub(crate) fn record(&self) -> Option<&Record> {
+        match &self.standing {
+            Standing::Trusted(record) | Standing::Changed { record, .. } => Some(record),
+            Standing::Never | Standing::Lost { .. } => None,
+        }
+    }
+
+    pub(crate) fn is_trusted(&self) -> bool {
+        matches!(self.standing, Standing::Trusted(_))
+    }
+
+    /// The word for how it stands.
+    pub(crate) fn word(&self) -> &'static str {
+        match &self.standing {
+            Standing::Trusted(_) => "trusted",
+            Standing::Never => "not trusted",
+            Standing::Changed { .. } | Standing::Lost { .. } => "closed",
+        }
+    }
+
+    /// Whether all of its hooks are in the files of agent programs, which run those themselves.
+    pub(crate) fn is_of_programs_alone(&self) -> bool {
+        self.read.dialects().iter().all(|dialect| Host::named(dialect).is_some())
+    }
+
+    /// Why its hooks do not hold, and what to do; `None` where they do.
+    pub(crate) fn wrong(&self) -> Option<(String, String)> {
+        let root = self.root().display();
+        let what = match &self.standing {
+            Standing::Trusted(_) => return None,
+            Standing::Never => format!("the hooks of {root} do not run: they were never trusted"),
+            Standing::Changed { changes, unreadable: None, .. } => {
+                format!("the guards of {root} stand closed: it is not what was trusted: {}", told(changes))
+            }
+            Standing::Changed { unreadable: Some(why), .. } => {
+                format!("the guards of {root} stand closed: its content cannot be read: {why}")
+            }
+            Standing::Lost { why, .. } => format!("the guards of {root} stand closed: {why}"),
+        };
+        Some((what, format!("lineside trust {root}")))
+    }
+}
+
+fn told(changes: &[Change]) -> String {
+    changes.iter().map(|change| format!("{} {}", change.path, change.verb())).collect::<Vec<_>>().join(", ")
+}
+
+/// Takes the naming of a project by the person who starts a daemon for their consent, where they were never asked.
+///
+/// # Errors
+/// The content cannot be trusted, or the consent not be recorded.
+pub(crate) fn consent(root: &Path, places: &Places, paths: &DaemonPaths) -> Result<Option<String>> {
+    let found = at(root, places, paths);
+    let wrong = found.wrong();
+    let Found { read, standing } = found;
+    if !read.has_hooks() && matches!(standing, Standing::Never) {
+        return Ok(None);
+    }
+    match (standing, read.content) {
+        (Standing::Trusted(_), _) => Ok(None),
+        (Standing::Never, Err(error)) => bail!("the hooks of {} cannot be trusted: {error}", root.display()),
+        (Standing::Never, Ok(content)) => {
+            Store::of(&paths.state).trust(&content, read.guards, lineside::trust::Reach::Project)?;
+            Ok(None)
+        }
+        _ => Ok(wrong.map(|(what, remedy)| format!("{what}; look at it and say: {remedy}"))),
+    }
+}

@@ -1,0 +1,234 @@
+//! The projects of the sessions: each is found by where a session works, loaded when its first session comes, watched
+//! while there is one, and forgotten a while after the last.
+
+mod loaded;
+mod notice;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use lineside::bus::register::RegisterHookError;
+use lineside::bus::session::OpenSession;
+use lineside::claims::Claims;
+use lineside::core::Source;
+use lineside::dialects::{Dialect, Places, Trust};
+use lineside::trust::Store;
+use lineside::{Assembly, Bus, LoadReport, Session, project};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+pub(crate) use self::loaded::{Project, Stands};
+use crate::settings::Settings;
+
+/// How long a project without a session stays as it was loaded.
+const KEPT: Duration = Duration::from_secs(600);
+
+/// All projects that are loaded. Cloning it costs a reference count; all clones are the same.
+#[derive(Clone)]
+pub(crate) struct Projects {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    bus: Bus,
+    /// Those of projects are made of it.
+    assembly: Assembly,
+    /// The user's places.
+    user: Places,
+    /// The formats of the hooks that are put in force.
+    dialects: Vec<&'static dyn Dialect>,
+    /// The project whose hooks hold for every session, as the program that holds the daemon says.
+    of_all: Option<PathBuf>,
+    store: Store,
+    claims: Claims,
+    known: Mutex<HashMap<PathBuf, Arc<Project>>>,
+    tracker: TaskTracker,
+    ending: CancellationToken,
+}
+
+impl Projects {
+    pub(crate) fn new(
+        assembly: &Assembly,
+        settings: &Settings,
+        claims: &Claims,
+        tracker: &TaskTracker,
+        ending: &CancellationToken,
+    ) -> Self {
+        let Settings { places: user, state, dialects, .. } = settings;
+        let of_all = user.project_root.as_ref().filter(|_| user.trust == Trust::Granted);
+        let of_all = of_all.and_then(|root| root.canonicalize().ok());
+        Self {
+            inner: Arc::new(Inner {
+                bus: assembly.bus().clone(),
+                assembly: assembly.of_project(Path::new("/")),
+                user: user.clone(),
+                dialects: dialects.clone(),
+                of_all,
+                store: Store::of(state),
+                claims: claims.clone(),
+                known: Mutex::default(),
+                tracker: tracker.clone(),
+                ending: ending.clone(),
+            }),
+        }
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<Project>>> {
+        self.inner.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts a session that is about to be opened into the scope of its project, which is loaded first. One that does not
+    /// say where it works, and is below no other, works where `otherwise` says.
+    ///
+    /// # Errors
+    /// The hooks of the project cannot be put in force.
+    pub(crate) async fn enter(
+        &self,
+        opening: OpenSession,
+        otherwise: Option<&Path>,
+    ) -> Result<OpenSession, RegisterHookError> {
+        let project = self.of(opening.source(), otherwise).await?;
+        Ok(project.into_iter().fold(opening, |opening, project| opening.scope(project.scope())))
+    }
+
+    /// The project of what works there, loaded.
+    async fn of(
+        &self,
+        source: &Source,
+        otherwise: Option<&Path>,
+    ) -> Result<Option<Arc<Project>>, RegisterHookError> {
+        let otherwise = otherwise.filter(|_| source.depth == 0);
+        match work_of(source).or(otherwise) {
+            Some(work) => self.load_at(work).await,
+            None => Ok(None),
+        }
+    }
+
+    /// The project of what works in a folder, loaded.
+    ///
+    /// # Errors
+    /// Its hooks cannot be put in force.
+    pub(crate) async fn load_at(&self, work: &Path) -> Result<Option<Arc<Project>>, RegisterHookError> {
+        let Some(root) = self.find(work) else { return Ok(None) };
+        let (project, is_new) = self.known_or_new(&root);
+        if is_new {
+            self.watch(&project);
+        }
+        project.load_once(&self.inner).await?;
+        Ok(Some(project))
+    }
+
+    /// The root of the project of what works there; none for the one whose hooks hold for every session.
+    fn find(&self, work: &Path) -> Option<PathBuf> {
+        let found = project::find_or_known(work, &self.inner.user, |root| self.known().contains_key(root))?;
+        Some(found).filter(|found| Some(found) != self.inner.of_all.as_ref())
+    }
+
+    fn known_or_new(&self, root: &Path) -> (Arc<Project>, bool) {
+        let mut known = self.known();
+        if let Some(project) = known.get(root) {
+            project.used();
+            return (Arc::clone(project), false);
+        }
+        let project = Arc::new(Project::new(root, self.inner.assembly.of_project(root)));
+        known.insert(root.to_path_buf(), Arc::clone(&project));
+        (project, true)
+    }
+
+    /// Has a project loaded anew whenever its files change, or what is known of its trust, until it is forgotten.
+    fn watch(&self, project: &Arc<Project>) {
+        let (project, inner) = (Arc::clone(project), Arc::clone(&self.inner));
+        self.inner.tracker.spawn(async move {
+            loop {
+                tokio::select! {
+                    () = project.over.cancelled() => return,
+                    () = inner.ending.cancelled() => return,
+                    () = project.changes.next() => {}
+                }
+                if let Err(error) = project.load_changed(&inner).await {
+                    let root = project.root.display();
+                    tracing::warn!(%error, %root, "the changed hooks cannot be loaded; those before stay in force");
+                }
+            }
+        });
+    }
+
+    /// Loads every project anew, and looks for the projects of sessions that were opened in none.
+    ///
+    /// # Errors
+    /// The hooks of one cannot be put in force.
+    pub(crate) async fn load(&self) -> Result<(), RegisterHookError> {
+        for project in self.all() {
+            project.load(&self.inner).await?;
+        }
+        let bus = &self.inner.bus;
+        for session in bus.sessions().into_iter().filter_map(|id| bus.find(id.as_str())) {
+            if !session.has_scope()
+                && let Some(project) = self.of(session.source(), None).await?
+            {
+                session.enter(project.scope());
+            }
+        }
+        Ok(())
+    }
+
+    /// The projects that are loaded, by their roots.
+    pub(crate) fn all(&self) -> Vec<Arc<Project>> {
+        let mut all: Vec<_> = self.known().values().cloned().collect();
+        all.sort_by(|one, other| one.root.cmp(&other.root));
+        all
+    }
+
+    /// What is wrong with the store of what was trusted.
+    pub(crate) fn finding(&self) -> Option<String> {
+        self.inner.store.finding()
+    }
+
+    /// What is known of the hooks that a session is under: those of the user, and of the projects that it is in.
+    pub(crate) fn report(&self, session: &Session, of_user: &LoadReport) -> LoadReport {
+        let own = self.all().into_iter().filter(|project| session.is_in(project.scope()));
+        own.fold(of_user.clone(), |report, project| report.and(&project.now().report))
+    }
+
+    /// How many of the open sessions are in a project.
+    pub(crate) fn sessions(&self, of: &Project) -> usize {
+        let bus = &self.inner.bus;
+        let open = bus.sessions().into_iter().filter_map(|id| bus.find(id.as_str()));
+        open.filter(|session| session.is_in(of.scope())).count()
+    }
+
+    /// Forgets the projects that have had no session for long.
+    pub(crate) async fn forget_unused(&self, now: Instant) {
+        for project in self.all() {
+            if now.saturating_duration_since(project.last_used()) < KEPT {
+                continue;
+            }
+            if self.sessions(&project) > 0 {
+                project.used();
+                continue;
+            }
+            self.known().remove(&project.root);
+            project.end(&self.inner).await;
+        }
+    }
+
+    /// Ends the workers of all of them.
+    pub(crate) async fn end(&self) {
+        for project in self.all() {
+            project.let_go().await;
+        }
+    }
+}
+
+/// Where something works: its directory, unless that lies outside of the project that is named.
+fn work_of(source: &Source) -> Option<&Path> {
+    let cwd = source.cwd.as_deref().map(Path::new).filter(|cwd| cwd.is_absolute());
+    let root = source.project_root.as_deref().map(Path::new).filter(|root| root.is_absolute());
+    cwd.filter(|cwd| root.is_none_or(|root| cwd.starts_with(root))).or(root)
+}
+
+#[cfg(test)]
+mod tests;

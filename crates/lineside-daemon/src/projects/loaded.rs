@@ -1,0 +1,272 @@
+//! One project: its hooks as a person has trusted them, in the scope of its sessions.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use lineside::assembly::{HookFiles, LoadReport};
+use lineside::bus::Scope;
+use lineside::bus::register::RegisterHookError;
+use lineside::core::{Diagnostic, Notice, Origin};
+use lineside::dialects::{Trust, Watched};
+use lineside::hosts::Host;
+use lineside::project::places_of;
+use lineside::trust::{Change, Guard, Reach, Standing};
+use lineside::{Assembly, project};
+use tokio::sync::Mutex as AsyncMutex;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+
+use super::{Inner, notice};
+use crate::footprint::Footprint;
+use crate::watch::{Changes, LONGEST, Watching};
+
+/// A project that is loaded.
+pub(crate) struct Project {
+    pub(crate) root: PathBuf,
+    assembly: Assembly,
+    now: ArcSwap<Now>,
+    /// One load at a time.
+    loading: AsyncMutex<Loading>,
+    pub(super) changes: Arc<Changes>,
+    /// Cancelled when it is forgotten.
+    pub(super) over: CancellationToken,
+    last_used: Mutex<Instant>,
+}
+
+/// What is watched, and what was read last.
+#[derive(Default)]
+struct Loading {
+    watching: Watching,
+    watched: Vec<Watched>,
+    is_loaded: bool,
+}
+
+/// How a project stands.
+#[derive(Default)]
+pub(crate) struct Now {
+    pub(crate) stands: Stands,
+    pub(crate) report: Arc<LoadReport>,
+    /// Whether all of its hooks are in the files of agent programs, which run those themselves.
+    is_of_programs_alone: bool,
+}
+
+/// Whether the hooks of a project hold.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Stands {
+    /// It has none by now.
+    #[default]
+    Empty,
+    /// It was never trusted.
+    Untrusted,
+    Trusted,
+    /// It was trusted, and is not what it was: its guards stand closed.
+    Closed,
+}
+
+impl Stands {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Empty => "without hooks",
+            Self::Untrusted => "untrusted",
+            Self::Trusted => "trusted",
+            Self::Closed => "closed",
+        }
+    }
+}
+
+impl Project {
+    pub(super) fn new(root: &Path, assembly: Assembly) -> Self {
+        Self {
+            root: root.to_path_buf(),
+            assembly,
+            now: ArcSwap::default(),
+            loading: AsyncMutex::default(),
+            changes: Arc::default(),
+            over: CancellationToken::new(),
+            last_used: Mutex::new(Instant::now()),
+        }
+    }
+
+    /// The scope of its hooks.
+    pub(crate) fn scope(&self) -> &Scope {
+        match self.assembly.scope() {
+            Some(scope) => scope,
+            None => unreachable!("it is the assembly of a project"),
+        }
+    }
+
+    pub(crate) fn now(&self) -> Arc<Now> {
+        self.now.load_full()
+    }
+
+    pub(super) fn used(&self) {
+        *self.last_used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    pub(super) fn last_used(&self) -> Instant {
+        *self.last_used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Loads it, unless that was done before.
+    pub(super) async fn load_once(&self, of: &Inner) -> Result<(), RegisterHookError> {
+        let mut loading = self.loading.lock().await;
+        if loading.is_loaded { Ok(()) } else { self.load_now(of, &mut loading).await }
+    }
+
+    /// Loads it anew.
+    pub(super) async fn load(&self, of: &Inner) -> Result<(), RegisterHookError> {
+        let mut loading = self.loading.lock().await;
+        self.load_now(of, &mut loading).await
+    }
+
+    /// The same after a change, when the files have settled.
+    pub(super) async fn load_changed(&self, of: &Inner) -> Result<(), RegisterHookError> {
+        let begun = Instant::now();
+        loop {
+            let mut loading = self.loading.lock().await;
+            let footprint = Footprint::of(&loading.watched);
+            if let Some(rest) = self.changes.rest(&footprint, begun.elapsed()) {
+                drop(loading);
+                sleep(rest).await;
+                continue;
+            }
+            if loading.watching.loaded.is(&footprint) {
+                // A folder may have been made again, and the watch was on the one before.
+                loading.watching.set(&footprint, &self.changes);
+                return Ok(());
+            }
+            return self.load_now(of, &mut loading).await;
+        }
+    }
+
+    async fn load_now(&self, of: &Inner, loading: &mut Loading) -> Result<(), RegisterHookError> {
+        let begun = Instant::now();
+        loop {
+            let declared = self.assembly.watched(&places_of(&of.user, &self.root, Trust::Granted));
+            let before = Footprint::of(&declared);
+            let read = self.read(of);
+            let mut watched = declared.clone();
+            watched.extend(read.watched());
+            watched.extend(of.store.files(&self.root).map(|path| Watched { path, levels: 0, ends: &[] }));
+            // Set before the last look: what changes after that is noticed.
+            let footprint = Footprint::of(&watched);
+            let blind = loading.watching.set(&footprint, &self.changes);
+            let is_of_programs_alone = read.dialects().iter().all(|dialect| Host::named(dialect).is_some());
+            let is_of_one_state = before == Footprint::of(&declared);
+            let judged = is_of_one_state.then(|| self.judge(of, read)).flatten();
+            let Some((stands, files)) =
+                judged.or_else(|| (begun.elapsed() >= LONGEST).then(|| self.restless(of)))
+            else {
+                sleep(SHORT).await;
+                continue;
+            };
+            let mut report = self.assembly.install(files.only(&of.dialects)).await?;
+            report.diagnostics.extend(blind);
+            let is_told = stands == Stands::Untrusted && !is_of_programs_alone;
+            let notices = if is_told { notice::of(&self.root) } else { Vec::new() };
+            self.scope().install_all([(notice::NAME, notices)])?;
+            of.claims.put(&self.root.to_string_lossy(), &report);
+            let before =
+                self.now.swap(Arc::new(Now { stands, report: Arc::new(report), is_of_programs_alone }));
+            if loading.is_loaded && before.stands != stands {
+                let text = format!("project {}: {}", self.root.display(), stands.as_str());
+                of.bus.announce(Notice::warning(text));
+            }
+            (loading.watched, loading.is_loaded) = (watched, true);
+            loading.watching.loaded.put(footprint, async { Ok::<_, RegisterHookError>(()) }).await?;
+            return Ok(());
+        }
+    }
+
+    fn read(&self, of: &Inner) -> project::Project {
+        let record = of.store.record(&self.root).ok().flatten();
+        let before = record.as_ref().map(|record| &*record.items);
+        self.assembly.read_project(&self.root, &of.user, before)
+    }
+
+    /// How it stands, and what is put in force; `None` when it changes at this moment.
+    fn judge(&self, of: &Inner, read: project::Project) -> Option<(Stands, HookFiles)> {
+        let closed = |read: project::Project, guards: Option<&[Guard]>, why: &str| {
+            Some((Stands::Closed, read.closed(guards, why)))
+        };
+        match of.store.judge(&self.root, &read.content) {
+            Standing::Trusted(record) => {
+                if Path::new(&record.root) != self.root
+                    && let Ok(content) = &read.content
+                    && let Err(error) = of.store.trust(content, record.guards.clone(), Reach::Project)
+                {
+                    tracing::warn!(%error, "failed to record that the content is trusted here too");
+                }
+                Some((Stands::Trusted, read.sealed()?))
+            }
+            Standing::Changed { record, changes, unreadable } => {
+                let why = format!("the project is not what was trusted: {}", told(&changes, unreadable));
+                closed(read, Some(&record.guards), &why)
+            }
+            Standing::Lost { guards, why } => {
+                closed(read, Some(&*guards).filter(|guards| !guards.is_empty()), &why)
+            }
+            Standing::Never if read.has_hooks() => Some((
+                Stands::Untrusted,
+                self.assembly.read(&places_of(&of.user, &self.root, Trust::Withheld)),
+            )),
+            Standing::Never => Some((Stands::Empty, read.files)),
+        }
+    }
+
+    /// What is put in force of a project whose files do not rest.
+    fn restless(&self, of: &Inner) -> (Stands, HookFiles) {
+        let read = self.read(of);
+        match of.store.judge(&self.root, &read.content) {
+            Standing::Never => {
+                (Stands::Untrusted, self.assembly.read(&places_of(&of.user, &self.root, Trust::Withheld)))
+            }
+            Standing::Trusted(record) | Standing::Changed { record, .. } => {
+                (Stands::Closed, read.closed(Some(&record.guards), "its files do not come to rest"))
+            }
+            Standing::Lost { why, .. } => (Stands::Closed, read.closed(None, &why)),
+        }
+    }
+
+    /// What is wrong with it: what its load has found, and that it was never trusted.
+    pub(crate) fn findings(&self) -> Vec<Diagnostic> {
+        let now = self.now();
+        let untrusted = (now.stands == Stands::Untrusted && !now.is_of_programs_alone)
+            .then(|| Diagnostic::warning(Origin::new(&*self.root, 1), notice::text(&self.root)));
+        untrusted.into_iter().chain(now.report.diagnostics.iter().cloned()).collect()
+    }
+
+    /// Takes its hooks out of force, for good.
+    pub(super) async fn end(&self, of: &Inner) {
+        self.over.cancel();
+        let _loading = self.loading.lock().await;
+        let none = self.assembly.read(&places_of(&of.user, Path::new("/dev/null"), Trust::Withheld));
+        if let Err(error) = self.assembly.install(none).await {
+            tracing::warn!(%error, "failed to take the hooks of a project out of force");
+        }
+        of.claims.put(&self.root.to_string_lossy(), &LoadReport::default());
+        self.let_go().await;
+    }
+
+    pub(super) async fn let_go(&self) {
+        self.assembly.let_go().await;
+    }
+}
+
+/// How long files rest that change while they are read, before they are read again.
+const SHORT: Duration = Duration::from_millis(10);
+
+/// How many changes are named.
+const NAMED: usize = 3;
+
+fn told(changes: &[Change], unreadable: Option<String>) -> String {
+    if let Some(why) = unreadable {
+        return format!("it cannot be read: {why}");
+    }
+    let named = changes.iter().take(NAMED).map(|change| format!("{} {}", change.path, change.verb()));
+    let more = changes.len().saturating_sub(NAMED);
+    let more = (more > 0).then(|| format!("and {more} more"));
+    named.chain(more).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,83 @@
+//! What an agent hears once in a project that no person has trusted: that its hooks do not run, and what to do.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use lineside::bus::interceptor::{BoxFuture, Interceptor};
+use lineside::bus::{Cx, Installed};
+use lineside::core::payload::Point as _;
+use lineside::core::{Answer, AnyEvent, Failure, Hook, Layer, Notice, OnFailure, Part, Said, SessionId};
+use lineside::points::{BeforePrompt, BeforeSession, BeforeTool};
+
+/// What it is installed as.
+pub(super) const NAME: &str = "trust";
+
+/// How many sessions are remembered that have heard it; beyond that, all may hear it once more.
+const SESSIONS: usize = 4_096;
+
+/// The hooks that say so.
+pub(super) fn of(root: &Path) -> Vec<Installed> {
+    let once = Arc::new(Once { text: text(root), heard: Mutex::default() });
+    let installed = |point| {
+        let hook = Hook::native(NAME, Part::Gate)
+            .source(Arc::from("lineside"))
+            .layer(Layer::Project)
+            .on_failure(OnFailure::Continue)
+            .timeout(Duration::from_secs(1));
+        Installed { point, hook, run: Arc::clone(&once) as _ }
+    };
+    [BeforeSession::INFO, BeforePrompt::INFO, BeforeTool::INFO].map(installed).into()
+}
+
+/// What is said of such a project.
+pub(super) fn text(root: &Path) -> String {
+    let root = root.display();
+    format!(
+        "the hooks of {root} do not run: no person has trusted them; look at them and say: lineside trust {root}"
+    )
+}
+
+struct Once {
+    text: String,
+    heard: Mutex<HashSet<SessionId>>,
+}
+
+impl Interceptor for Once {
+    fn intercept(&self, event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        if heard.len() >= SESSIONS {
+            heard.clear();
+        }
+        let is_first = heard.insert(event.envelope().source.root_session.clone());
+        let notices = if is_first { vec![Notice::warning(self.text.clone())] } else { Vec::new() };
+        Box::pin(std::future::ready(Ok(Answer { notices, ..Answer::default() }.into())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lineside::Bus;
+    use lineside::json::json;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_a_session_has_heard_once_it_hears_again_after_many_others() {
+        let bus = Bus::new();
+        let scope = bus.scope();
+        scope.install_all([(NAME, of(Path::new("/p")))]).unwrap();
+        let session = async |id: usize| bus.session(id.to_string()).scope(&scope).open().await.unwrap();
+        let hears = async |session: lineside::Session| {
+            let decision = session.publish(BeforeTool::new("Shell", json!({}))).await.unwrap();
+            !decision.notices().is_empty()
+        };
+        let first = session(0).await;
+        assert!(hears(first.clone()).await && !hears(first.clone()).await);
+        for id in 1..=SESSIONS {
+            assert!(hears(session(id).await).await);
+        }
+        assert!(hears(first).await);
+    }
+}

@@ -1,0 +1,117 @@
+//! Tests of the content of a project.
+
+use std::os::unix::fs::symlink;
+
+use super::*;
+
+fn write(root: &Path, path: &str, text: &str) {
+    let file = root.join(path);
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(file, text).unwrap();
+}
+
+fn stage() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap().join("project");
+    fs::create_dir(&root).unwrap();
+    (folder, root)
+}
+
+fn read(root: &Path, wanted: &[(&str, bool)]) -> Result<Content, ReadContentError> {
+    let wanted: Vec<_> =
+        wanted.iter().map(|(path, whole)| Wanted { path: root.join(path), whole: *whole }).collect();
+    Content::read(root, &wanted)
+}
+
+fn paths(content: &Content) -> Vec<&str> {
+    content.items().iter().map(|item| &*item.path).collect()
+}
+
+#[test]
+fn every_byte_every_name_and_the_right_to_execute_are_part_of_the_digest() {
+    let (_folder, root) = stage();
+    write(&root, ".lineside/hooks.yaml", "hooks: []\n");
+    write(&root, ".lineside/guard.sh", "exit 2\n");
+    let digest = || read(&root, &[(".lineside", true), ("absent", false)]).unwrap().digest();
+    let mut seen = vec![digest()];
+    assert_eq!(digest(), seen[0]);
+    write(&root, ".lineside/guard.sh", "exit 0\n");
+    seen.push(digest());
+    fs::set_permissions(root.join(".lineside/guard.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+    seen.push(digest());
+    fs::rename(root.join(".lineside/guard.sh"), root.join(".lineside/gate.sh")).unwrap();
+    seen.push(digest());
+    write(&root, "absent", "");
+    seen.push(digest());
+    let different: BTreeSet<_> = seen.iter().collect();
+    assert_eq!(different.len(), seen.len());
+}
+
+#[test]
+fn a_link_is_followed_within_the_project_and_refused_out_of_it() {
+    let (folder, root) = stage();
+    write(&root, "shared/hooks/guard.sh", "exit 2\n");
+    symlink("shared", root.join(".lineside")).unwrap();
+    symlink(root.join("shared/hooks/guard.sh"), root.join("absolute.sh")).unwrap();
+    let content = read(&root, &[(".lineside/hooks", true), ("absolute.sh", false)]).unwrap();
+    assert_eq!(paths(&content), [".lineside", "absolute.sh", "shared/hooks/guard.sh"]);
+    fs::write(folder.path().join("outside.sh"), "exit 0\n").unwrap();
+    for target in ["../outside.sh", "/etc/passwd", "/proc/self/root/etc/passwd", "shared/../../outside.sh"] {
+        fs::remove_file(root.join("absolute.sh")).unwrap();
+        symlink(target, root.join("absolute.sh")).unwrap();
+        let refused = read(&root, &[("absolute.sh", false)]).unwrap_err();
+        assert!(refused.to_string().contains("leads out of the project"), "{target}: {refused}");
+    }
+    for round in ["round", "./round"] {
+        symlink(round, root.join("round")).unwrap();
+        assert!(matches!(
+            read(&root, &[("round", false)]),
+            Err(ReadContentError::Open { source: OpenFileError::Circle, .. })
+        ));
+        fs::remove_file(root.join("round")).unwrap();
+    }
+}
+
+#[test]
+fn what_others_may_write_is_refused_with_the_remedy() {
+    let (_folder, root) = stage();
+    write(&root, ".lineside/guard.sh", "exit 2\n");
+    for (path, remedy) in [(".lineside/guard.sh", "chmod o-w"), (".lineside", "chmod o-w"), ("", "chmod o-w")]
+    {
+        let path = root.join(path);
+        let before = fs::metadata(&path).unwrap().permissions();
+        fs::set_permissions(&path, fs::Permissions::from_mode(before.mode() | 0o002)).unwrap();
+        let refused = read(&root, &[(".lineside", true)]).unwrap_err();
+        assert!(refused.to_string().contains(remedy), "{refused}");
+        fs::set_permissions(&path, before).unwrap();
+    }
+    assert!(read(&root, &[(".lineside", true)]).is_ok());
+}
+
+#[test]
+fn a_pipe_and_too_many_files_are_refused_without_waiting() {
+    let (_folder, root) = stage();
+    write(&root, "hooks/a", "");
+    for number in 0..FILES {
+        write(&root, &format!("many/{number}"), "");
+    }
+    assert!(matches!(read(&root, &[("many", true), ("hooks", true)]), Err(ReadContentError::TooMuch(_))));
+    let listener = std::os::unix::net::UnixListener::bind(root.join("hooks/socket")).unwrap();
+    assert!(matches!(read(&root, &[("hooks", true)]), Err(ReadContentError::Open { .. })));
+    drop(listener);
+}
+
+#[test]
+fn what_has_changed_is_told_by_path() {
+    let (_folder, root) = stage();
+    write(&root, "hooks/kept", "1");
+    write(&root, "hooks/changed", "1");
+    write(&root, "hooks/gone", "1");
+    let before = read(&root, &[("hooks", true)]).unwrap();
+    write(&root, "hooks/changed", "2");
+    write(&root, "hooks/new", "1");
+    fs::remove_file(root.join("hooks/gone")).unwrap();
+    let changes = read(&root, &[("hooks", true)]).unwrap().since(before.items());
+    let told: Vec<_> = changes.iter().map(|change| (&*change.path, change.verb())).collect();
+    assert_eq!(told, [("hooks/changed", "changed"), ("hooks/gone", "removed"), ("hooks/new", "added")]);
+}
