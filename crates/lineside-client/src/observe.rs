@@ -18,7 +18,6 @@ use crate::segment::segment;
 use crate::session::Session;
 use crate::signals::Signals;
 use crate::tasks::{Running, start};
-use crate::wire;
 
 /// How long the wait is before the stream is opened again.
 const AGAIN: Duration = Duration::from_millis(100);
@@ -113,10 +112,11 @@ impl<P: Point> Observing<P> {
         let matcher = matcher.map_err(|error| RequestError::Unreadable(error.to_string()))?;
         let (id, all) = (session.id().as_str(), reach != Reach::Itself);
         let path = format!("/v1/signals?session={}&below={all}&point={}", segment(id), P::INFO.name);
-        let body = session.client().stream(&path, None).await?;
+        let mut first = Signals::of(session.client().stream(&path, None).await?);
+        first.begins().await;
         let mut stream =
             Stream { session, path, reach, matcher, after: None, lost: 0, run, point: PhantomData };
-        Ok(Observation(start(async move { stream.keep(body).await })))
+        Ok(Observation(start(async move { stream.keep(first).await })))
     }
 }
 
@@ -125,7 +125,7 @@ struct Stream<P, F> {
     path: String,
     reach: Reach,
     matcher: Option<Matcher>,
-    /// The id of the last signal.
+    /// The id of the last signal, or of the one after which the stream began.
     after: Option<String>,
     lost: u64,
     run: F,
@@ -139,19 +139,19 @@ where
     Fut: Future<Output = ()> + Send,
 {
     /// Hears over one connection after another.
-    async fn keep(&mut self, first: wire::Body) {
+    async fn keep(&mut self, first: Signals) {
         let mut next = Some(first);
         loop {
-            if let Some(body) = next.take() {
-                self.hear(body).await;
+            if let Some(signals) = next.take() {
+                self.hear(signals).await;
             }
             sleep(AGAIN).await;
-            next = self.session.client().stream(&self.path, self.after.as_deref()).await.ok();
+            let again = self.session.client().stream(&self.path, self.after.as_deref()).await;
+            next = again.ok().map(Signals::of);
         }
     }
 
-    async fn hear(&mut self, stream: wire::Body) {
-        let mut signals = Signals::of(stream);
+    async fn hear(&mut self, mut signals: Signals) {
         while let Some(fields) = signals.next().await {
             match fields.get("kind").and_then(Value::as_str) {
                 Some("lost") => {
@@ -164,7 +164,9 @@ where
                 }
                 _ => {}
             }
-            self.after = signals.last().map(str::to_owned);
+        }
+        if let Some(last) = signals.last() {
+            self.after = Some(last.to_owned());
         }
     }
 

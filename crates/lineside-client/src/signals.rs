@@ -42,16 +42,27 @@ impl Signals {
     /// Cancel safe.
     pub async fn next(&mut self) -> Option<Map> {
         loop {
-            while let Some(block) = self.blocks.next() {
-                let field =
-                    |name: &str| block.lines().find_map(|line| line.strip_prefix(name)).map(str::trim_start);
-                if let Some(id) = field("id:") {
+            let block = self.block().await?;
+            let fields = field(&block, "data:").and_then(|data| lineside_core::json::from_str(data).ok());
+            if fields.is_some() {
+                return fields;
+            }
+        }
+    }
+
+    /// Waits for the id after which the stream begins: from then on nothing is lost when the connection breaks. Cancel
+    /// safe.
+    pub(crate) async fn begins(&mut self) {
+        self.block().await;
+    }
+
+    async fn block(&mut self) -> Option<String> {
+        loop {
+            if let Some(block) = self.blocks.next() {
+                if let Some(id) = field(&block, "id:") {
                     self.last = Some(id.to_owned());
                 }
-                if let Some(fields) = field("data:").and_then(|data| lineside_core::json::from_str(data).ok())
-                {
-                    return Some(fields);
-                }
+                return Some(block);
             }
             let frame = self.stream.body.frame().await?.ok()?;
             if let Ok(data) = frame.into_data() {
@@ -60,10 +71,14 @@ impl Signals {
         }
     }
 
-    /// The id of the last signal.
+    /// The id of the last signal, or of the one after which the stream began.
     pub(crate) fn last(&self) -> Option<&str> {
         self.last.as_deref()
     }
+}
+
+fn field<'a>(block: &'a str, name: &str) -> Option<&'a str> {
+    block.lines().find_map(|line| line.strip_prefix(name)).map(str::trim_start)
 }
 
 /// The bytes of a stream of events, to its blocks.

@@ -35,7 +35,7 @@ const PIECE: usize = 64 << 10;
 /// What happens, as it happens (`text/event-stream`).
 ///
 /// Each event has an `id`, which is the epoch of this daemon and a number, a name such as `decided`, and a JSON object as data, with `signal_seq`, a gap-free number
-/// within its session. A reader that comes back sends `Last-Event-ID`. What is not there any more is counted in an event
+/// within its session. The stream begins with an `id` alone, the one after which it begins. A reader that comes back sends `Last-Event-ID`. What is not there any more is counted in an event
 /// `lost`, whose data has the number of signals under `lost`.
 #[utoipa::path(
     get, path = "/v1/signals", tag = "events", params(SignalsQuery),
@@ -74,7 +74,8 @@ pub(super) async fn stream(
     };
     let reader =
         Reader { after, session: query.session, family, point, waiting: VecDeque::new(), watch, daemon };
-    let pieces = unfold((reader, Bytes::new()), async |(mut reader, mut rest)| {
+    let begins = Bytes::from(format!("id: {}\n\n", reader.id(after)));
+    let pieces = unfold((reader, begins), async |(mut reader, mut rest)| {
         if rest.is_empty() {
             rest = match timeout(QUIET, reader.next()).await {
                 Ok(text) => text?,
@@ -159,9 +160,13 @@ impl Reader {
     }
 
     fn event(&self, id: u64, kind: &str, fields: Map) -> Vec<u8> {
-        let epoch = &self.daemon.feed().epoch;
         let data = Value::Object(fields).to_string();
-        format!("id: {epoch}-{id}\nevent: {kind}\ndata: {data}\n\n").into_bytes()
+        format!("id: {}\nevent: {kind}\ndata: {data}\n\n", self.id(id)).into_bytes()
+    }
+
+    /// The id of an entry, as readers have it.
+    fn id(&self, entry: u64) -> String {
+        format!("{}-{entry}", self.daemon.feed().epoch)
     }
 
     fn wants(&self, entry: &Entry) -> bool {

@@ -11,6 +11,7 @@ use lineside::prelude::*;
 use lineside_daemon::Server;
 use tokio::sync::{Notify, mpsc};
 
+use crate::connection::soon;
 use crate::house::{House, settings};
 use crate::proxy::Proxy;
 
@@ -292,6 +293,24 @@ async fn an_observer_hears_what_was_decided_in_its_session_and_below() {
         let told = hears.recv().await.unwrap();
         assert_eq!(told, (session.to_owned(), command.to_owned(), strength, 0));
     }
+}
+
+#[tokio::test]
+async fn an_observer_whose_stream_breaks_before_its_first_event_hears_that_event() {
+    let house = House::new().await;
+    let proxy = Proxy::before(&house.socket(), house.folder.path().join("proxy.sock"));
+    let owner = Client::new(&proxy.path).session("s").open().await.unwrap();
+    let (heard, mut hears) = mpsc::channel(64);
+    let observation = owner.observe::<OnIdle>("log").run(move |seen| {
+        heard.try_send((seen.event().envelope().seq, seen.lost())).unwrap();
+        std::future::ready(())
+    });
+    let _observation = observation.await.unwrap();
+    proxy.leave();
+    let publisher = house.client().session("s").resume().open().await.unwrap();
+    let seq = publisher.publish(OnIdle::new()).await.unwrap().seq().unwrap();
+    proxy.come_back();
+    assert_eq!(soon(hears.recv()).await, Some((seq, 0)));
 }
 
 #[tokio::test]
