@@ -2,8 +2,9 @@
 //! session, and asked over the connection of its program as any worker.
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use lineside_automation::Automations;
 use lineside_automation::engine::OpenError;
@@ -141,7 +142,9 @@ impl AttachedHook {
     }
 }
 
-static LAST: AtomicU64 = AtomicU64::new(0);
+/// The number of the last hook. Numbers begin elsewhere in each process, so that what is kept of one names no hook of another.
+static LAST: LazyLock<AtomicU64> =
+    LazyLock::new(|| AtomicU64::new(RandomState::new().hash_one(()) >> 32 << 20));
 
 impl Assembly {
     /// Registers a hook of a program that attaches on a session. `entry` is one of `hooks.yaml`, as a JSON object without

@@ -104,7 +104,7 @@ impl Outside {
                     Some(worker) => worker.call(call).await,
                     None => WorkerEnded::Failed {
                         kind: FailureKind::Closed,
-                        message: "all workers have ended".to_owned(),
+                        message: "its worker has ended".to_owned(),
                         started: false,
                     },
                 })

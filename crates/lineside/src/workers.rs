@@ -111,7 +111,8 @@ impl HookWorkers {
 
     /// The worker of this declaration; equal declarations share one. One that is made of something that was not known takes
     /// the place of the one that runs; calls that are under way there may finish. A call of hooks that were replaced
-    /// meanwhile has the worker that is in the place of theirs: no call brings one back. `None` after the end of all.
+    /// meanwhile has the worker that is in the place of theirs: no call brings one back. `None` where nothing is in that
+    /// place, and after the end of all.
     pub(crate) fn of(&self, named: HookWorker, containment: &Containment) -> Option<HookWorkerClient> {
         if let WorkerReach::Attached(hook) = named.reach {
             // Of a hook that was taken away an event may be under way.
@@ -129,10 +130,10 @@ impl HookWorkers {
             (&other.reach, other.start, &other.bounds) == (&named.reach, named.start, &named.bounds)
         };
         let in_its_place = kept.workers.keys().find(|other| is_same(other)).cloned();
+        if kept.replaced.contains(&named) {
+            return in_its_place.map(|other| kept.workers[&other].clone());
+        }
         if let Some(other) = in_its_place {
-            if kept.replaced.contains(&named) {
-                return Some(kept.workers[&other].clone());
-            }
             let before = kept.workers.remove_entry(&other);
             kept.replace(before);
         }
@@ -468,6 +469,11 @@ mod tests {
         assert_eq!(names(&all), (vec!["new".to_owned()], 1));
         drop(all.of(made_of("newer"), &containment));
         assert_eq!(names(&all), (vec!["newer".to_owned()], 2), "its file has changed since the load");
+        all.keep_only(&[]);
+        assert!(all.of(made_of("newer"), &containment).is_none(), "its hook was taken away");
+        assert_eq!(names(&all), (Vec::new(), 3));
+        all.stand_by(&[made_of("newer")], &containment);
+        assert!(all.of(made_of("newer"), &containment).is_some(), "and is there again");
         all.end().await;
         assert!(all.of(made_of("newest"), &containment).is_none(), "nothing would end it");
         all.stand_by(&[made_of("newest")], &containment);
