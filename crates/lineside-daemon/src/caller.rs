@@ -49,6 +49,11 @@ enum Rights {
 }
 
 impl Caller {
+    #[cfg(test)]
+    pub(crate) fn user() -> Self {
+        Self { rights: Rights::User, connection: None, peer: None }
+    }
+
     /// The session that its new sessions are children of when it names no parent.
     pub(crate) fn granted(&self) -> Option<&Session> {
         match &self.rights {

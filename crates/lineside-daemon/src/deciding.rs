@@ -1,7 +1,6 @@
 //! One event to its decision, by whichever way it has come.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use lineside::Session;
 use lineside::bus::PublishError;
@@ -10,6 +9,7 @@ use lineside::core::event::digest_of;
 use lineside::json::{Map, json};
 use lineside::points::AfterSession;
 use lineside::wire::{self, EventDraft};
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::api::shapes::PublishQuery;
@@ -36,9 +36,11 @@ pub(crate) async fn decide_document(
         let draft = read(daemon, fields(&document.0)?)?;
         return decide(daemon, caller, query, draft, Taken::default()).await;
     }
+    let began = Instant::now();
     let (held, caller, query) = (Arc::clone(daemon), caller.clone(), query.clone());
     as_far_as_happened(daemon, document.0.len(), |left| async move {
         let (fields, room) = document.fields(&held).await?;
+        let query = query.since(began);
         decide_if_happened(&held, &caller, &query, read(&held, fields)?, room, &left).await
     })
     .await
@@ -109,11 +111,17 @@ async fn decide_in(
     id: &str,
     draft: EventDraft,
 ) -> Result<String, Problem> {
+    let began = Instant::now();
     let session = session(daemon, caller, query, id, &draft).await?;
-    daemon.preparing.stand(daemon.bus(), &session).await;
+    let stand = daemon.preparing.stand(daemon.bus(), &session);
+    match query.since(began).within() {
+        // What has happened is recorded also when its time is over.
+        Some(left) if !draft.point.is_fact() => timeout(left, stand).await.map_err(|_| not_ready(id))?,
+        _ => stand.await,
+    }
     let publication = wire::publication(&session, draft);
-    let publication = match query.within_ms {
-        Some(within) => publication.within(Duration::from_millis(within)),
+    let publication = match query.since(began).within() {
+        Some(left) => publication.within(left),
         None => publication,
     };
     let publication = match &caller.connection {
@@ -127,7 +135,8 @@ async fn decide_in(
     let claims = if query.unkept {
         daemon.claims.unkept(&receipt)
     } else {
-        daemon.claims.of(&receipt, daemon.settings.limits.keeping).await
+        let most = daemon.settings.limits.keeping;
+        daemon.claims.of(&receipt, query.since(began).within().map_or(most, |left| left.min(most))).await
     };
     if receipt.event.point() == AfterSession::INFO {
         daemon.note_closed(&session);
@@ -182,6 +191,13 @@ fn unseen(session: &str, draft: &EventDraft) -> String {
     unseen.to_string()
 }
 
+/// The hooks with which a session was opened do not stand when the time of an event is over.
+fn not_ready(session: &str) -> Problem {
+    let detail =
+        format!("the hooks of session `{session}` are being registered, and the time of the event is over");
+    Problem::conflict("not-ready", "The hooks of the session do not stand yet", detail).blocks()
+}
+
 fn not_published(error: &PublishError) -> Problem {
     match error {
         PublishError::Draining => Problem::ending(),
@@ -221,6 +237,31 @@ mod tests {
         }
         let child = daemon.session_of_event(opening("child", AttributedBy::Nothing)).await.ok().unwrap();
         assert!(child.is_below(&server.bus().find("gone").unwrap()));
+        server.end().await;
+    }
+
+    #[tokio::test]
+    async fn the_time_of_a_publisher_holds_for_what_comes_before_the_hooks_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let (socket, state) = (folder.path().join("run/lineside.sock"), folder.path().join("state"));
+        let cwd = folder.path().to_path_buf();
+        let places = Places { environment: [].into(), project_root: None, cwd, trust: Trust::Withheld };
+        let server = Server::start(Settings::new(socket, state, places)).await.unwrap();
+        let daemon = &server.daemon;
+        let _session = server.bus().session("s").open().await.unwrap();
+        let prepared = daemon.preparing.begin("s");
+        let event = lineside::json::json!({"point": "before_tool", "session": "s", "payload": {"tool_name": "Shell", "tool_input": {}}});
+        let draft = read(daemon, event.as_object().unwrap().clone()).unwrap();
+        let query = PublishQuery { within_ms: Some(50), ..PublishQuery::default() };
+        let (caller, long) = (Caller::user(), std::time::Duration::from_secs(20));
+        let decided = decide(daemon, &caller, &query, draft, ());
+        let decided = timeout(long, decided).await.expect("its time is over");
+        let problem = decided.map(drop).unwrap_err();
+        assert_eq!((problem.status, problem.verdict), (409, Some("block")));
+        assert_eq!(query.since(Instant::now()).within_ms, Some(50));
+        let long_ago = Instant::now().checked_sub(long).unwrap();
+        assert_eq!(query.since(long_ago).within_ms, Some(0), "what was spent on the way is gone");
+        drop(prepared);
         server.end().await;
     }
 }

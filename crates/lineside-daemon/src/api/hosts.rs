@@ -15,6 +15,7 @@ use lineside::hosts::{
     CallOrigin, Confinement, Host, HostAnswer, HostCall, HostReply, ReadCall, SERVED, ServeHostError,
 };
 use lineside::points::AfterSession;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::agents::Shown;
@@ -84,11 +85,12 @@ pub(super) async fn serve(
 ) -> Result<Response, Problem> {
     let Some(host) = Host::named(&host) else { return Err(no_host(&host)) };
     let event = text(&headers, EVENT)?.map(|event| decoded(event, EVENT)).transpose()?;
+    let began = Instant::now();
     // Not its place at the door: what goes on without the caller takes none.
     let from = connection.map(|Extension(connection)| (connection.peer, connection.name)).unzip();
     if document.is_small() {
         let call = HostCall { host, event, stdin: document.0 };
-        return serve_call(&daemon, caller, from, &headers, call, None).await.map(said);
+        return serve_call(&daemon, caller, from, (&headers, began), call, None).await.map(said);
     }
     let held = Arc::clone(&daemon);
     // What it is, is not known before there is room for its values.
@@ -96,7 +98,7 @@ pub(super) async fn serve(
         let Document(stdin, _read) = document;
         let _values = values(&held, &stdin).await?;
         let call = HostCall { host, event, stdin };
-        serve_call(&held, caller, from, &headers, call, Some(&left)).await
+        serve_call(&held, caller, from, (&headers, began), call, Some(&left)).await
     });
     answer.await.map(said)
 }
@@ -106,7 +108,7 @@ async fn serve_call(
     daemon: &Arc<Daemon>,
     caller: Result<Caller, Problem>,
     (peer, connection): (Option<Option<u32>>, Option<Arc<str>>),
-    headers: &HeaderMap,
+    (headers, began): (&HeaderMap, Instant),
     call: HostCall,
     left: Option<&CancellationToken>,
 ) -> Result<HostAnswer, Problem> {
@@ -151,7 +153,7 @@ async fn serve_call(
     let held = Arc::clone(daemon);
     let is_fact = call.is_fact();
     let answer = async move {
-        let answer = answer(&held, call, &origin).await;
+        let answer = answer(&held, call, origin, began).await;
         if let Some(session) = held.bus().find(&root) {
             held.agents.note(&session, standing.process);
         }
@@ -163,13 +165,19 @@ async fn serve_call(
     }
 }
 
-async fn answer(daemon: &Arc<Daemon>, call: ReadCall, origin: &CallOrigin) -> Result<HostAnswer, Problem> {
+async fn answer(
+    daemon: &Arc<Daemon>,
+    call: ReadCall,
+    mut origin: CallOrigin,
+    began: Instant,
+) -> Result<HostAnswer, Problem> {
     let own = call.root().and_then(|root| daemon.bus().find(root));
     for session in origin.parent.iter().chain(&own) {
         daemon.preparing.stand(daemon.bus(), session).await;
     }
+    origin.within = origin.within.map(|within| within.saturating_sub(began.elapsed()));
     let HostReply { answer, receipts, afterwards } =
-        daemon.hosts.answer_from(call, origin).await.map_err(|error| not_served(&error))?;
+        daemon.hosts.answer_from(call, &origin).await.map_err(|error| not_served(&error))?;
     for receipt in &receipts {
         daemon.note(receipt);
     }

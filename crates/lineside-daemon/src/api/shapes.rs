@@ -1,11 +1,13 @@
 //! The forms of requests and answers. What the library writes as JSON itself is described here and not made.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use lineside::Session as BusSession;
 use lineside::core::{Agent as BusAgent, AgentKind, Model as BusModel};
 use lineside::json::{Map, Value};
 use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
 use utoipa::{IntoParams, ToSchema};
 
 pub use attached::{AttachedEntry, AttachedOutcome, HookReach, RegisterHook, RegisteredHook, Removed};
@@ -172,10 +174,24 @@ pub struct PublishQuery {
     pub open: bool,
     /// Gives the whole receipt with the decision.
     pub receipt: bool,
-    /// At most this much time for all hooks together, in milliseconds.
+    /// At most this much time for the decision, in milliseconds: for all hooks together, and for what comes before them.
     pub within_ms: Option<u64>,
     /// Does not wait for the records of background work: what is accepted may be lost with a kill of the daemon.
     pub unkept: bool,
+}
+
+impl PublishQuery {
+    /// With what is left of its time, of which a part was spent since then.
+    pub(crate) fn since(&self, began: Instant) -> Self {
+        let spent = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let within_ms = self.within_ms.map(|within| within.saturating_sub(spent));
+        Self { within_ms, ..self.clone() }
+    }
+
+    /// Its time.
+    pub(crate) fn within(&self) -> Option<Duration> {
+        self.within_ms.map(Duration::from_millis)
+    }
 }
 
 /// An event: the fields of its envelope, and the payload of its point. Other fields are handed on to hooks as `extra`.
