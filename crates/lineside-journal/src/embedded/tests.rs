@@ -10,6 +10,7 @@ use crate::storage::fake::{Fake, Operation};
 use crate::{frame, header, segment};
 
 mod cut;
+mod missing;
 mod model;
 
 const LATE: Duration = Duration::from_secs(3600);
@@ -301,26 +302,6 @@ fn a_segment_that_is_gone_or_unreadable_is_reported() {
     else {
         panic!("{:?}", reopened.findings())
     };
-}
-
-#[test]
-fn what_is_missing_for_good_is_reported_once() {
-    let disk = Fake::default();
-    let journal = open(&disk);
-    for _ in 0..5 {
-        append(&journal, &[&"x".repeat(3000)]).unwrap();
-    }
-    disk.remove(&segment::name(2)).unwrap();
-    let disk = disk.after_kill();
-    let findings = || open(&disk).findings().to_vec();
-    let missing = |number| Finding::Missing { first: Sequence(number), last: Sequence(number) };
-    assert_eq!(findings(), [missing(2)]);
-    assert_eq!(findings(), []);
-    disk.edit(&segment::name(4), |file| file.truncate(header::LENGTH));
-    let cut = Finding::Cut { file: segment::name(4), bytes: header::LENGTH as u64 };
-    assert_eq!(findings(), [cut, missing(4)], "what comes later is told of");
-    assert_eq!(findings(), []);
-    assert_eq!(recovered(&open(&disk)).len(), 3);
 }
 
 #[test]
