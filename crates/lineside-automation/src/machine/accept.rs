@@ -111,17 +111,17 @@ impl<E: Occurrence> Machine<E> {
         self.weigh(id);
     }
 
-    /// Puts an accepted job in line: for its rate, then for its key.
+    /// Puts an accepted job in line: for its rate, if its automation still has one, then for its key.
     pub(super) fn line_up(&mut self, id: JobId, rules: &Arc<Rules>) {
         let Some(job) = self.jobs.get_mut(&id) else { return };
-        match (&job.rate, job.admitted) {
-            (Some(rate), false) => {
+        match job.rate.clone().filter(|_| rules.rate.is_some() && !job.admitted) {
+            Some(rate) => {
                 job.state = State::Waiting(Stage::Rate);
-                let (place, rate) = (job.automation, Arc::clone(rate));
+                let place = job.automation;
                 self.rate_of(place, &rate).waiting.insert((std::cmp::Reverse(rules.priority), id));
                 self.admit_waiting(place, &rate);
             }
-            _ => self.queue_for_key(id, rules),
+            None => self.queue_for_key(id, rules),
         }
     }
 

@@ -108,7 +108,11 @@ impl<E: Occurrence> Machine<E> {
         let Some(rules) = self.automations.get(place).and_then(|automation| automation.rules.clone()) else {
             return;
         };
-        let Some((rate, _)) = &rules.rate else { return };
+        let Some((rate, _)) = &rules.rate else {
+            // Nobody waits for it: when rules change, everything is put in line anew.
+            self.automations[place].rates.remove(key);
+            return;
+        };
         loop {
             let state = self.rate_of(place, key);
             let next = state.waiting.first().copied().filter(|_| state.has_room(rate, now));

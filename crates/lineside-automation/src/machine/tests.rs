@@ -185,6 +185,41 @@ fn nothing_is_kept_of_keys_rates_and_names_that_are_over() {
 }
 
 #[test]
+fn rules_without_a_rate_let_in_what_waited_for_one_and_keep_nothing_of_it() {
+    let rated = Control { rate: Some(Rate::new(1, Duration::from_secs(1))), ..Control::default() };
+    let mut machine = machine(&rated, Bounds::default());
+    for number in 1..=3 {
+        step(&mut machine, 1, Input::Offered("a".into(), ev(number)));
+    }
+    assert!(matches!(machine.why(JobId(3)), Some(Standing::Rate { ahead: 1, .. })));
+    step(&mut machine, 2, Input::Registered("a".into(), rules(&Control::default())));
+    for job in 1..=3 {
+        ends(&mut machine, 3, job);
+        assert!(machine.is_settled(JobId(job)), "{:?}", machine.why(JobId(job)));
+    }
+    assert_eq!(machine.live(), 0);
+    step(&mut machine, 2_000, Input::Tick);
+    assert!(machine.automations[0].rates.is_empty());
+}
+
+#[test]
+fn a_rate_on_record_binds_no_job_whose_automation_has_none_in_the_next_life() {
+    let rated = |job| match accepted(job, "a") {
+        Record::Accepted { job, automation, event, ids, key, lane, restarts, at, .. } => {
+            let rate = Some(Arc::from(""));
+            Record::Accepted { job, automation, event, ids, key, lane, rate, restarts, at }
+        }
+        other => other,
+    };
+    let mut machine = recovered([rated(1), rated(2)]);
+    step(&mut machine, 3, Input::Registered("a".into(), rules(&Control::default())));
+    for job in 1..=2 {
+        ends(&mut machine, 4, job);
+    }
+    assert_eq!(machine.live(), 0);
+}
+
+#[test]
 fn what_an_automation_has_seen_goes_with_it_though_it_never_came() {
     let seen = Record::Seen { automation: "a".into(), ids: vec![EventId::from_u128(1)] };
     let mut machine = recovered([seen]);
