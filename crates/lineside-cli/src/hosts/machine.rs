@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use lineside::dialects::Places;
-use lineside::hosts::install::{InstalledFile, Interference, Level, installed, look as look_through};
+use lineside::hosts::install::{
+    InstallError, InstalledFile, Interference, Level, NoPlaceError, installed, look as look_through, passed,
+};
 use lineside::hosts::{Host, SERVED, hooks_in_front_matter};
 use lineside::json::{Value, from_slice, json};
 use lineside_account::{Account, Named, Places as Daemon};
@@ -91,7 +93,7 @@ async fn look_at(host: Host, places: &Places, daemon: &Daemon) -> Machine {
     for level in [Level::User, Level::Project] {
         match installed(host, level, places) {
             Ok(files) => machine.installed.extend(files.into_iter().map(|file| (level, file))),
-            Err(lineside::hosts::install::InstallError::NoPlace(_)) => {}
+            Err(InstallError::NoPlace(error)) if !matches!(error, NoPlaceError::Relative { .. }) => {}
             Err(error) => {
                 machine.findings.push(Finding::error(
                     format!("{:#}", anyhow::Error::from(error)),
@@ -183,12 +185,28 @@ impl Machine {
                 } else {
                     find(program).is_some()
                 };
+                if is_there && !program.contains('/') {
+                    let text = format!(
+                        "{at} starts `{program}` by its name, so a program of that name in a folder that a project puts on \
+                         PATH would answer for it"
+                    );
+                    self.findings.push(Finding::warning(text, again.clone()));
+                }
                 if !is_there {
                     let text = format!("{at} starts `{program}`, and there is no such program");
                     self.findings.push(Finding::error(text, again.clone()));
                 }
             }
         }
+        self.findings.extend(passed(host, places).into_iter().map(|passed| {
+            let text = format!(
+                "{} is set, so {host} reads {} and not {}, which has the entries",
+                passed.variable,
+                shown(&passed.reads, places),
+                shown(&passed.file, places)
+            );
+            Finding::error(text, format!("lineside install {host}"))
+        }));
         if host == Host::Claude {
             let found = hooks_in_front_matter(places).into_iter();
             self.findings.extend(found.map(|origin| {
@@ -286,10 +304,16 @@ fn told(host: Host, beside: Interference, places: &Places) -> Finding {
             format!("{}: {host} goes on at {event} when `lineside` is gone or is killed", at(&file, line)),
             format!("lineside install {host}"),
         ),
-        Interference::Off { file } => Finding::error(
-            format!("the settings of {host} switch the hooks of {} off", shown(&file, places)),
-            "switch them on in its settings",
-        ),
+        Interference::Off { file, by } => {
+            let by = by.map_or_else(
+                || format!("the settings of {host} switch"),
+                |by| format!("{} switches", shown(&by, places)),
+            );
+            Finding::error(
+                format!("{by} the hooks of {} off, so {host} asks no hook", shown(&file, places)),
+                "take that setting out there, or do not start the program in this folder",
+            )
+        }
         Interference::Unreadable { file, reason } => {
             Finding::warning(format!("{}: {reason}", shown(&file, places)), "repair the file")
         }

@@ -10,7 +10,7 @@ use lineside_account::{Account, Named, Places};
 
 use crate::stage::{Said, Stage};
 
-const SETTINGS: &str = "{\n  // mine\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"PreToolUse\": [\n      { \"hooks\": [{ \"type\": \"command\", \"command\": \"mine.sh\" }] }\n    ]\n  }\n}\n";
+const SETTINGS: &str = "{\n  \"mine\": 1,\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"PreToolUse\": [\n      { \"hooks\": [{ \"type\": \"command\", \"command\": \"mine.sh\" }] }\n    ]\n  }\n}\n";
 
 /// Runs it with programs of the stage alone on its path.
 fn run(stage: &Stage, arguments: &[&str], more: &[(&str, &str)]) -> Said {
@@ -58,6 +58,24 @@ fn an_entry_names_the_path_of_the_program_and_leaves_nothing_to_the_path_of_an_a
     let settings = fs::read_to_string(stage.path("home/.claude/settings.json")).unwrap();
     assert!(settings.contains(&format!("\"command\":\"{}\"", link.display())), "{settings}");
     assert!(!settings.contains("\"lineside"), "{settings}");
+}
+
+#[test]
+fn the_doctor_names_an_entry_that_leaves_the_program_to_a_path_and_a_project_that_switches_hooks_off() {
+    let stage = Stage::new();
+    fs::create_dir_all(stage.path("bin")).unwrap();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_lineside"), stage.path("bin/lineside")).unwrap();
+    let entry = r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "lineside hook qwen"}]}]}}"#;
+    stage.file("home/.qwen/settings.json", entry);
+    stage.file("project/.qwen/settings.json", r#"{"disableAllHooks": true}"#);
+    let said = run(&stage, &["doctor"], &[]).out;
+    assert!(said.contains("~/.qwen/settings.json starts `lineside` by its name"), "{said}");
+    assert!(said.contains(".qwen/settings.json switches the hooks of ~/.qwen/settings.json off"), "{said}");
+    let said = run(&stage, &["doctor"], &[("QWEN_HOME", stage.path("elsewhere").to_str().unwrap())]).out;
+    assert!(said.contains("QWEN_HOME is set, so qwen reads "), "{said}");
+    run(&stage, &["install", "qwen", "--untried"], &[]);
+    let said = run(&stage, &["doctor"], &[]).out;
+    assert!(!said.contains("by its name"), "{said}");
 }
 
 #[test]

@@ -67,7 +67,7 @@ impl Format for Files {
 
     fn sources(&self, places: &Places) -> Vec<Source> {
         let root = places.work_dir().join(".claude");
-        let user = places.home().map(|home| home.join(".claude/settings.json"));
+        let user = places.folder("CLAUDE_CONFIG_DIR", ".claude").map(|folder| folder.join("settings.json"));
         let mut sources = vec![Source::json("managed", PathBuf::from(MANAGED), Layer::Managed)];
         sources.extend(user.map(|file| Source::json("user", file, Layer::User)));
         sources.push(Source::json("project", root.join("settings.json"), Layer::Project));

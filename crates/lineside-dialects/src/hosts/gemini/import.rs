@@ -20,6 +20,11 @@ use crate::hosts::table::Row;
 use crate::hosts::tools::Column;
 use crate::lined_json::{Content, Node};
 
+/// The folder with the settings of the user, which is in a home of its own where one is named.
+fn user_folder(places: &Places) -> Option<PathBuf> {
+    Some(places.folder("GEMINI_CLI_HOME", "")?.join(".gemini"))
+}
+
 /// The settings of the machine.
 const SYSTEM: &str = "/etc/gemini-cli/settings.json";
 
@@ -49,7 +54,7 @@ impl Format for Files {
 
     fn sources(&self, places: &Places) -> Vec<Source> {
         let project = places.work_dir().join(".gemini/settings.json");
-        let user = places.home().map(|home| home.join(".gemini"));
+        let user = user_folder(places);
         let mut sources = vec![Source::json("project", project, Layer::Project)];
         sources.extend(user.iter().map(|user| Source::json("user", user.join("settings.json"), Layer::User)));
         sources.push(Source::json("system", PathBuf::from(SYSTEM), Layer::Managed));
@@ -62,7 +67,7 @@ impl Format for Files {
     }
 
     fn folders(&self, places: &Places) -> Vec<Watched> {
-        let extensions = places.home().map(|home| home.join(".gemini/extensions"));
+        let extensions = user_folder(places).map(|user| user.join("extensions"));
         extensions.into_iter().map(|path| Watched { path, levels: 3, ends: &["hooks.json"] }).collect()
     }
 

@@ -10,9 +10,10 @@ use super::super::import::Syntax;
 use super::super::opencode;
 use super::super::program::Host;
 use super::entry::{Program, UnknownEvent, usual, wanted};
-use super::piece::EditError;
+use super::piece::{self, EditError};
 use super::plan::{self, Edit, Form};
 use super::record::{self, Record, digest};
+use super::strictness;
 use super::target::{Level, NoPlaceError, Target, targets};
 use crate::dialect::{CONFIGURATION as LONGEST, Places};
 
@@ -276,6 +277,8 @@ impl Found {
         let syntax = self.target.form.syntax;
         let present = match &self.text {
             Some(text) if !text.trim().is_empty() => {
+                let root = piece::read(text, syntax).map_err(|error| self.edit_error(error))?;
+                strictness::check(self.host, text, syntax, &root).map_err(|error| self.edit_error(error))?;
                 plan::events(text, syntax).map_err(|e| self.edit_error(e))?
             }
             _ => Vec::new(),

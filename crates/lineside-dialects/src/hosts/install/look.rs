@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use lineside_core::Layer;
 use lineside_files::read_if_there;
 
 use super::super::format;
@@ -12,6 +13,7 @@ use super::super::table::Amend;
 use super::entry::{fails_open, is_our_handler, rows};
 use super::piece::{self, Content, Piece};
 use super::plan::handlers_of;
+use super::strictness;
 use crate::dialect::{CONFIGURATION as LONGEST, Places};
 
 /// How many seconds Codex gives these events at most, whatever an entry asks for.
@@ -56,6 +58,8 @@ pub enum Interference {
     Off {
         /// The file.
         file: PathBuf,
+        /// The settings that do it, where they stand in a file of their own.
+        by: Option<PathBuf>,
     },
     /// A file of the host cannot be read, so what stands in it is not known.
     Unreadable {
@@ -69,10 +73,10 @@ pub enum Interference {
 /// Looks through the files of a host. Gives nothing for a host without an entry of ours.
 #[must_use]
 pub fn look(host: Host, places: &Places) -> Vec<Interference> {
-    let Some(format) = format(host) else { return Vec::new() };
     let mut beside = Vec::new();
     let mut read = Vec::new();
-    for source in format.sources(places) {
+    let of_format = format(host).map(|format| format.sources(places));
+    for source in of_format.unwrap_or_else(|| settings(host, places)) {
         match handlers(host, &source, places) {
             Ok(Some(handlers)) => read.push((source, handlers)),
             Ok(None) => {}
@@ -85,16 +89,18 @@ pub fn look(host: Host, places: &Places) -> Vec<Interference> {
     if !read.iter().flat_map(|(_, handlers)| handlers).any(|found| found.is_ours) {
         return Vec::new();
     }
-    let (files, switches) = switches(format, places);
+    let (files, switches) = format(host).map(|format| switches(format, places)).unwrap_or_default();
+    let by = switched_off_by(host, places);
     // The host's own settings keep the hooks of a file from running, or ours by their name.
     let is_off = |file: &PathBuf| {
-        switches.names.iter().any(|name| name == "lineside")
+        by.is_some()
+            || switches.names.iter().any(|name| name == "lineside")
             || switches.files.iter().any(|at| files[*at] == *file)
     };
     for (source, handlers) in &read {
         let file = &source.file;
         if handlers.iter().any(|found| found.is_ours) && is_off(file) {
-            beside.push(Interference::Off { file: file.clone() });
+            beside.push(Interference::Off { file: file.clone(), by: by.clone() });
         }
         for Handler { event, line, position, is_ours, is_open, is_command, seconds } in handlers {
             let (file, event, line) = (file.clone(), event.clone(), *line);
@@ -134,6 +140,7 @@ fn handlers(host: Host, source: &Source, places: &Places) -> Result<Option<Vec<H
         return Ok(None);
     }
     let root = piece::read(&text, source.syntax).map_err(|error| error.to_string())?;
+    strictness::check(host, &text, source.syntax, &root).map_err(|error| error.to_string())?;
     let Some(hooks) = root.member("hooks") else { return Ok(None) };
     let mut found = Vec::new();
     let mut add = |event: &str, handler: &Piece| {
@@ -188,6 +195,36 @@ fn switches(format: &dyn Format, places: &Places) -> (Vec<PathBuf>, Switches) {
     (files.into_iter().map(|(source, _)| source.file).collect(), switches)
 }
 
+/// The settings of a host that are no files of hooks to the import, the strongest first: those of a program whose hooks are
+/// not imported, and those of Claude Code in a project, which Copilot reads too.
+fn settings(host: Host, places: &Places) -> Vec<Source> {
+    let of_project = |folder: &str| {
+        let folder = places.work_dir().join(folder);
+        ["settings.local.json", "settings.json"]
+            .map(|name| Source::json("project", folder.join(name), Layer::Project))
+    };
+    match host {
+        Host::Copilot => of_project(".claude").into(),
+        Host::Qwen => {
+            let machine =
+                Source::json("system", PathBuf::from("/etc/qwen-code/settings.json"), Layer::Managed);
+            let user = places.folder("QWEN_HOME", ".qwen").map(|folder| folder.join("settings.json"));
+            let user = user.map(|file| Source::json("user", file, Layer::User));
+            std::iter::once(machine).chain(of_project(".qwen")).chain(user).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Which of these settings switches all hooks of the host off; the first that has a word for it counts.
+fn switched_off_by(host: Host, places: &Places) -> Option<PathBuf> {
+    let said = settings(host, places).into_iter().find_map(|source| {
+        let node = source.read(places.boundary(source.layer))?.ok()?;
+        Some((node.flag("disableAllHooks")?, source.file))
+    });
+    said.filter(|(is_off, _)| *is_off).map(|(_, file)| file)
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -233,7 +270,7 @@ mod tests {
         };
         assert_eq!(look(Host::Claude, &places), std::slice::from_ref(&rival));
         write(&of_project, &other.replacen('{', r#"{"disableAllHooks": true, "#, 1));
-        assert_eq!(look(Host::Claude, &places), [Interference::Off { file: user }, rival]);
+        assert_eq!(look(Host::Claude, &places), [Interference::Off { file: user, by: None }, rival]);
 
         // Of Codex alone a limit is cut, and one that is short enough is not.
         write(
@@ -319,12 +356,46 @@ mod tests {
         };
         assert_eq!(of("other").0, []);
         let (found, file) = of("lineside");
-        assert_eq!(found, [Interference::Off { file }]);
+        assert_eq!(found, [Interference::Off { file, by: None }]);
         // Of Kimi each handler names its event.
         write(".kimi/config.toml", "[[hooks]]\nevent = \"Stop\"\ncommand = \"lineside hook kimi\"\n");
         assert_eq!(look(Host::Kimi, &places), []);
         write(".kimi-code/config.toml", "a = = 1");
         assert!(matches!(look(Host::Kimi, &places)[..], [Interference::Unreadable { .. }]));
+    }
+
+    #[test]
+    fn a_project_that_switches_all_hooks_off_is_named_also_where_its_hooks_are_not_imported() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path().canonicalize().unwrap();
+        let places = Places {
+            environment: BTreeMap::from([("HOME".to_owned(), home.to_str().unwrap().to_owned())]),
+            project_root: Some(home.join("project")),
+            cwd: home.join("project"),
+            trust: Trust::Granted,
+        };
+        let write = |file: &str, text: &str| {
+            let file = home.join(file);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(&file, text).unwrap();
+            file
+        };
+        let of_qwen = write(
+            ".qwen/settings.json",
+            r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "lineside hook qwen"}]}]}}"#,
+        );
+        let of_copilot = write(
+            ".copilot/hooks/lineside.json",
+            r#"{"version": 1, "hooks": {"agentStop": [{"type": "command", "command": "lineside hook copilot"}]}}"#,
+        );
+        for (host, file, folder) in [(Host::Qwen, of_qwen, ".qwen"), (Host::Copilot, of_copilot, ".claude")] {
+            assert_eq!(look(host, &places), [], "{host}");
+            let by = write(&format!("project/{folder}/settings.json"), r#"{"disableAllHooks": true}"#);
+            assert_eq!(look(host, &places), [Interference::Off { file, by: Some(by) }], "{host}");
+            // What a person says of their own copy outranks it.
+            write(&format!("project/{folder}/settings.local.json"), r#"{"disableAllHooks": false}"#);
+            assert_eq!(look(host, &places), [], "{host}");
+        }
     }
 
     #[test]

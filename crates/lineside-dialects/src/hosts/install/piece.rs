@@ -11,6 +11,7 @@ use jsonc_parser::common::Ranged as _;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 
 use super::super::import::Syntax;
+use super::super::program::Host;
 #[cfg(feature = "toml")]
 use super::toml_piece::toml;
 
@@ -69,6 +70,16 @@ pub enum EditError {
         part: String,
         /// What it must be.
         must: &'static str,
+    },
+    /// We can read it, and its program takes nothing from it.
+    #[error("line {line}: {detail}; {} rejects such a file and would run no hook of it: change that, then install again", host.title())]
+    Rejected {
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong.
+        detail: String,
+        /// The program.
+        host: Host,
     },
     /// A key occurs twice, and programs differ in which of them counts.
     #[error("the key `{key}` occurs twice")]
@@ -141,13 +152,13 @@ pub(super) fn read(text: &str, syntax: Syntax) -> Result<Piece, EditError> {
 /// Whether a file of JSON has a comma behind the last item of a list or an object, which not every program passes over.
 pub(super) fn has_trailing_commas(text: &str) -> bool {
     let body = text.trim_start_matches('\u{feff}');
-    parse_to_ast(body, &CollectOptions::default(), &options(false)).is_err()
+    parse_to_ast(body, &CollectOptions::default(), &options(true, false)).is_err()
 }
 
-/// JSON with comments and nothing else that is not JSON, but for commas behind the last item where they are allowed.
-fn options(allow_trailing_commas: bool) -> ParseOptions {
+/// JSON and nothing else, but for comments, and commas behind the last item, where they are allowed.
+pub(super) fn options(allow_comments: bool, allow_trailing_commas: bool) -> ParseOptions {
     ParseOptions {
-        allow_comments: true,
+        allow_comments,
         allow_trailing_commas,
         allow_loose_object_property_names: false,
         allow_missing_commas: false,
@@ -161,7 +172,7 @@ fn options(allow_trailing_commas: bool) -> ParseOptions {
 }
 
 fn json(text: &str, start: usize) -> Result<Piece, EditError> {
-    let parsed = parse_to_ast(text, &CollectOptions::default(), &options(true));
+    let parsed = parse_to_ast(text, &CollectOptions::default(), &options(true, true));
     let parsed = parsed.map_err(|error| EditError::Syntax {
         line: line(text, error.range().start),
         detail: format!("it is not JSON: {}", error.kind()),

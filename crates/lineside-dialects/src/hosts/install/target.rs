@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::super::import::Syntax;
 use super::super::program::Host;
 use super::super::{copilot, format, opencode};
+use super::act::installed;
 use super::entry::Kind;
 use super::plan::Form;
 use crate::dialect::Places;
@@ -58,6 +59,16 @@ pub enum NoPlaceError {
     /// Its feature is off.
     #[error("this build does not support {0}; build it with the feature `{0}`")]
     NotSupported(Host),
+    /// The variable that names the folder of its settings names none that is the same everywhere.
+    #[error(
+        "{variable} is set to a relative path, so the folder that {host} reads is not known; set it to an absolute one"
+    )]
+    Relative {
+        /// The host.
+        host: Host,
+        /// The variable.
+        variable: &'static str,
+    },
     /// It reads no hooks of projects.
     #[error("{0} reads no hooks from a project; install them for the user")]
     NoProject(Host),
@@ -71,11 +82,72 @@ pub fn files(host: Host, level: Level, places: &Places) -> Result<Vec<PathBuf>, 
     Ok(targets(host, level, places)?.into_iter().map(|target| target.file).collect())
 }
 
+/// The variables by which a program is led to another folder of settings of the user.
+fn variables(host: Host) -> &'static [&'static str] {
+    match host {
+        Host::Claude => &["CLAUDE_CONFIG_DIR"],
+        Host::Codex => &["CODEX_HOME"],
+        Host::Copilot => &["COPILOT_HOME"],
+        Host::Gemini => &["GEMINI_CLI_HOME"],
+        Host::Kimi => &["KIMI_SHARE_DIR", "KIMI_CODE_HOME"],
+        Host::Qwen => &["QWEN_HOME"],
+        Host::Cursor | Host::Opencode => &[],
+    }
+}
+
+/// A file of the user with entries of ours that its program passes by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Passed {
+    /// The file.
+    pub file: PathBuf,
+    /// The variable that leads the program elsewhere.
+    pub variable: &'static str,
+    /// The file that it reads, which has no entry of ours.
+    pub reads: PathBuf,
+}
+
+/// The files of the user that have entries of ours while a variable of the environment leads the program to others. Reads,
+/// and changes nothing.
+#[must_use]
+pub fn passed(host: Host, places: &Places) -> Vec<Passed> {
+    let mut found = Vec::new();
+    for variable in variables(host).iter().filter(|variable| places.variable(variable).is_some()) {
+        let mut usual = places.clone();
+        usual.environment.remove(*variable);
+        let of = |places: &Places| targets(host, Level::User, places).unwrap_or_default();
+        let reads = of(places);
+        let read_instead = |there: &Target| {
+            reads.iter().find(|read| read.kind == there.kind && read.file != there.file).cloned()
+        };
+        for (there, read) in of(&usual).into_iter().filter_map(|there| {
+            let read = read_instead(&there)?;
+            Some((there, read))
+        }) {
+            let has_entries = |places: &Places, file: &PathBuf| {
+                let known = installed(host, Level::User, places).unwrap_or_default();
+                known.iter().any(|known| known.file == *file)
+            };
+            if has_entries(&usual, &there.file) && !has_entries(places, &read.file) {
+                found.push(Passed { file: there.file, variable, reads: read.file });
+            }
+        }
+    }
+    found
+}
+
 pub(super) fn targets(host: Host, level: Level, places: &Places) -> Result<Vec<Target>, NoPlaceError> {
     if !host.is_supported() {
         return Err(NoPlaceError::NotSupported(host));
     }
-    let home = || places.home().ok_or(NoPlaceError::NoHome(host));
+    let is_relative = |variable: &&str| {
+        places.variable(variable).is_some_and(|value| !value.is_empty() && !value.starts_with('/'))
+    };
+    if let Some(variable) = variables(host).iter().copied().find(is_relative).filter(|_| level == Level::User)
+    {
+        return Err(NoPlaceError::Relative { host, variable });
+    }
+    let home =
+        |variable: &str, folder: &str| places.folder(variable, folder).ok_or(NoPlaceError::NoHome(host));
     let target = |file: PathBuf| Target {
         file,
         kind: Kind::Usual,
@@ -103,14 +175,17 @@ pub(super) fn targets(host: Host, level: Level, places: &Places) -> Result<Vec<T
             let plugin = Some(opencode::PLUGIN);
             vec![Target { plugin, is_ours: true, ..target(folder.join("opencode/plugin/lineside.js")) }]
         }
-        (Host::Qwen, Level::User) => vec![target(home()?.join(".qwen/settings.json"))],
+        (Host::Qwen, Level::User) => vec![target(home("QWEN_HOME", ".qwen")?.join("settings.json"))],
         (Host::Kimi, Level::User) => {
-            let of = |folder: &str, kind| {
-                let folder = home()?.join(folder);
+            let of = |variable: &str, folder: &str, kind| {
+                let folder = home(variable, folder)?;
                 let form = Form { syntax: Syntax::Toml, version: None };
                 Ok((folder.is_dir(), Target { kind, form, ..target(folder.join("config.toml")) }))
             };
-            let both = [of(".kimi", Kind::Usual)?, of(".kimi-code", Kind::KimiCode)?];
+            let both = [
+                of("KIMI_SHARE_DIR", ".kimi", Kind::Usual)?,
+                of("KIMI_CODE_HOME", ".kimi-code", Kind::KimiCode)?,
+            ];
             // Of two programs that one which was never started has no settings to speak of.
             let one_is_there = both.iter().any(|(is_there, _)| *is_there);
             both.into_iter()

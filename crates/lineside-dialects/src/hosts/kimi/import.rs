@@ -52,12 +52,14 @@ impl Format for Files {
     }
 
     fn sources(&self, places: &Places) -> Vec<Source> {
-        let home = places.home();
-        let of = |label: &str, folder: &str| {
-            let file = home?.join(folder).join("config.toml");
+        let of = |label: &str, variable: &str, folder: &str| {
+            let file = places.folder(variable, folder)?.join("config.toml");
             Some(Source { is_strict: true, ..Source::toml(label, file, Layer::User) })
         };
-        [of("kimi", ".kimi"), of(CODE, ".kimi-code")].into_iter().flatten().collect()
+        [of("kimi", "KIMI_SHARE_DIR", ".kimi"), of(CODE, "KIMI_CODE_HOME", ".kimi-code")]
+            .into_iter()
+            .flatten()
+            .collect()
     }
 
     fn handler(&self, fields: Fields<'_>, at: &At<'_>) -> Result<Handler, Refused> {

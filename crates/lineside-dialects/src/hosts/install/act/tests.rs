@@ -8,6 +8,8 @@ use tempfile::TempDir;
 use super::*;
 use crate::dialect::Trust;
 
+mod refused;
+
 struct Stage(TempDir);
 
 impl Stage {
@@ -74,7 +76,7 @@ fn chain(error: &dyn std::error::Error) -> String {
     }
 }
 
-const SETTINGS: &str = "{\r\n\t// mine\r\n\t\"model\": \"x\",\r\n}";
+const SETTINGS: &str = "{\r\n\t\"mine\": 1,\r\n\t\"model\": \"x\"\r\n}";
 
 #[test]
 fn a_linked_file_is_edited_where_it_is_and_has_its_bytes_and_its_mode_again() {
@@ -91,7 +93,7 @@ fn a_linked_file_is_edited_where_it_is_and_has_its_bytes_and_its_mode_again() {
     assert!(
         fs::read_to_string(&real)
             .unwrap()
-            .starts_with("{\r\n\t// mine\r\n\t\"model\": \"x\",\r\n\t\"hooks\": {\r\n")
+            .starts_with("{\r\n\t\"mine\": 1,\r\n\t\"model\": \"x\",\r\n\t\"hooks\": {\r\n")
     );
     assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o600);
     let again = stage.install(Host::Claude, Level::User, "lineside").unwrap();
@@ -168,10 +170,10 @@ fn what_somebody_else_has_changed_meanwhile_stays() {
 fn a_file_that_was_edited_elsewhere_has_the_rest_of_its_bytes_again() {
     let stage = Stage::new();
     let between = |before: &str, edit: &dyn Fn(&str) -> String| {
-        let file = stage.file("home/.claude/settings.json", before);
-        stage.install(Host::Claude, Level::User, "lineside").unwrap();
+        let file = stage.file("home/.gemini/settings.json", before);
+        stage.install(Host::Gemini, Level::User, "lineside").unwrap();
         fs::write(&file, edit(&fs::read_to_string(&file).unwrap())).unwrap();
-        stage.uninstall(Host::Claude, Level::User);
+        stage.uninstall(Host::Gemini, Level::User);
         fs::read_to_string(&file).unwrap()
     };
     let behind = |text: &str| format!("{text}\n// mine\n");
@@ -180,7 +182,7 @@ fn a_file_that_was_edited_elsewhere_has_the_rest_of_its_bytes_again() {
     let edits: [&dyn Fn(&str) -> String; 3] = [&behind, &before, &member];
     for text in [
         "{\"b\": 1}",
-        "{ \"a\": [1, 2,], // x\r\n}",
+        "{ \"a\": [1, 2] // x,\r\n}",
         "{\"hooks\": {\"Stop\": [ ]}, \"a\": 1}",
         "{\n\t\"a\": {\n\t}\n}\n",
     ] {
