@@ -30,9 +30,10 @@ pub mod serve;
 #[cfg(all(test, feature = "hosts"))]
 mod tests;
 
+use lineside_core::hook::NATIVE;
 use lineside_core::hook::Standby;
-use lineside_core::{Diagnostic, Hook, Point as _};
-use lineside_points::AfterToolError;
+use lineside_core::{Diagnostic, Hook, Part, Point as _};
+use lineside_points::{AfterTool, AfterToolError};
 
 #[cfg(feature = "claude")]
 pub use claude::front_matter::hooks_in_front_matter;
@@ -61,18 +62,19 @@ pub static GEMINI: import::Imported = import::Imported(&gemini::Files);
 #[cfg(feature = "kimi")]
 pub static KIMI: import::Imported = import::Imported(&kimi::Files);
 
-/// A finding for each hook that waits for something that an agent program with an entry of ours never reports: Codex
-/// has no event for a call that failed (CX-8).
+/// A finding for each hook that waits for something that an agent program with an entry of ours never reports, as Codex has
+/// no event for a call that failed (CX-8), and for each that changes results where such a program does not take them.
 pub fn never_reported<'a>(
     served: &[&str],
     hooks: impl IntoIterator<Item = (&'a Hook, &'static str)>,
 ) -> Vec<Diagnostic> {
+    let ready: Vec<_> = hooks.into_iter().filter(|(hook, _)| hook.standby == Standby::Ready).collect();
+    let hosts = SERVED.into_iter().filter(|host| served.contains(&host.name()));
+    let mut findings: Vec<_> = hosts.flat_map(|host| never_taken(host, &ready)).collect();
     if !served.contains(&Host::Codex.name()) {
-        return Vec::new();
+        return findings;
     }
-    let waiting = hooks
-        .into_iter()
-        .filter(|(hook, point)| *point == AfterToolError::INFO.name && hook.standby == Standby::Ready);
+    let waiting = ready.into_iter().filter(|(_, point)| *point == AfterToolError::INFO.name);
     let finding = |(hook, point): (&Hook, &str)| {
         let text = format!(
             "hook \"{}\" waits for {point}, which codex never reports: it has no event for a call that failed",
@@ -80,7 +82,35 @@ pub fn never_reported<'a>(
         );
         Some(Diagnostic::warning(hook.origin.clone()?, text))
     };
-    waiting.filter_map(finding).collect()
+    findings.extend(waiting.filter_map(finding));
+    findings
+}
+
+/// A finding for each hook that changes the result of a call, where a host has no word for that.
+fn never_taken(host: Host, hooks: &[(&Hook, &'static str)]) -> Vec<Diagnostic> {
+    let rows = tables(host).iter().copied().flatten();
+    let usual =
+        rows.filter(|row| row.point == AfterTool::INFO.name && row.standing == table::Standing::Usual);
+    let (taken, not): (Vec<_>, Vec<_>) =
+        usual.partition(|row| row.words.amend.iter().any(|(field, _)| *field == "tool_output"));
+    if not.is_empty() {
+        return Vec::new();
+    }
+    let which = if taken.is_empty() { "every result" } else { "the results of some tools" };
+    let changing =
+        hooks.iter().filter(|(hook, point)| *point == AfterTool::INFO.name && hook.part == Part::Amender);
+    let finding = |(hook, _): &(&Hook, &str)| {
+        let (name, title) = (&hook.name, host.title());
+        let text = format!(
+            "hook \"{name}\" may change tool_output, and {title} shows its model {which} unchanged: what must not be seen has to \
+             be refused at before_tool"
+        );
+        // What a file of another format may do, few hooks of it do.
+        let origin = hook.origin.clone()?;
+        let is_native = hook.dialect == NATIVE;
+        Some(if is_native { Diagnostic::warning(origin, text) } else { Diagnostic::note(origin, text) })
+    };
+    changing.filter_map(finding).collect()
 }
 
 /// The format of the files of a host, where it has one and its feature is on.

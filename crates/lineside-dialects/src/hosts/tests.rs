@@ -105,3 +105,27 @@ fn the_page_of_each_host_has_its_events_as_they_are() {
         }
     }
 }
+
+#[test]
+fn a_hook_that_changes_results_is_named_where_a_program_shows_them_unchanged() {
+    use lineside_core::{Hook, Origin, Part};
+
+    let found = |host: Host, part, point: &'static str| {
+        let hook = Hook::native("redact", part).origin(Some(Origin::new("/f/hooks.yaml", 3)));
+        let findings = super::never_reported(&[host.name()], [(&hook, point)]);
+        findings.into_iter().map(|finding| finding.text).collect::<Vec<_>>()
+    };
+    for (host, which) in [
+        (Host::Qwen, "Qwen Code shows its model every result unchanged"),
+        (Host::Kimi, "Kimi shows its model every result unchanged"),
+        (Host::Cursor, "Cursor shows its model the results of some tools unchanged"),
+    ] {
+        let said = found(host, Part::Amender, "after_tool");
+        assert!(matches!(&said[..], [said] if said.contains(which)), "{host}: {said:?}");
+        assert!(found(host, Part::Gate, "after_tool").is_empty(), "{host}");
+        assert!(found(host, Part::Amender, "before_tool").is_empty(), "{host}");
+    }
+    for host in [Host::Claude, Host::Codex, Host::Copilot, Host::Gemini, Host::Opencode] {
+        assert!(found(host, Part::Amender, "after_tool").is_empty(), "{host}");
+    }
+}
