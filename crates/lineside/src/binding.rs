@@ -8,7 +8,7 @@ use lineside_automation::{Adopted, Automations, Recording};
 use lineside_bus::{Bus, Installed};
 use lineside_core::hook::Standby;
 use lineside_core::worker::HookWorker;
-use lineside_core::{Diagnostic, SkipReason};
+use lineside_core::{Diagnostic, Layer, SkipReason};
 use lineside_dialects::{Automation, ForeignHook, Inert, Loaded, Places, Start};
 use lineside_exec::{FindProgramError, look_for};
 
@@ -20,6 +20,7 @@ use crate::foreign::{Foreign, is_background, runs_in_a_set};
 use crate::missing::missing;
 use crate::outside::Outside;
 use crate::patience::Patience;
+use crate::safe_path::exposed;
 
 /// What the hooks of one dialect are bound to.
 pub(crate) struct Binder<'a> {
@@ -95,7 +96,7 @@ impl Binder<'_> {
     fn worker(&self, found: &ForeignHook) -> Option<HookWorker> {
         let is_ready = found.hook.standby == Standby::Ready;
         let mut worker = is_ready.then(|| found.handler.worker(self.places.work_dir())).flatten()?;
-        self.outside.rebase_worker(&mut worker);
+        self.outside.clone().of(&found.hook).rebase_worker(&mut worker);
         Some(worker)
     }
 
@@ -179,6 +180,15 @@ impl Binder<'_> {
             Some(Start::Missing) => true,
             Some(Start::Program { program, mut environment, working_directory }) => {
                 self.outside.rebase(&mut environment);
+                let is_of_project = found.hook.layer == Layer::Project;
+                if let Some(interpreter) = exposed(&program).filter(|_| !is_of_project) {
+                    let text = format!(
+                        "hook \"{}\" hands {interpreter} its program as text, which may take modules from the project that an \
+                         event is about; write it as a file outside of projects and name that by its absolute path",
+                        found.hook.name
+                    );
+                    findings.push(Diagnostic::warning(found.hook.origin.clone(), text));
+                }
                 let Err(error) = look_for(&program, &environment, &working_directory) else { return false };
                 let remedy = match &error {
                     FindProgramError::Denied { path } | FindProgramError::NotExecutable { path } => {

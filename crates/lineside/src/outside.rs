@@ -61,7 +61,7 @@ impl Outside {
         }?;
         // The project's own hooks may take modules from it.
         if let (Call::Command(invocation), None) = (&mut call, &self.ground) {
-            safe_path::keep(invocation);
+            safe_path::keep(&invocation.program, &mut invocation.environment);
         }
         Ok(call)
     }
@@ -123,7 +123,10 @@ impl Outside {
 
     /// The same for the environment of a worker that we start.
     pub(crate) fn rebase_worker(&self, worker: &mut HookWorker) {
-        if let WorkerReach::Program { environment, .. } = &mut worker.reach {
+        if let WorkerReach::Program { program, environment, .. } = &mut worker.reach {
+            if self.ground.is_none() {
+                safe_path::keep(program, environment);
+            }
             self.rebase_shared(environment);
         }
     }
@@ -167,5 +170,52 @@ fn based_on(base: &BTreeMap<String, String>, environment: &Environment) -> Envir
         inherit: Inherit::Only(Vec::new()),
         remove: Vec::new(),
         set: kept.chain(environment.set.iter().cloned()).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use lineside_bus::Bus;
+    use lineside_core::invocation::{Environment, Inherit, Program};
+    use lineside_core::worker::{HookWorker, HookWorkerBounds, WorkerReach, WorkerStart};
+    use lineside_exec::{HttpClient, Runner};
+
+    use super::Outside;
+    use crate::workers::HookWorkers;
+
+    #[tokio::test]
+    async fn a_worker_of_the_user_that_is_python_as_text_imports_nothing_from_the_project_it_stands_in() {
+        let outside = Outside {
+            runner: Runner::new(),
+            http: HttpClient::new(),
+            environment: None,
+            inherit: Inherit::All,
+            worker: None,
+            warm: Arc::new(HookWorkers::new(&Bus::new())),
+            exported: Arc::default(),
+            ground: None,
+        };
+        for (script, expected) in [("-c", true), ("/opt/guard.py", false)] {
+            let mut worker = HookWorker {
+                reach: WorkerReach::Program {
+                    program: Program::argv(&[
+                        "python3".to_owned(),
+                        script.to_owned(),
+                        "import json".to_owned(),
+                    ]),
+                    environment: Environment::default(),
+                    working_directory: None,
+                },
+                content: String::new(),
+                start: WorkerStart::OnUse,
+                bounds: HookWorkerBounds::default(),
+            };
+            outside.rebase_worker(&mut worker);
+            let WorkerReach::Program { environment, .. } = &worker.reach else { unreachable!() };
+            let is_set = environment.set.iter().any(|(name, _)| name == "PYTHONSAFEPATH");
+            assert_eq!(is_set, expected, "{script}");
+        }
     }
 }

@@ -1,19 +1,52 @@
 //! Python that a hook hands to its interpreter as text, as `python3 -c` and `python3 -` do: it imports modules from the
 //! working directory first, which is a project that the author of the hook need not trust.
 
-use lineside_core::invocation::Invocation;
+use lineside_core::invocation::{Environment, Program};
 
 /// Keeps Python from importing modules of the working directory.
 const SAFE_PATH: &str = "PYTHONSAFEPATH";
 
 /// Has Python that is given as text import nothing from the working directory, unless the hook sets the variable itself.
 /// A script is left as it is: it may import what lies beside it.
-pub(crate) fn keep(invocation: &mut Invocation) {
-    let is_set = invocation.environment.set.iter().any(|(name, _)| name == SAFE_PATH);
-    let takes_text = || takes_text(invocation.program.argv.iter().filter_map(|word| word.to_str()));
-    if !is_set && takes_text() {
-        invocation.environment.set.push((SAFE_PATH.into(), "1".into()));
+pub(crate) fn keep(program: &Program, environment: &mut Environment) {
+    let is_set = environment.set.iter().any(|(name, _)| name == SAFE_PATH);
+    if !is_set && takes_text(words(program)) {
+        environment.set.push((SAFE_PATH.into(), "1".into()));
     }
+}
+
+/// The interpreters that take modules from the working directory, or from below it, and know no such variable; and their
+/// options for a program that is given as text.
+const OTHERS: [(&str, &[&str]); 5] = [
+    ("node", &["-e", "-p", "-pe", "--eval", "--print"]),
+    ("bun", &["-e", "-p", "--eval", "--print"]),
+    ("deno", &["eval"]),
+    ("ruby", &["-e"]),
+    ("perl", &["-e", "-E"]),
+];
+
+/// Of a command that hands such an interpreter a program as text: the interpreter.
+pub(crate) fn exposed(program: &Program) -> Option<&'static str> {
+    let line = words(program).collect::<Vec<_>>().join(" ");
+    let line: Vec<_> = line
+        .split(|sign: char| sign.is_whitespace() || matches!(sign, ';' | '&' | '|' | '(' | '`'))
+        .collect();
+    let is_of = |word: &str, name: &str| word.rsplit('/').next() == Some(name);
+    let hands_text = |at: usize, options: &[&str]| {
+        let options_there =
+            line[at + 1..].iter().take_while(|word| word.starts_with('-') || **word == "eval");
+        options_there.into_iter().any(|word| options.contains(word))
+    };
+    let of = |(name, options): &(&'static str, &[&str])| {
+        let is_there = (0..line.len()).any(|at| is_of(line[at], name) && hands_text(at, options));
+        is_there.then_some(*name)
+    };
+    OTHERS.iter().find_map(of)
+}
+
+/// The words of a command.
+fn words(program: &Program) -> impl Iterator<Item = &str> {
+    program.argv.iter().filter_map(|word| word.to_str())
 }
 
 /// Whether a command, or a line of it for a shell, starts Python without the file of a script.
@@ -50,7 +83,26 @@ fn has_no_script(rest: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::takes_text;
+    use lineside_core::invocation::Program;
+
+    use super::{exposed, takes_text};
+
+    #[test]
+    fn another_interpreter_that_is_given_a_program_as_text_is_named() {
+        for (line, name) in [
+            ("/usr/bin/node -e require('yaml')", Some("node")),
+            ("sh -c cat | node --no-warnings -p 1", Some("node")),
+            ("ruby -e puts", Some("ruby")),
+            ("perl -w -e print", Some("perl")),
+            ("deno eval x", Some("deno")),
+            ("node guard.js -e", None),
+            ("perl /opt/guard.pl", None),
+            ("grep -e node", None),
+        ] {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            assert_eq!(exposed(&Program::argv(&words)), name, "{line}");
+        }
+    }
 
     #[test]
     fn python_that_is_given_as_text_is_known_and_a_script_is_none() {
