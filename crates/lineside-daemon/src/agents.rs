@@ -180,6 +180,13 @@ impl Agents {
         line.into_iter().rfind(|process| kept.of_process.contains_key(process))
     }
 
+    /// Whether a process is the command of an entry of this agent, with nothing between them but shells.
+    pub(crate) fn is_entry_of(&self, agent: Process, peer: Option<u32>) -> bool {
+        let line = self.line(peer);
+        let [entry, above @ ..] = &*line else { return false };
+        entry.is_hook_command() && above.iter().find(|process| process.may_be_an_agent()) == Some(&agent)
+    }
+
     /// By what the session above was found. A grant is what the environment says; it is proved by a process above that has
     /// the session, or was started with the grant by this one.
     fn by(
@@ -271,8 +278,9 @@ impl Agents {
         peer.filter(|peer| *peer > 0).map(|peer| self.lineage.of(peer)).unwrap_or_default()
     }
 
-    /// The open sessions of the nearest of these processes that has any but this one, the one that called last at the
-    /// end.
+    /// The open sessions of the nearest of these processes that has any but this one. At the end is the one with hooks of
+    /// its own or of sessions above it, of several the one that called last: a further session, which any process
+    /// below can open with one call, leads nothing out from under hooks.
     fn nearest(&self, line: &[Process], but: &str) -> Vec<Session> {
         let kept = self.kept();
         let of = |process: &Process| {
@@ -282,7 +290,10 @@ impl Agents {
             let open: Vec<_> = open.map(|root| root.session.clone()).collect();
             (!open.is_empty()).then_some(open)
         };
-        line.iter().find_map(of).unwrap_or_default()
+        let mut nearest = line.iter().find_map(of).unwrap_or_default();
+        drop(kept);
+        nearest.sort_by_cached_key(|one| (one.has_own_hooks(), one.source().parent_session.is_some()));
+        nearest
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {

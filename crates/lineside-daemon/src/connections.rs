@@ -147,7 +147,7 @@ impl Tasks {
         let is_open = source.has_strangers();
         let reserved = if is_open { 0 } else { all / RESERVED };
         let [room, reserve] = [all - reserved, reserved].map(|most| Arc::new(Semaphore::new(most)));
-        let shares = Shares::of(all);
+        let (shares, own_shares) = (Shares::of(all), Shares::of(reserved));
         let (graceful, cut) = (self.graceful.clone(), self.cut.clone());
         let strangers = is_open.then(|| Strangers::new(self.connections));
         self.tracker.spawn(async move {
@@ -179,7 +179,14 @@ impl Tasks {
                 // Where a part of the room is free, no tree has more than that.
                 let is_crowded = !is_open && room.available_permits() < all - reserved - all / PART;
                 let tree = is_crowded.then(|| daemon.agents.tree(peer)).flatten();
-                let share = tree.map(|tree| shares.take(tree));
+                let mut share = tree.map(|tree| shares.take(tree));
+                let mut is_reserved = is_reserved;
+                // What the agent has started does not keep the agent itself from asking.
+                if let (Some(tree), Some(None)) = (tree, &share)
+                    && daemon.agents.is_entry_of(tree, peer)
+                {
+                    (share, is_reserved) = (Some(own_shares.take(tree)), true);
+                }
                 if matches!(share, Some(None)) {
                     tracing::warn!(
                         peer,

@@ -191,6 +191,27 @@ fn a_further_session_of_one_program_is_not_below_its_first() {
 }
 
 #[test]
+fn a_further_session_of_an_agent_leads_a_program_out_from_under_no_hooks() {
+    let house = House::new();
+    let (mut outer, _) = outer(&house);
+    let inner = format!("run {AGENT} hook further ls; printf 'rm x\\n' | {AGENT} host inner");
+    assert_eq!([outer.calls(&inner), outer.says()], ["200", "agent"]);
+    assert!(outer.says().contains(REASON));
+    assert_eq!(parent(&house, "inner").as_deref(), Some("outer"));
+    // Nor out of a run.
+    let run = house.runtime.block_on(house.server.bus().session("run").open()).unwrap();
+    let grant = run.environment().get("LINESIDE_GRANT").unwrap().to_owned();
+    let mut agent = Host::start(&house, "agent", Some(&grant));
+    assert_eq!(agent.calls("ls"), "200");
+    let below =
+        format!("run unset LINESIDE_GRANT; {AGENT} hook beside ls; printf 'ls\\n' | {AGENT} host below");
+    assert_eq!([agent.calls(&below), agent.says(), agent.says()], ["200", "agent", "200"]);
+    assert_eq!(parent(&house, "beside"), None);
+    assert_eq!(parent(&house, "below").as_deref(), Some("agent"));
+    house.ends();
+}
+
+#[test]
 fn a_program_whose_parent_has_ended_before_its_first_call_is_attributed_to_nothing() {
     let house = House::new();
     let (mut outer, _) = outer(&house);

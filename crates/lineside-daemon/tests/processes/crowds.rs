@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use lineside_daemon::settings::Limits;
 
-use crate::House;
 use crate::ancestry::Host;
+use crate::{AGENT, House};
 
 const CONNECTIONS: usize = 64;
 
@@ -41,9 +41,13 @@ fn the_connections_of_what_an_agent_has_started_leave_room_for_others() {
     std::fs::write(&script, CROWD).unwrap();
     let mut crowd = Host::start(&house, "crowd", None);
     assert_eq!(crowd.calls("ls"), "200");
-    let many = crowd.calls(&format!("run python3 {}", script.display()));
+    let fifo = house.folder.path().join("count");
+    let (script, fifo) = (script.display(), fifo.display());
+    let line = format!("mkfifo {fifo}; python3 {script} > {fifo} & read many < {fifo}; echo $many");
+    let many = crowd.calls(&format!("run {line}; {AGENT} hook crowd ls"));
     let many: usize = many.parse().unwrap();
     assert!((CONNECTIONS / 8..=CONNECTIONS / 4 + 1).contains(&many), "{many}");
+    assert_eq!(crowd.says(), "200", "its own entry");
     let mut other = Host::start(&house, "other", None);
     assert_eq!(other.calls("ls"), "200");
     house.ends();
