@@ -41,6 +41,8 @@ struct Call {
     partners: Vec<(Host, Digest)>,
     since: Instant,
     is_open: bool,
+    /// Whether the hooks that judge it may be others than those that are in force by now.
+    is_outdated: bool,
     /// What was decided; nothing while it is under way.
     outcome: Option<Arc<Decided>>,
 }
@@ -199,6 +201,7 @@ impl Calls {
             partners: Vec::new(),
             since: now,
             is_open: true,
+            is_outdated: false,
             outcome: None,
         };
         self.weight += call.weight();
@@ -216,8 +219,9 @@ impl Calls {
         self.forget(|call| now.saturating_duration_since(call.since) > OPEN && call.outcome.is_some());
     }
 
-    /// Forgets everything that was decided: what comes again is judged anew.
+    /// Forgets everything that was decided, and what is under way when that is decided: what comes again is judged anew.
     pub(super) fn forget_decisions(&mut self) {
+        self.calls.iter_mut().for_each(|call| call.is_outdated = true);
         self.forget(|call| call.outcome.is_some());
     }
 
@@ -271,12 +275,15 @@ impl Calls {
 
     /// A call was decided.
     pub(super) fn decide(&mut self, id: CallId, outcome: &Arc<Decided>) {
-        if let Some(call) = self.calls.iter_mut().find(|call| call.id == id) {
-            self.weight -= call.weight();
-            call.outcome = Some(Arc::clone(outcome));
-            self.weight += call.weight();
-            self.forget_the_oldest();
+        let found = self.calls.iter_mut().enumerate().find(|(_, call)| call.id == id);
+        let Some((place, call)) = found else { return };
+        if call.is_outdated {
+            return self.remove(place);
         }
+        self.weight -= call.weight();
+        call.outcome = Some(Arc::clone(outcome));
+        self.weight += call.weight();
+        self.forget_the_oldest();
     }
 
     /// A call was given up before it was decided.

@@ -56,6 +56,19 @@ fn decide(calls: &mut Calls, id: CallId) {
         .decide(id, &Arc::new(Decided::of(&Outcome { verdict: Verdict::block("no"), ..Outcome::default() })));
 }
 
+#[test]
+fn what_is_under_way_when_hooks_are_loaded_gives_its_decision_to_nothing_that_comes_again() {
+    let (mut calls, now) = (Calls::default(), Instant::now());
+    let comes = |calls: &mut Calls| arrive(calls, named(Host::Claude, "c"), now);
+    let first = new(comes(&mut calls));
+    calls.forget_decisions();
+    assert!(matches!(comes(&mut calls), Found::Undecided), "it is not judged twice at a time");
+    decide(&mut calls, first);
+    let again = new(comes(&mut calls));
+    decide(&mut calls, again);
+    assert!(is_decided(&comes(&mut calls)), "it was judged by those in force");
+}
+
 /// A shell call `ls` that came through the entry of Claude Code and was decided.
 fn decided(now: Instant) -> Calls {
     let mut calls = Calls::default();
