@@ -45,7 +45,9 @@ fn a_reload_whose_client_has_gone_leaves_every_hook_in_force() {
     };
     assert_eq!(held(&asked(&ground, "/v1/events", &after)), MANY);
     for round in 0..25 {
-        ground.file(hooks, &format!("# {round}\n{text}"));
+        // Whole at each moment: the load of the round before may still be about to read it.
+        let next = ground.file("home/.config/lineside/next", &format!("# {round}\n{text}"));
+        std::fs::rename(next, ground.path(hooks)).unwrap();
         // From at once to somewhat later than the whole takes.
         let mut stream = UnixStream::connect(ground.socket()).unwrap();
         stream.write_all(&request("/v1/reload", "", &json!({}))).unwrap();
