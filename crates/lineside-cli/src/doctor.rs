@@ -20,8 +20,6 @@ use crate::daemon_paths::DaemonPaths;
 use crate::hosts::LookArgs;
 use crate::hosts::finding::Finding;
 use crate::hosts::machine::{self, Machine};
-use crate::linkage::loads_libraries;
-use crate::on_path::own_path;
 use crate::painter::one_line;
 use crate::places::{granted_places, shown};
 use crate::project;
@@ -124,28 +122,15 @@ impl Looked {
 }
 
 fn program() -> Looked {
-    let findings: Vec<Finding> = machine::name_finding().into_iter().chain(preloaded()).collect();
-    let state =
-        if findings.is_empty() { "`lineside` on PATH is this program" } else { "found by its path alone" };
+    let name = machine::name_finding();
+    let state = if name.is_none() { "`lineside` on PATH is this program" } else { "found by its path alone" };
+    let findings = name.into_iter().chain(machine::preloaded()).collect();
     Looked {
         what: "program",
         state: format!("{state}, version {}", env!("CARGO_PKG_VERSION")),
         findings,
         ..Looked::default()
     }
-}
-
-/// The small program of entries runs in the environment of agents, which may name libraries to load before it.
-fn preloaded() -> Option<Finding> {
-    let small =
-        std::env::current_exe().ok()?.with_file_name("lineside-full").exists().then(own_path)?.ok()?;
-    loads_libraries(&small).then(|| {
-        let text = format!(
-            "{} loads shared libraries: a variable LD_PRELOAD of an agent runs within it",
-            small.display()
-        );
-        Finding::error(text, "add the musl target to the Rust toolchain, and run: cargo xtask install")
-    })
 }
 
 fn switch(paths: &DaemonPaths) -> Looked {

@@ -13,6 +13,7 @@ use lineside::hosts::{Host, SERVED};
 use lineside::json::{Map, Value, json};
 
 use crate::daemon_paths::{DaemonArgs, DaemonPaths};
+use crate::hosts::finding::Finding;
 use crate::hosts::machine;
 use crate::on_path::{OnPath, own_command, own_path};
 use crate::painter::one_line;
@@ -159,6 +160,9 @@ pub(crate) async fn run(args: &InstallArgs, styles: Styles) -> Result<ExitCode> 
     let mut report = Report::new(which, places.clone(), styles);
     if let Some(remark) = &remark {
         report.remark(remark);
+    }
+    if let Some(Finding { text, remedy, .. }) = machine::preloaded() {
+        report.remark(&format!("{text}; {remedy}"));
     }
     let (mut failed, mut done) = (false, Vec::new());
     for host in hosts {

@@ -17,7 +17,8 @@ use regex::Regex;
 use super::codex;
 use super::finding::Finding;
 use crate::child::{End, Question};
-use crate::on_path::{OnPath, find, is_program, own_command};
+use crate::linkage::loads_libraries;
+use crate::on_path::{OnPath, find, is_program, own_command, own_path};
 use crate::places::shown;
 
 /// How long a program has to say its version; some load half a megabyte of a script first.
@@ -329,4 +330,16 @@ pub(crate) fn name_finding() -> Option<Finding> {
         }
         Err(error) => Some(Finding::error(format!("{error:#}"), "install the program under its own name")),
     }
+}
+
+/// What is wrong with a program of entries that loads libraries: it runs in the environment of agents, which may name some.
+pub(crate) fn preloaded() -> Option<Finding> {
+    let program = own_path().ok().filter(|program| loads_libraries(program))?;
+    let text = format!(
+        "{} loads shared libraries: a variable LD_PRELOAD of an agent runs within it, and may answer for your hooks",
+        program.display()
+    );
+    let remedy =
+        "in the sources of lineside: cargo xtask install, which puts a small program there that loads none";
+    Some(Finding::warning(text, remedy))
 }

@@ -109,6 +109,10 @@ impl Stage {
     }
 }
 
+/// How many things the doctor finds wrong where nothing else is: the program under test is built as every other one, and
+/// loads shared libraries, which one of entries must not.
+pub(crate) const WRONG: i32 = if cfg!(all(target_os = "linux", target_env = "gnu")) { 1 } else { 0 };
+
 impl Said {
     /// Its output, one JSON value a line.
     pub(crate) fn json(&self) -> Vec<Value> {

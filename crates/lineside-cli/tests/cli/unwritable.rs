@@ -5,7 +5,7 @@ use std::process::Command;
 use lineside::json::json;
 
 use crate::daemon::Daemon;
-use crate::stage::Stage;
+use crate::stage::{Stage, WRONG};
 
 #[test]
 fn law_19_hooks_can_be_switched_off_where_the_state_folder_cannot_be_written() {
@@ -75,13 +75,13 @@ fn a_plugin_that_cannot_start_a_daemon_is_wrong_for_the_doctor() {
     let stage = Stage::new();
     stage.run(&["install", "opencode", "--untried"], "");
     let said = stage.run(&["doctor"], "");
-    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_eq!(said.code, Some(WRONG), "{said:?}");
     let plugin = "home/.config/opencode/plugin/lineside.js";
     let text = std::fs::read_to_string(stage.path(plugin)).unwrap();
     stage.file(plugin, &text.replace("\nconst START = [\"", "\nconst START = [\"/gone"));
     let said = stage.run(&["doctor"], "");
     assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.out.contains("and there is no such program"), "{}", said.out);
+    assert!(said.out.contains("✗ opencode") && said.out.contains("and there is no such program"), "{said:?}");
     let older: String = text
         .lines()
         .filter(|line| !line.starts_with("const START"))
