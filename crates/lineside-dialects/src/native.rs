@@ -32,7 +32,7 @@ use std::sync::Arc;
 use lineside_core::hook::{NATIVE, Select};
 use lineside_core::invocation::Inherit;
 use lineside_core::json::Map;
-use lineside_core::{Hook, Layer, Matcher, OnFailure, PointInfo};
+use lineside_core::{Diagnostic, Hook, Layer, Matcher, OnFailure, Origin, PointInfo};
 use lineside_points::CATALOGUE;
 
 use self::definition::{Definition, MARGIN};
@@ -82,6 +82,13 @@ impl Dialect for Native {
             }
             loaded.diagnostics.append(&mut findings.diagnostics);
         }
+        loaded.diagnostics.extend(places::near(places).into_iter().map(|(file, instead)| {
+            let text = format!(
+                "this file is not read, and no hook in it runs: they are read from {}",
+                instead.display()
+            );
+            Diagnostic::warning(Origin::new(&file, 1), text)
+        }));
         loaded
     }
 

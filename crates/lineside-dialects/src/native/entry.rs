@@ -1,6 +1,7 @@
 //! One entry of a file to a hook: everything but what it runs.
 
 use lineside_core::{OnFailure, PointInfo};
+use lineside_points::CATALOGUE;
 
 use super::automate::{self, AUTOMATE};
 use super::definition::{DEFAULT_TIMEOUT, Definition};
@@ -81,6 +82,10 @@ fn points(values: &mut Values<'_, '_>, line: u32) -> Vec<&'static PointInfo> {
 pub(super) fn points_of(values: &mut Values<'_, '_>) -> Vec<&'static PointInfo> {
     let mut points: Vec<&'static PointInfo> = Vec::new();
     for (line, name) in values.one_or_more("on", "a point or a list of points").unwrap_or_default() {
+        if let Some(several) = points_from(name) {
+            points.extend(several.into_iter().filter(|point| !points.contains(point)).collect::<Vec<_>>());
+            continue;
+        }
         match lineside_points::find(name) {
             Ok(point) if points.contains(&point) => values.error(line, &LoadError::SamePoint(point.name)),
             Ok(point) => points.push(point),
@@ -92,6 +97,14 @@ pub(super) fn points_of(values: &mut Values<'_, '_>) -> Vec<&'static PointInfo> 
         }
     }
     points
+}
+
+/// The points of the catalogue whose names begin with what stands before a `*`; none for any other name, or where there is
+/// no such point.
+pub(super) fn points_from(name: &str) -> Option<Vec<&'static PointInfo>> {
+    let start = name.strip_suffix('*')?;
+    let all = CATALOGUE.iter().copied().filter(|point| point.name.starts_with(start));
+    Some(all.collect::<Vec<_>>()).filter(|all| !all.is_empty())
 }
 
 fn definition(

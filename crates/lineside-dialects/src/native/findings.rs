@@ -94,6 +94,8 @@ pub(super) enum LoadWarning {
         "`{key}` is `{pattern}`, which is no tool of an agent program that is known here, did you mean `{near}`?"
     )]
     NearTool { key: String, pattern: String, near: &'static str },
+    #[error("`{key}` is `{pattern}`, which matches nothing: {why}")]
+    NoSuchGlob { key: String, pattern: String, why: &'static str },
     #[error("`post.secrets` lists `{0}`, which no header uses")]
     UnusedSecret(String),
 }

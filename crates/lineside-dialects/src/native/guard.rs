@@ -7,6 +7,7 @@ use lineside_core::{Matcher, PointInfo};
 use lineside_points::CATALOGUE;
 
 use super::automate::AUTOMATE;
+use super::entry::points_from;
 use super::findings::Findings;
 use super::matching;
 use super::values::Values;
@@ -79,9 +80,11 @@ fn points(on: &Content) -> Option<Vec<&'static PointInfo>> {
     };
     let mut points: Vec<&'static PointInfo> = Vec::new();
     for name in names {
-        let point = meant(name?)?;
-        if !points.contains(&point) {
-            points.push(point);
+        let name = name?;
+        for point in points_from(name).or_else(|| Some(vec![meant(name)?]))? {
+            if !points.contains(&point) {
+                points.push(point);
+            }
         }
     }
     Some(points)

@@ -56,6 +56,15 @@ pub(super) fn read(
             inner.warning(one.line, &warning);
         }
     }
+    for one in written.iter().filter(|one| matches!(one.filter.patterns(), Patterns::OneOf)) {
+        let why = match one.pattern.chars().next() {
+            Some('!') => "a pattern cannot exclude, name what is meant",
+            Some('~') => "the home is not put in its place, write the whole path",
+            _ => continue,
+        };
+        let (key, pattern) = (format!("{within}{}", one.filter.as_str()), one.pattern.to_owned());
+        inner.warning(one.line, &LoadWarning::NoSuchGlob { key, pattern, why });
+    }
     for filter in draft.filters() {
         for point in points.iter().filter(|point| !filter.has_candidates(point)) {
             let line = inner.line(filter.as_str()).unwrap_or(1);

@@ -30,6 +30,22 @@ pub(super) struct Seat {
     pub(super) called: String,
 }
 
+/// Files that are there, are not read, and have nearly the name of one that is; and that one.
+pub(super) fn near(places: &Places) -> Vec<(PathBuf, PathBuf)> {
+    let all = all(places);
+    let mut near: Vec<_> =
+        all.iter().map(|place| (place.file.with_extension("yml"), place.file.clone())).collect();
+    let user = all.iter().find(|place| place.layer == Layer::User);
+    if let (Some(user), Some(home)) = (user, places.home()) {
+        let at_home = ["hooks.yaml", "hooks.yml"].map(|name| home.join(".lineside").join(name));
+        near.extend(at_home.into_iter().map(|file| (file, user.file.clone())));
+    }
+    let is_read = |file: &PathBuf| all.iter().any(|place| place.file == *file);
+    near.retain(|(file, _)| !is_read(file) && file.is_file());
+    near.dedup_by(|one, other| one.0 == other.0);
+    near
+}
+
 /// The file of the user, then that of the project. Hooks of a project see no key of the user's that is not named.
 pub(super) fn all(places: &Places) -> Vec<Place> {
     let user = places.configuration().map(|folder| folder.join("lineside/hooks.yaml")).map(|file| Place {

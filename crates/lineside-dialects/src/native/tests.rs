@@ -300,3 +300,24 @@ fn the_page_names_the_variables_of_the_minimum() {
     let names: Vec<&str> = cell.split('`').skip(1).step_by(2).collect();
     assert_eq!(names, Inherit::MINIMAL);
 }
+
+#[test]
+fn a_file_of_nearly_the_right_name_is_named_because_it_is_not_read() {
+    let room = Room::with(&[
+        ("project/.lineside/hooks.yml", &one("a")),
+        ("home/.lineside/hooks.yaml", &one("b")),
+        ("home/.config/lineside/hooks.yml", &one("c")),
+    ]);
+    let loaded = room.load(Trust::Granted, &[]);
+    assert_eq!(names(&loaded), [""; 0]);
+    let told: Vec<_> = loaded.diagnostics.iter().map(ToString::to_string).collect();
+    assert_eq!(told.len(), 3, "{told:?}");
+    for (file, instead) in [
+        ("project/.lineside/hooks.yml", "project/.lineside/hooks.yaml"),
+        ("home/.lineside/hooks.yaml", "home/.config/lineside/hooks.yaml"),
+        ("home/.config/lineside/hooks.yml", "home/.config/lineside/hooks.yaml"),
+    ] {
+        let is_of = |told: &&String| told.contains(&format!("{file}:1: ")) && told.ends_with(instead);
+        assert_eq!(told.iter().filter(is_of).count(), 1, "{file}: {told:?}");
+    }
+}

@@ -155,3 +155,17 @@ fn what_has_no_effect_is_told() {
     assert!(definition.is_none());
     assert_eq!(hook("on: [before_tool, on_idle]\ncommand: x\non_failure: block").1, [""; 0]);
 }
+
+#[test]
+fn a_star_stands_for_the_points_that_begin_so() {
+    let points = |on: &str| {
+        let (mut entries, told) = read(&format!("hooks:\n- name: h\n  on: {on}\n  command: x\n"));
+        (entries.pop().unwrap().points, told)
+    };
+    assert_eq!((points("'*'").0.len(), points("'*'").1), (CATALOGUE.len(), Vec::new()));
+    let before = points("before_*").0;
+    assert!(before.len() > 5 && before.iter().all(|point| point.name.starts_with("before_")));
+    assert_eq!(points("[before_tool, before_*]").0.len(), before.len(), "each once");
+    let (_, told) = points("befor_*");
+    assert!(told.len() == 1 && told[0].contains("`on` has no point `befor_*`"), "{told:?}");
+}

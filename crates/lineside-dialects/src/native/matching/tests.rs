@@ -113,6 +113,22 @@ fn every_wrong_filter_is_told_with_its_line() {
 }
 
 #[test]
+fn a_pattern_that_is_meant_to_exclude_or_to_begin_at_the_home_is_named_because_it_matches_nothing() {
+    for (filter, pattern, why) in [
+        ("path", "!src/**", "a pattern cannot exclude, name what is meant"),
+        ("tool", "!mcp__*", "a pattern cannot exclude, name what is meant"),
+        ("project", "~/work/*", "the home is not put in its place, write the whole path"),
+    ] {
+        let (definition, told) =
+            hook(&format!("on: before_tool\ncommand: x\nmatch: {{{filter}: '{pattern}'}}"));
+        let expected =
+            format!("5: hook \"h\": `match.{filter}` is `{pattern}`, which matches nothing: {why}");
+        assert_eq!(told, [expected]);
+        assert!(definition.is_some());
+    }
+}
+
+#[test]
 fn a_tool_that_no_program_has_and_that_is_nearly_one_is_doubted() {
     let regex = |tool: &str| {
         format!(
