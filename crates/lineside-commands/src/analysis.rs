@@ -56,7 +56,7 @@ pub struct Flag {
 
 /// A program that the command may start.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
+pub struct CommandProgram {
     /// The base name; not [`Argument::Text`] where it is not known.
     pub name: Argument,
     /// Its words as written, after all expansions.
@@ -97,7 +97,7 @@ pub enum Trait {
     RunsAway,
 }
 
-impl Program {
+impl CommandProgram {
     /// The name, where it is known.
     pub fn known_name(&self) -> Option<&str> {
         self.name.text()
@@ -154,9 +154,9 @@ pub enum Unknown {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Analysis {
     /// Every program that may be started.
-    pub programs: Vec<Program>,
+    pub programs: Vec<CommandProgram>,
     /// Programs that run on another machine or in a container, where paths and accounts are others.
-    pub elsewhere: Vec<Program>,
+    pub elsewhere: Vec<CommandProgram>,
     /// Every path that may be touched.
     pub touches: Vec<Touch>,
     /// What is not known.

@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use regex::Regex;
 
-use crate::analysis::{Access, Analysis, Program, Touch, Trait, Unknown};
+use crate::analysis::{Access, Analysis, CommandProgram, Touch, Trait, Unknown};
 use crate::path;
-use crate::state::State;
+use crate::state::Surroundings;
 
 /// Asks for something that a command does. A value: it can be compared, kept and combined.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum Filter {
+pub enum CommandFilter {
     /// One of these fits one program that the command may start.
-    Runs(Vec<Runs>),
+    Runs(Vec<RunsFilter>),
     /// A path is touched so.
     Touches(Access, Paths),
     /// The command does this.
@@ -23,11 +23,11 @@ pub enum Filter {
     /// A variable is set to a value that one of these globs of `NAME=value` fits.
     Sets(Vec<String>),
     /// One of them matches.
-    Any(Vec<Filter>),
+    Any(Vec<CommandFilter>),
     /// Each of them matches.
-    All(Vec<Filter>),
+    All(Vec<CommandFilter>),
     /// It does not match.
-    Not(Box<Filter>),
+    Not(Box<CommandFilter>),
 }
 
 /// What made a filter match.
@@ -41,7 +41,7 @@ pub struct Match {
 
 /// Asks for a program.
 #[derive(Clone, Debug, Default)]
-pub struct Runs {
+pub struct RunsFilter {
     pub(crate) program: Vec<String>,
     pub(crate) subcommand: Vec<String>,
     pub(crate) flags: Vec<String>,
@@ -53,55 +53,55 @@ pub struct Runs {
 }
 
 /// Asks for programs of these names; globs are allowed.
-pub fn runs<S: Into<String>>(program: impl IntoIterator<Item = S>) -> Runs {
-    Runs { program: program.into_iter().map(Into::into).collect(), ..Runs::default() }
+pub fn runs<S: Into<String>>(program: impl IntoIterator<Item = S>) -> RunsFilter {
+    RunsFilter { program: program.into_iter().map(Into::into).collect(), ..RunsFilter::default() }
 }
 
-impl Runs {
+impl RunsFilter {
     /// With these words behind the program's own options; `**` stands for any number of words.
-    pub fn subcommand(mut self, words: &str) -> Runs {
+    pub fn subcommand(mut self, words: &str) -> RunsFilter {
         self.subcommand = words.split_ascii_whitespace().map(str::to_owned).collect();
         self
     }
 
     /// With all of these options. `-r|-R|--recursive` names one.
-    pub fn flags(mut self, flags: &[&str]) -> Runs {
+    pub fn flags(mut self, flags: &[&str]) -> RunsFilter {
         self.flags = owned(flags);
         self
     }
 
     /// With one of these options.
-    pub fn any_flag(mut self, flags: &[&str]) -> Runs {
+    pub fn any_flag(mut self, flags: &[&str]) -> RunsFilter {
         self.any_flag = owned(flags);
         self
     }
 
     /// With none of these options.
-    pub fn no_flag(mut self, flags: &[&str]) -> Runs {
+    pub fn no_flag(mut self, flags: &[&str]) -> RunsFilter {
         self.no_flag = owned(flags);
         self
     }
 
     /// With an operand that one of these globs fits.
-    pub fn operand(mut self, globs: &[&str]) -> Runs {
+    pub fn operand(mut self, globs: &[&str]) -> RunsFilter {
         self.operand = owned(globs);
         self
     }
 
     /// Without an operand that one of these globs fits.
-    pub fn no_operand(mut self, globs: &[&str]) -> Runs {
+    pub fn no_operand(mut self, globs: &[&str]) -> RunsFilter {
         self.no_operand = owned(globs);
         self
     }
 
     /// With code, statements or input in which this is found.
-    pub fn text(mut self, pattern: Regex) -> Runs {
+    pub fn text(mut self, pattern: Regex) -> RunsFilter {
         self.text = Some(Arc::new(pattern));
         self
     }
 
     /// Whether it fits the program.
-    pub fn fits(&self, program: &Program) -> bool {
+    pub fn fits(&self, program: &CommandProgram) -> bool {
         let name = program.known_name();
         if !self.program.is_empty()
             && !name.is_some_and(|name| self.program.iter().any(|glob| word_fits(glob, name)))
@@ -110,13 +110,7 @@ impl Runs {
         }
         let mut operands = &program.operands[..];
         if !self.subcommand.is_empty() {
-            let words: Vec<&str> = program
-                .subcommand
-                .iter()
-                .map(String::as_str)
-                .chain(program.operands.iter().map(crate::Argument::pattern))
-                .collect();
-            let Some(used) = begins(&self.subcommand, &words) else { return false };
+            let Some(used) = begins(&self.subcommand, program, 0) else { return false };
             operands = &operands[used.saturating_sub(program.subcommand.len()).min(operands.len())..];
         }
         let given = |flag: &String| {
@@ -140,7 +134,7 @@ fn owned(all: &[&str]) -> Vec<String> {
 }
 
 /// Whether a program has an option; `--name=value` asks for the value as well.
-fn has(program: &Program, spelling: &str) -> bool {
+fn has(program: &CommandProgram, spelling: &str) -> bool {
     let (name, value) = match spelling.split_once('=') {
         Some((name, value)) => (name, Some(value)),
         None => (spelling, None),
@@ -152,15 +146,19 @@ fn has(program: &Program, spelling: &str) -> bool {
     })
 }
 
-/// Whether words begin as asked; how many were used.
-fn begins(asked: &[String], words: &[&str]) -> Option<usize> {
-    let Some((first, rest)) = asked.split_first() else { return Some(0) };
+/// Whether the words of the subcommand and the operands from one on begin as asked; where they end.
+fn begins(asked: &[String], program: &CommandProgram, at: usize) -> Option<usize> {
+    let Some((first, rest)) = asked.split_first() else { return Some(at) };
+    let sub = program.subcommand.len();
     if first == "**" {
-        return (0..=words.len()).find_map(|skip| begins(rest, &words[skip..]).map(|used| used + skip));
+        return (at..=sub + program.operands.len()).find_map(|at| begins(rest, program, at));
     }
-    let word = words.first()?;
+    let word = match program.subcommand.get(at) {
+        Some(word) => word,
+        None => program.operands.get(at - sub)?.pattern(),
+    };
     let fits = first.split('|').any(|glob| word_fits(glob, word));
-    if fits { begins(rest, &words[1..]).map(|used| used + 1) } else { None }
+    if fits { begins(rest, program, at + 1) } else { None }
 }
 
 /// Whether a glob over words fits one; `*` stands for anything, slashes too.
@@ -206,7 +204,7 @@ impl Paths {
         self
     }
 
-    fn fit(&self, touch: &Touch, state: &State<'_>) -> bool {
+    fn fit(&self, touch: &Touch, state: &Surroundings<'_>) -> bool {
         if self.whole && !touch.whole {
             return false;
         }
@@ -216,7 +214,7 @@ impl Paths {
             .any(|path| self.fit_path(path, state))
     }
 
-    fn fit_path(&self, path: &str, state: &State<'_>) -> bool {
+    fn fit_path(&self, path: &str, state: &Surroundings<'_>) -> bool {
         if !path.starts_with('/') {
             // Where it lies is not known.
             return false;
@@ -234,7 +232,7 @@ impl Paths {
     }
 }
 
-fn absolute(glob: &str, state: &State<'_>) -> String {
+fn absolute(glob: &str, state: &Surroundings<'_>) -> String {
     match glob.strip_prefix('~') {
         Some(rest) => format!("{}{rest}", state.home),
         None if glob.starts_with('/') || glob.starts_with("**") => glob.to_owned(),
@@ -243,7 +241,7 @@ fn absolute(glob: &str, state: &State<'_>) -> String {
 }
 
 /// Whether a glob fits a path that may be a pattern itself.
-pub(crate) fn glob_fits(glob: &str, path: &str, state: &State<'_>) -> bool {
+pub(crate) fn glob_fits(glob: &str, path: &str, state: &Surroundings<'_>) -> bool {
     // A search from a folder on, `/proj/**/*.log`, finds what it is asked to by name, and all of a folder asked for.
     if let Some((folder, name)) = path.split_once("/**/") {
         let asked = absolute(glob, state);
@@ -295,7 +293,7 @@ fn covers(path: &str, root: &str) -> bool {
     false
 }
 
-fn is_outside(path: &str, state: &State<'_>) -> bool {
+fn is_outside(path: &str, state: &Surroundings<'_>) -> bool {
     let inside = path::is_within(path, state.project)
         || state.temporary.iter().any(|folder| path::is_within(path, folder))
         || matches!(path, "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty" | "/dev/zero")
@@ -303,35 +301,35 @@ fn is_outside(path: &str, state: &State<'_>) -> bool {
     !inside
 }
 
-impl Filter {
+impl CommandFilter {
     /// What made the filter match, if it does.
-    pub fn matches(&self, analysis: &Analysis, state: &State<'_>) -> Option<Match> {
+    pub fn matches(&self, analysis: &Analysis, state: &Surroundings<'_>) -> Option<Match> {
         match self {
-            Filter::Runs(all) => {
-                let fits = |program: &Program| all.iter().any(|runs| runs.fits(program));
+            CommandFilter::Runs(all) => {
+                let fits = |program: &CommandProgram| all.iter().any(|runs| runs.fits(program));
                 let program = analysis.programs.iter().position(fits)?;
                 Some(Match { program: Some(program), touch: None })
             }
-            Filter::Touches(access, paths) => {
+            CommandFilter::Touches(access, paths) => {
                 let fits = |touch: &Touch| touch.access == *access && paths.fit(touch, state);
                 let at = analysis.touches.iter().position(fits)?;
                 Some(Match { program: analysis.touches[at].program, touch: Some(at) })
             }
-            Filter::Does(one) => analysis.traits.contains(one).then(Match::default),
-            Filter::Unclear(what) => analysis.is_unclear(*what).then(Match::default),
-            Filter::Sets(globs) => {
+            CommandFilter::Does(one) => analysis.traits.contains(one).then(Match::default),
+            CommandFilter::Unclear(what) => analysis.is_unclear(*what).then(Match::default),
+            CommandFilter::Sets(globs) => {
                 let mut set = analysis.environment.iter();
                 set.any(|entry| globs.iter().any(|glob| word_fits(glob, entry))).then(Match::default)
             }
-            Filter::Any(all) => all.iter().find_map(|filter| filter.matches(analysis, state)),
-            Filter::All(all) => {
+            CommandFilter::Any(all) => all.iter().find_map(|filter| filter.matches(analysis, state)),
+            CommandFilter::All(all) => {
                 let mut last = None;
                 for filter in all {
                     last = Some(filter.matches(analysis, state)?);
                 }
                 last
             }
-            Filter::Not(filter) => filter.matches(analysis, state).is_none().then(Match::default),
+            CommandFilter::Not(filter) => filter.matches(analysis, state).is_none().then(Match::default),
         }
     }
 }

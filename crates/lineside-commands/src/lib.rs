@@ -2,13 +2,13 @@
 //!
 //! [`analyse`] takes the text of a command, the shell that is to run it and what is known of its surroundings, and
 //! lists every program that the command may start, with the way to it, and every path that it may touch. What is
-//! not known is listed with its reason. [`Filter`]s ask for programs and paths; [`policy`] has filters for what is
-//! usually to be stopped. Nothing is started, no file is read; links are followed where [`State::links`] can.
+//! not known is listed with its reason. [`CommandFilter`]s ask for programs and paths; [`policy`] has filters for what is
+//! usually to be stopped. Nothing is started, no file is read; links are followed where [`Surroundings::links`] can.
 //!
 //! ```
-//! use lineside_commands::{Access, Shell, State, analyse};
+//! use lineside_commands::{Access, Shell, Surroundings, analyse};
 //!
-//! let state = State::new("/proj", "/home/dev");
+//! let state = Surroundings::new("/proj", "/home/dev");
 //! let analysis = analyse(r#"sudo bash -c 'cd / && rm -rf "$1"' _ etc"#, Shell::Bash, &state);
 //! let rm = analysis.programs.last().unwrap();
 //! assert_eq!(rm.known_name(), Some("rm"));
@@ -32,8 +32,8 @@ mod tables;
 mod value;
 mod walk;
 
-pub use analysis::{Access, Analysis, Argument, Flag, Program, Touch, Trait, Unclear, Unknown};
-pub use filter::Filter;
+pub use analysis::{Access, Analysis, Argument, CommandProgram, Flag, Touch, Trait, Unclear, Unknown};
+pub use filter::CommandFilter;
 pub use policy::Policy;
-pub use state::{Links, Shell, State};
-pub use walk::analyse;
+pub use state::{Links, Shell, Surroundings};
+pub use walk::{analyse, analyse_bytes};

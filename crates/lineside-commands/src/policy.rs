@@ -10,10 +10,10 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::analysis::Analysis;
-use crate::filter::{Match, Runs};
-use crate::state::State;
+use crate::filter::{Match, RunsFilter};
+use crate::state::Surroundings;
 
-pub use row::{Policy, Verdict};
+pub use row::{Policy, PolicyVerdict};
 pub(crate) use secrets::is_secret;
 
 static ALL: LazyLock<Vec<Policy>> = LazyLock::new(|| {
@@ -36,7 +36,7 @@ static ALL: LazyLock<Vec<Policy>> = LazyLock::new(|| {
     ]
 });
 
-type ByProgram = HashMap<&'static str, Vec<(usize, &'static Runs)>, foldhash::fast::FixedState>;
+type ByProgram = HashMap<&'static str, Vec<(usize, &'static RunsFilter)>, foldhash::fast::FixedState>;
 
 /// Which rows ask for a program of this name, by policy.
 static BY_PROGRAM: LazyLock<ByProgram> = LazyLock::new(|| {
@@ -68,7 +68,7 @@ pub fn named(name: &str) -> Option<&'static Policy> {
 }
 
 /// The policies that match, in their order, and what made each match.
-pub fn matching(analysis: &Analysis, state: &State<'_>) -> Vec<(&'static Policy, Match)> {
+pub fn matching(analysis: &Analysis, state: &Surroundings<'_>) -> Vec<(&'static Policy, Match)> {
     let mut found: Vec<Option<Match>> = vec![None; ALL.len()];
     for (index, program) in analysis.programs.iter().enumerate() {
         let Some(rows) = program.known_name().and_then(|name| BY_PROGRAM.get(name)) else { continue };

@@ -36,7 +36,7 @@ pub trait Links {
 
 /// What is known of a command's surroundings.
 #[derive(Clone, Copy)]
-pub struct State<'s> {
+pub struct Surroundings<'s> {
     /// The folder that it starts in, absolute.
     pub cwd: &'s str,
     /// The folder of the project, absolute.
@@ -55,11 +55,11 @@ pub struct State<'s> {
     pub links: Option<&'s dyn Links>,
 }
 
-impl<'s> State<'s> {
+impl<'s> Surroundings<'s> {
     /// A state of this project and home, with the usual folders for temporary files.
-    pub fn new(project: &'s str, home: &'s str) -> State<'s> {
+    pub fn new(project: &'s str, home: &'s str) -> Surroundings<'s> {
         let user = home.rsplit('/').next().unwrap_or_default();
-        State {
+        Surroundings {
             cwd: project,
             project,
             home,

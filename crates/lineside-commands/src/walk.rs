@@ -23,14 +23,14 @@ pub(crate) use scope::Scope;
 
 use crate::analysis::{Analysis, Unknown};
 use crate::parse::{Parse, Shuck};
-use crate::state::{Shell, State};
+use crate::state::{Shell, Surroundings};
 use crate::value::{FRESH, Origin, UNKNOWN, Value, has_marks};
 use crate::{limits, path};
 
 /// Tells what a text does when the shell runs it.
 ///
 /// Nothing fails: what is not understood, and what passes a bound, is in [`Analysis::unclear`] with its reason.
-pub fn analyse(text: &str, shell: Shell, state: &State<'_>) -> Analysis {
+pub fn analyse(text: &str, shell: Shell, state: &Surroundings<'_>) -> Analysis {
     let mut walk = Walk {
         state: *state,
         shell,
@@ -59,6 +59,18 @@ pub fn analyse(text: &str, shell: Shell, state: &State<'_>) -> Analysis {
     walk.analysis
 }
 
+/// The same for bytes: what is no UTF-8 is unclear.
+pub fn analyse_bytes(text: &[u8], shell: Shell, state: &Surroundings<'_>) -> Analysis {
+    match str::from_utf8(text) {
+        Ok(text) => analyse(text, shell, state),
+        Err(_) => {
+            let mut analysis = Analysis::default();
+            analysis.cannot_tell(Unknown::Program, "the text is not UTF-8");
+            analysis
+        }
+    }
+}
+
 /// A file that the command itself writes.
 #[derive(Clone, Debug)]
 pub(crate) struct Written {
@@ -68,7 +80,7 @@ pub(crate) struct Written {
 }
 
 pub(crate) struct Walk<'s> {
-    pub(crate) state: State<'s>,
+    pub(crate) state: Surroundings<'s>,
     pub(crate) shell: Shell,
     pub(crate) analysis: Analysis,
     pub(crate) scope: Scope,
@@ -136,7 +148,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Runs a text in this shell.
+    /// RunsFilter a text in this shell.
     pub(crate) fn text(&mut self, text: &str) {
         self.parsed += text.len();
         if self.levels > limits::LEVELS || self.parsed > limits::PARSED || self.nesting > limits::NESTING {
@@ -157,7 +169,7 @@ impl Walk<'_> {
         self.levels -= 1;
     }
 
-    /// Runs a text line by line, as a shell reads it: an alias holds from the next line on.
+    /// RunsFilter a text line by line, as a shell reads it: an alias holds from the next line on.
     fn by_lines(&mut self, text: &str) {
         let mut start = 0;
         for (at, _) in text.match_indices('\n').chain([(text.len(), "")]) {
@@ -172,7 +184,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Runs a value as a text: what is known of it, if all is.
+    /// RunsFilter a value as a text: what is known of it, if all is.
     pub(crate) fn run_value(&mut self, value: &Value, what: &str) {
         if value.origin.has(Origin::DECODED) {
             self.unclear_text(&format!("{what} was decoded"));

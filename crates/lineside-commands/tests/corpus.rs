@@ -1,4 +1,5 @@
-//! Runs the corpus of commands and compares each analysis with what the command does.
+//! RunsFilter the corpus of commands and compares each analysis with what the command does.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod corpus {
     pub(crate) mod case;
@@ -7,7 +8,7 @@ mod corpus {
 use std::collections::BTreeMap;
 
 use corpus::case::{Case, cases};
-use lineside_commands::{Program, policy};
+use lineside_commands::{CommandProgram, policy};
 
 /// Policies whose commands lose what cannot be had again.
 const DESTRUCTIVE: &[&str] =
@@ -32,8 +33,8 @@ impl Share {
     }
 }
 
-fn listed(programs: &[Program]) -> String {
-    let line = |p: &Program| {
+fn listed(programs: &[CommandProgram]) -> String {
+    let line = |p: &CommandProgram| {
         let words: Vec<String> =
             std::iter::once(&p.name).chain(&p.args).map(|word| format!("{word:?}")).collect();
         words.join(" ")

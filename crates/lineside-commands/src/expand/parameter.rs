@@ -183,7 +183,7 @@ impl Walk<'_> {
             Some('/') => {
                 let end = slash(rest);
                 let pattern = pattern_of(&self.pattern(&rest[..end]));
-                let by = self.quoted(rest.get(end + 1..).unwrap_or_default());
+                let by = self.one(rest.get(end + 1..).unwrap_or_default());
                 values.into_iter().map(|value| replace(&value, &pattern, &by, longest)).collect()
             }
             Some(sign @ ('^' | ',')) => {

@@ -9,51 +9,67 @@ pub(crate) fn closing(text: &str, from: usize, sign: char) -> Option<usize> {
     while at < bytes.len() {
         let byte = bytes[at];
         let inside = *open.last()?;
-        let quoted = inside == b'"';
-        if byte == inside {
-            open.pop();
-            if open.is_empty() {
-                return Some(at);
+        // Within parentheses or a `case` of them, commands are read.
+        let commands = inside == b')' || inside == CASE;
+        let expands = at > 0 && bytes[at - 1] == b'$' && inside != b'`';
+        match byte {
+            _ if byte == inside => {
+                open.pop();
+                if open.is_empty() {
+                    return Some(at);
+                }
             }
-        } else {
-            match byte {
-                b'\\' => at += 1,
-                b'\'' if !quoted && inside != b'`' => {
-                    let ansi = at > 0 && bytes[at - 1] == b'$';
+            b'\\' => at += 1,
+            b'\'' if inside != b'"' && inside != b'`' => {
+                let ansi = at > 0 && bytes[at - 1] == b'$';
+                at += 1;
+                while at < bytes.len() && bytes[at] != b'\'' {
+                    at += if ansi && bytes[at] == b'\\' { 2 } else { 1 };
+                }
+            }
+            b'"' if inside != b'`' => open.push(b'"'),
+            b'`' => open.push(b'`'),
+            b'(' if commands || expands => open.push(b')'),
+            b'{' if expands => open.push(b'}'),
+            b'[' if inside == b']' => open.push(b']'),
+            b'#' if commands && at > 0 && bytes[at - 1].is_ascii_whitespace() => {
+                while at < bytes.len() && bytes[at] != b'\n' {
                     at += 1;
-                    while at < bytes.len() && bytes[at] != b'\'' {
-                        at += if ansi && bytes[at] == b'\\' { 2 } else { 1 };
-                    }
                 }
-                b'"' if inside != b'`' => open.push(b'"'),
-                b'`' => open.push(b'`'),
-                b'(' if inside == b')' || !quoted && inside != b'`' && at > 0 && bytes[at - 1] == b'$' => {
-                    open.push(b')');
-                }
-                b'(' if at > 0 && bytes[at - 1] == b'$' && inside != b'`' => open.push(b')'),
-                b'{' if at > 0 && bytes[at - 1] == b'$' && inside != b'`' => open.push(b'}'),
-                b'[' if inside == b']' => open.push(b']'),
-                b'#' if inside == b')' && at > 0 && bytes[at - 1].is_ascii_whitespace() => {
-                    while at < bytes.len() && bytes[at] != b'\n' {
-                        at += 1;
-                    }
-                }
-                b'<' if inside == b')'
-                    && bytes[at..].starts_with(b"<<")
-                    && !bytes[at..].starts_with(b"<<<") =>
-                {
-                    if let Some(end) = document_end(text, at + 2) {
-                        at = end;
-                        continue;
-                    }
-                }
-                b')' if inside == b')' => {}
-                _ => {}
             }
+            b'<' if commands && bytes[at..].starts_with(b"<<") && !bytes[at..].starts_with(b"<<<") => {
+                if let Some(end) = document_end(text, at + 2) {
+                    at = end;
+                    continue;
+                }
+            }
+            // The parenthesis behind a pattern of `case` closes nothing.
+            b'c' if commands && begins_command(text, at, "case") => open.push(CASE),
+            b'e' if inside == CASE && begins_command(text, at, "esac") => {
+                open.pop();
+            }
+            _ => {}
         }
         at += 1;
     }
     None
+}
+
+/// What is open between `case` and `esac`; no text has this byte.
+const CASE: u8 = 0xff;
+
+/// Whether a word of the shell stands where a command begins.
+fn begins_command(text: &str, at: usize, word: &str) -> bool {
+    let Some(rest) = text[at..].strip_prefix(word) else { return false };
+    if !rest.is_empty() && !rest.starts_with([' ', '\t', '\n', ';', ')', '&', '|']) {
+        return false;
+    }
+    let before = text[..at].trim_end_matches([' ', '\t']);
+    let apart = before.len() < at || before.ends_with(['(', ';', '&', '|', '\n', '`', ')']);
+    apart
+        && (before.is_empty()
+            || before.ends_with(['(', ';', '&', '|', '\n', '{', '`', ')', '!'])
+            || ["then", "do", "else", "in", "time"].iter().any(|word| before.ends_with(word)))
 }
 
 /// The end of a here-document that begins within a substitution, from behind its `<<`. A quoted one may hold a lone

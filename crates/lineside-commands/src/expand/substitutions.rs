@@ -4,7 +4,7 @@ use super::{Fields, Mode, backquoted, closing};
 use crate::walk::Walk;
 
 impl Walk<'_> {
-    /// Runs the substitutions in a text of which nothing else counts: `[[ … ]]`, `(( … ))`, an index.
+    /// RunsFilter the substitutions in a text of which nothing else counts: `[[ … ]]`, `(( … ))`, an index.
     pub(crate) fn only_substitutions(&mut self, text: &str) {
         let mut at = 0;
         while let Some(found) = text[at..].find(['$', '`', '\'', '\\', '<', '>']) {

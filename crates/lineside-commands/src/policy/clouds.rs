@@ -1,8 +1,8 @@
 //! Policies over packages, databases and infrastructure.
 
-use super::row::{Policy, Row, Verdict, policy};
+use super::row::{Policy, PolicyVerdict, Row, policy};
 use crate::analysis::Trait;
-use crate::filter::Filter;
+use crate::filter::CommandFilter;
 
 #[rustfmt::skip]
 const PACKAGES: &[Row] = &[
@@ -68,23 +68,24 @@ const PACKAGES: &[Row] = &[
 ];
 
 pub(super) fn package_safety() -> Policy {
-    let filters =
-        vec![
-            // `sudo pip install` writes to the system.
-            Filter::All(vec![
-                Filter::Runs(vec![crate::filter::runs(["sudo", "doas"])]),
-                Filter::Runs(vec![
-                    crate::filter::runs(["pip", "pip3", "npm", "gem", "cpan", "cpanm", "make"])
-                        .subcommand("install|uninstall|i|update"),
-                    crate::filter::runs(["make"]).operand(&["install", "uninstall"]),
-                ]),
+    let filters = vec![
+        // `sudo pip install` writes to the system.
+        CommandFilter::All(vec![
+            CommandFilter::Runs(vec![crate::filter::runs(["sudo", "doas"])]),
+            CommandFilter::Runs(vec![
+                crate::filter::runs(["pip", "pip3", "npm", "gem", "cpan", "cpanm", "make"])
+                    .subcommand("install|uninstall|i|update"),
+                crate::filter::runs(["make"]).operand(&["install", "uninstall"]),
             ]),
-            Filter::Runs(vec![crate::filter::runs(["python*"]).any_flag(&["-m=pip", "-m=twine"]).operand(
-                &["--break-system-packages", "--index-url*", "--extra-index-url*", "-i", "upload"],
-            )]),
-        ];
+        ]),
+        CommandFilter::Runs(vec![
+            crate::filter::runs(["python*"])
+                .any_flag(&["-m=pip", "-m=twine"])
+                .operand(&["--break-system-packages", "--index-url*", "--extra-index-url*", "-i", "upload"]),
+        ]),
+    ];
     let reason = "packages of the system or of others would change; install into the project";
-    policy("package-safety", Verdict::Ask, reason, PACKAGES, filters)
+    policy("package-safety", PolicyVerdict::Ask, reason, PACKAGES, filters)
 }
 
 #[rustfmt::skip]
@@ -128,8 +129,8 @@ const DATABASES: &[Row] = &[
 
 pub(super) fn database_safety() -> Policy {
     let filters = vec![
-        Filter::Does(Trait::DestroysData),
-        Filter::Runs(vec![
+        CommandFilter::Does(Trait::DestroysData),
+        CommandFilter::Runs(vec![
             crate::filter::runs(["python", "python3"]).subcommand("*manage.py flush|reset_db|sqlflush"),
             crate::filter::runs(["php"]).operand(&[
                 "migrate:fresh", "migrate:refresh", "migrate:reset", "db:wipe", "doctrine:database:drop",
@@ -142,7 +143,7 @@ pub(super) fn database_safety() -> Policy {
     ];
     let reason =
         "data would be lost; a statement with a condition, or a copy of the data first, is refused by none";
-    policy("database-safety", Verdict::Block, reason, DATABASES, filters)
+    policy("database-safety", PolicyVerdict::Block, reason, DATABASES, filters)
 }
 
 const DRY: &str = "--dry-run --dry-run=client --dry-run=server --dryrun --help -help help --what-if";
@@ -222,5 +223,5 @@ const INFRASTRUCTURE: &[Row] = &[
 
 pub(super) fn infrastructure_safety() -> Policy {
     let reason = "infrastructure or its data would be lost; a dry run or a plan shows what would go";
-    policy("infrastructure-safety", Verdict::Block, reason, INFRASTRUCTURE, Vec::new())
+    policy("infrastructure-safety", PolicyVerdict::Block, reason, INFRASTRUCTURE, Vec::new())
 }

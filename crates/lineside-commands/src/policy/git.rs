@@ -1,8 +1,8 @@
 //! Policies over version control.
 
-use super::row::{Policy, Row, Verdict, policy};
+use super::row::{Policy, PolicyVerdict, Row, policy};
 use crate::analysis::Access;
-use crate::filter::{Filter, Paths};
+use crate::filter::{CommandFilter, Paths};
 
 #[rustfmt::skip]
 const LOSES: &[Row] = &[
@@ -30,20 +30,20 @@ const LOSES: &[Row] = &[
 ];
 
 pub(super) fn git_safety() -> Policy {
-    let runs = |row: crate::filter::Runs| Filter::Runs(vec![row]);
+    let runs = |row: crate::filter::RunsFilter| CommandFilter::Runs(vec![row]);
     let git = || crate::filter::runs(["git", "hub"]);
     let filters = vec![
         // `-d` of a branch asks whether it is merged; with `-f` it does not.
         runs(git().subcommand("branch").flags(&["-d", "-f"])),
         // Without the setting `clean` does nothing unless it is forced.
         runs(git().subcommand("clean").flags(&["-c=clean.requireForce=false"]).no_flag(&["-n", "-i"])),
-        Filter::All(vec![
+        CommandFilter::All(vec![
             runs(git().subcommand("checkout").no_flag(&["-p", "-b", "-B", "--orphan", "--help"])),
-            Filter::Does(crate::Trait::OverwritesFiles),
+            CommandFilter::Does(crate::Trait::OverwritesFiles),
         ]),
     ];
     let reason = "work that is not committed, or history, would be lost; `git stash` keeps it";
-    policy("git-safety", Verdict::Block, reason, LOSES, filters)
+    policy("git-safety", PolicyVerdict::Block, reason, LOSES, filters)
 }
 
 #[rustfmt::skip]
@@ -54,7 +54,7 @@ const FORCES: &[Row] = &[
 
 pub(super) fn no_force_push() -> Policy {
     let reason = "commits of others would be lost from the remote; `git push --force-with-lease` refuses to";
-    policy("no-force-push", Verdict::Block, reason, FORCES, Vec::new())
+    policy("no-force-push", PolicyVerdict::Block, reason, FORCES, Vec::new())
 }
 
 #[rustfmt::skip]
@@ -68,7 +68,7 @@ const BYPASSES: &[Row] = &[
 
 pub(super) fn no_hook_bypass() -> Policy {
     let filters = vec![
-        Filter::Sets(
+        CommandFilter::Sets(
             [
                 "HUSKY=0",
                 "SKIP=?*",
@@ -86,24 +86,24 @@ pub(super) fn no_hook_bypass() -> Policy {
             .map(str::to_owned)
             .to_vec(),
         ),
-        Filter::Touches(
+        CommandFilter::Touches(
             Access::Delete,
             Paths::matching(&[
                 "**/.git/hooks/**", "**/.husky/**", "**/.githooks/**", "**/lefthook.yml",
                 "**/.pre-commit-config.yaml",
             ]),
         ),
-        Filter::All(vec![
-            Filter::Runs(vec![
+        CommandFilter::All(vec![
+            CommandFilter::Runs(vec![
                 crate::filter::runs(["chmod"])
                     .operand(&["*-x", "*-rwx", "000", "0*[0246]*", "[0246][0246][0246]"]),
             ]),
-            Filter::Touches(
+            CommandFilter::Touches(
                 Access::Write,
                 Paths::matching(&["**/.git/hooks/**", "**/.husky/**", "**/.githooks/**"]),
             ),
         ]),
     ];
     let reason = "the checks of the repository would not run; mend what they report, then commit";
-    policy("no-hook-bypass", Verdict::Block, reason, BYPASSES, filters)
+    policy("no-hook-bypass", PolicyVerdict::Block, reason, BYPASSES, filters)
 }

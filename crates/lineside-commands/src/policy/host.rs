@@ -1,8 +1,8 @@
 //! Policies over files, rights and the system.
 
-use super::row::{Policy, Row, Verdict, policy};
+use super::row::{Policy, PolicyVerdict, Row, policy};
 use crate::analysis::{Access, Trait, Unknown};
-use crate::filter::{Filter, Paths};
+use crate::filter::{CommandFilter, Paths};
 
 /// What belongs to the system.
 #[rustfmt::skip]
@@ -49,41 +49,41 @@ const DESTROYS: &[Row] = &[
 pub(super) fn no_destructive_shell() -> Policy {
     let roots = || Paths::roots(&["/", "~", "."]);
     let filters = vec![
-        Filter::Touches(Access::Delete, roots()),
-        Filter::Touches(Access::Delete, Paths::matching(SYSTEM).not(TEMPORARY)),
-        Filter::Touches(
+        CommandFilter::Touches(Access::Delete, roots()),
+        CommandFilter::Touches(Access::Delete, Paths::matching(SYSTEM).not(TEMPORARY)),
+        CommandFilter::Touches(
             Access::Delete,
             Paths::matching(&["**/.git", "**/.git/**"]).not(&["**/.git/*.lock", "**/.git/**/*.lock"]),
         ),
-        Filter::Does(Trait::DeletesUnclear),
-        Filter::Touches(Access::Write, Paths::matching(DISKS)),
-        Filter::All(vec![
-            Filter::Runs(vec![
+        CommandFilter::Does(Trait::DeletesUnclear),
+        CommandFilter::Touches(Access::Write, Paths::matching(DISKS)),
+        CommandFilter::All(vec![
+            CommandFilter::Runs(vec![
                 crate::filter::runs(["chmod", "chown", "chgrp", "setfacl", "chattr", "chcon"])
                     .any_flag(&["-R"]),
             ]),
-            Filter::Any(vec![
-                Filter::Touches(Access::Write, Paths::roots(&["/", "~"]).whole()),
-                Filter::Touches(Access::Write, Paths::matching(SYSTEM).not(TEMPORARY).whole()),
+            CommandFilter::Any(vec![
+                CommandFilter::Touches(Access::Write, Paths::roots(&["/", "~"]).whole()),
+                CommandFilter::Touches(Access::Write, Paths::matching(SYSTEM).not(TEMPORARY).whole()),
             ]),
         ]),
-        Filter::Runs(vec![
+        CommandFilter::Runs(vec![
             crate::filter::runs(["kill"]).flags(&["-1"]).no_flag(&["-l"]).operand(&["-1"]),
             crate::filter::runs(["kill"]).any_flag(&["-9", "-15", "-KILL", "-s", "-K", "-T"]).flags(&["-1"]),
         ]),
-        Filter::Does(Trait::RunsAway),
+        CommandFilter::Does(Trait::RunsAway),
     ];
     let reason = "files that are not of this task would be lost; delete them one by one by their names";
-    policy("no-destructive-shell", Verdict::Block, reason, DESTROYS, filters)
+    policy("no-destructive-shell", PolicyVerdict::Block, reason, DESTROYS, filters)
 }
 
 pub(super) fn stay_in_project() -> Policy {
     let filters = vec![
-        Filter::Touches(Access::Delete, Paths::outside()),
-        Filter::Touches(Access::Write, Paths::outside()),
+        CommandFilter::Touches(Access::Delete, Paths::outside()),
+        CommandFilter::Touches(Access::Write, Paths::outside()),
     ];
     let reason = "files outside of the project would change; work on a copy within it";
-    policy("stay-in-project", Verdict::Ask, reason, &[], filters)
+    policy("stay-in-project", PolicyVerdict::Ask, reason, &[], filters)
 }
 
 #[rustfmt::skip]
@@ -103,7 +103,7 @@ const RIGHTS: &[Row] = &[
 
 pub(super) fn no_privilege_escalation() -> Policy {
     let reason = "it would run with the rights of another account; run it without, or ask a person to";
-    policy("no-privilege-escalation", Verdict::Ask, reason, RIGHTS, Vec::new())
+    policy("no-privilege-escalation", PolicyVerdict::Ask, reason, RIGHTS, Vec::new())
 }
 
 #[rustfmt::skip]
@@ -159,20 +159,20 @@ const CHANGES: &[Row] = &[
 pub(super) fn no_system_changes() -> Policy {
     let system = || Paths::matching(SYSTEM).not(&[TEMPORARY, DISKS].concat());
     let filters = vec![
-        Filter::Touches(Access::Write, system()),
-        Filter::All(vec![
-            Filter::Touches(Access::Delete, system()),
-            Filter::Not(Box::new(Filter::Touches(Access::Delete, system().whole()))),
+        CommandFilter::Touches(Access::Write, system()),
+        CommandFilter::All(vec![
+            CommandFilter::Touches(Access::Delete, system()),
+            CommandFilter::Not(Box::new(CommandFilter::Touches(Access::Delete, system().whole()))),
         ]),
-        Filter::All(vec![
-            Filter::Touches(Access::Write, Paths::roots(&["/"])),
-            Filter::Runs(vec![crate::filter::runs([
+        CommandFilter::All(vec![
+            CommandFilter::Touches(Access::Write, Paths::roots(&["/"])),
+            CommandFilter::Runs(vec![crate::filter::runs([
                 "tar", "unzip", "rsync", "cp", "cpio", "install", "mv", "7z",
             ])]),
         ]),
     ];
     let reason = "the machine would change for all who use it; say what is needed and let a person do it";
-    policy("no-system-changes", Verdict::Ask, reason, CHANGES, filters)
+    policy("no-system-changes", PolicyVerdict::Ask, reason, CHANGES, filters)
 }
 
 /// What guards an agent, or starts programs with a session.
@@ -211,16 +211,16 @@ const UNGUARDED: &[Row] = &[
 
 pub(super) fn protect_guards() -> Policy {
     let filters = vec![
-        Filter::Touches(Access::Write, Paths::matching(GUARDS).not(&["**/.claude", "**/.git/config"])),
-        Filter::Touches(Access::Delete, Paths::matching(GUARDS)),
+        CommandFilter::Touches(Access::Write, Paths::matching(GUARDS).not(&["**/.claude", "**/.git/config"])),
+        CommandFilter::Touches(Access::Delete, Paths::matching(GUARDS)),
     ];
     let reason =
         "what guards this session or starts with the next would change; propose the change to a person";
-    policy("protect-guards", Verdict::Block, reason, UNGUARDED, filters)
+    policy("protect-guards", PolicyVerdict::Block, reason, UNGUARDED, filters)
 }
 
 pub(super) fn legible_commands() -> Policy {
-    let filters = vec![Filter::Unclear(Unknown::Program), Filter::Does(Trait::RunsDecoded)];
+    let filters = vec![CommandFilter::Unclear(Unknown::Program), CommandFilter::Does(Trait::RunsDecoded)];
     let reason = "what would run cannot be told from the command; write the programs and their words out";
-    policy("legible-commands", Verdict::Ask, reason, &[], filters)
+    policy("legible-commands", PolicyVerdict::Ask, reason, &[], filters)
 }

@@ -1,12 +1,12 @@
 //! A policy: filters with a verdict, a reason and an alternative.
 
-use crate::analysis::{Analysis, Program};
-use crate::filter::{Filter, Match, Runs};
-use crate::state::State;
+use crate::analysis::{Analysis, CommandProgram};
+use crate::filter::{CommandFilter, Match, RunsFilter};
+use crate::state::Surroundings;
 
 /// What a policy answers where it matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum PolicyVerdict {
     /// The command does not run.
     Block,
     /// A person is asked.
@@ -21,25 +21,25 @@ pub struct Policy {
     /// Counted up with each change of what it matches.
     pub version: u32,
     /// What it answers.
-    pub verdict: Verdict,
+    pub verdict: PolicyVerdict,
     /// What would be lost, and one alternative.
     pub reason: &'static str,
     /// Whether programs that run elsewhere count as well.
     pub(super) elsewhere: bool,
-    pub(super) runs: Vec<Runs>,
-    pub(super) filters: Vec<Filter>,
+    pub(super) runs: Vec<RunsFilter>,
+    pub(super) filters: Vec<CommandFilter>,
 }
 
 impl Policy {
     /// Its filters, of which one has to match.
-    pub fn filters(&self) -> Vec<Filter> {
-        let runs = (!self.runs.is_empty()).then(|| Filter::Runs(self.runs.clone()));
+    pub fn filters(&self) -> Vec<CommandFilter> {
+        let runs = (!self.runs.is_empty()).then(|| CommandFilter::Runs(self.runs.clone()));
         self.filters.iter().cloned().chain(runs).collect()
     }
 
     /// What made it match, if it does.
-    pub fn matches(&self, analysis: &Analysis, state: &State<'_>) -> Option<Match> {
-        let fits = |program: &Program| self.runs.iter().any(|runs| runs.fits(program));
+    pub fn matches(&self, analysis: &Analysis, state: &Surroundings<'_>) -> Option<Match> {
+        let fits = |program: &CommandProgram| self.runs.iter().any(|runs| runs.fits(program));
         match analysis.programs.iter().position(fits) {
             Some(program) => Some(Match { program: Some(program), touch: None }),
             None if self.elsewhere && analysis.elsewhere.iter().any(fits) => Some(Match::default()),
@@ -54,10 +54,10 @@ pub(super) type Row = (&'static str, &'static str, &'static str, &'static str, &
 
 pub(super) fn policy(
     name: &'static str,
-    verdict: Verdict,
+    verdict: PolicyVerdict,
     reason: &'static str,
     rows: &[Row],
-    filters: Vec<Filter>,
+    filters: Vec<CommandFilter>,
 ) -> Policy {
     let runs = rows.iter().map(|(programs, subcommand, any, none, operand)| {
         let split = |text: &'static str| text.split_ascii_whitespace().collect::<Vec<_>>();

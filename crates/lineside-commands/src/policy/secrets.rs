@@ -1,9 +1,9 @@
 //! Policies over secrets and over what comes from other machines.
 
-use super::row::{Policy, Row, Verdict, policy};
+use super::row::{Policy, PolicyVerdict, Row, policy};
 use crate::analysis::{Access, Trait};
-use crate::filter::{Filter, Paths, glob_fits};
-use crate::state::State;
+use crate::filter::{CommandFilter, Paths, glob_fits};
+use crate::state::Surroundings;
 
 /// Files that hold secrets.
 #[rustfmt::skip]
@@ -35,7 +35,7 @@ const HARMLESS: &[&str] = &[
 
 /// Whether a file of this path holds secrets.
 pub(crate) fn is_secret(path: &str, home: &str) -> bool {
-    let mut state = State::new("/", home);
+    let mut state = Surroundings::new("/", home);
     state.project = "";
     let literal = path.replace(['*', '?', '['], "\u{1}");
     SECRETS.iter().any(|glob| glob_fits(glob, path, &state))
@@ -99,10 +99,10 @@ const PRINTS: &[Row] = &[
 ];
 
 pub(super) fn protect_secrets() -> Policy {
-    let touches = |access| Filter::Touches(access, Paths::matching(SECRETS).not(HARMLESS));
+    let touches = |access| CommandFilter::Touches(access, Paths::matching(SECRETS).not(HARMLESS));
     let filters = vec![
         touches(Access::Read),
-        Filter::Touches(
+        CommandFilter::Touches(
             Access::Write,
             Paths::matching(SECRETS).not(
                 &[
@@ -116,18 +116,24 @@ pub(super) fn protect_secrets() -> Policy {
             ),
         ),
         touches(Access::Delete),
-        Filter::Does(Trait::ShowsEnvironment),
+        CommandFilter::Does(Trait::ShowsEnvironment),
     ];
     let reason = "secrets would be shown, copied or lost; ask a person for what is needed of them";
-    policy("protect-secrets", Verdict::Block, reason, PRINTS, filters)
+    policy("protect-secrets", PolicyVerdict::Block, reason, PRINTS, filters)
 }
 
 pub(super) fn no_exfiltration() -> Policy {
     let reason = "a secret would be sent to another machine; send data without it";
-    policy("no-exfiltration", Verdict::Block, reason, &[], vec![Filter::Does(Trait::SendsSecret)])
+    policy(
+        "no-exfiltration",
+        PolicyVerdict::Block,
+        reason,
+        &[],
+        vec![CommandFilter::Does(Trait::SendsSecret)],
+    )
 }
 
 pub(super) fn no_remote_code() -> Policy {
     let reason = "what another machine sends would be run unread; save it to a file and read it first";
-    policy("no-remote-code", Verdict::Ask, reason, &[], vec![Filter::Does(Trait::RunsFetched)])
+    policy("no-remote-code", PolicyVerdict::Ask, reason, &[], vec![CommandFilter::Does(Trait::RunsFetched)])
 }

@@ -15,7 +15,7 @@ const QUIET: &[&str] = &[
 ];
 
 impl Walk<'_> {
-    /// Runs a builtin; answers whether it is one.
+    /// RunsFilter a builtin; answers whether it is one.
     pub(crate) fn builtin(&mut self, name: &str, words: &[Value], environment: &[String]) -> bool {
         match name {
             // A program and a builtin have this name; it matters what it ends.

@@ -226,7 +226,7 @@ impl Walk<'_> {
         if texts.iter().any(|text| crate::sql::destroys(text)) {
             self.analysis.does(Trait::DestroysData);
         }
-        self.analysis.elsewhere.push(crate::Program {
+        self.analysis.elsewhere.push(crate::CommandProgram {
             name: crate::Argument::Text(name),
             args: inner[1..].iter().map(Value::argument).collect(),
             way: self.way.clone(),

@@ -152,14 +152,14 @@ impl Walk<'_> {
         }
     }
 
-    /// Runs it in a copy of the shell.
+    /// RunsFilter it in a copy of the shell.
     pub(crate) fn in_copy(&mut self, run: impl FnOnce(&mut Self)) {
         let scope = self.scope.clone();
         run(self);
         self.scope = scope;
     }
 
-    /// Runs the body of a loop once more where the first time has changed what it sees.
+    /// RunsFilter the body of a loop once more where the first time has changed what it sees.
     fn again(&mut self, start: &super::Scope, run: impl FnOnce(&mut Self)) {
         if *start == self.scope || self.is_full() {
             return;

@@ -1,7 +1,7 @@
 //! A program that is started: its words by its row, its files, what it prints.
 
 use super::{Walk, data};
-use crate::analysis::{Access, Argument, Program, Trait, Unknown};
+use crate::analysis::{Access, Argument, CommandProgram, Trait, Unknown};
 use crate::reading::{self, Reading};
 use crate::tables::{Deed, When, Which};
 use crate::value::{Origin, UNKNOWN, Value};
@@ -75,7 +75,7 @@ impl Walk<'_> {
         words: &[Value],
         environment: Vec<String>,
     ) -> usize {
-        self.analysis.programs.push(Program {
+        self.analysis.programs.push(CommandProgram {
             name,
             args: words[1..].iter().map(Value::argument).collect(),
             way: self.way.clone(),

@@ -139,7 +139,7 @@ impl Walk<'_> {
         );
     }
 
-    /// Runs a text in a shell of its own: variables and functions of this one are not seen there.
+    /// RunsFilter a text in a shell of its own: variables and functions of this one are not seen there.
     pub(crate) fn script(&mut self, text: &Value, shell: Shell, arguments: Vec<Value>, what: &str) {
         if text.origin.has(Origin::FETCHED) {
             self.analysis.does(Trait::RunsFetched);

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use lineside_commands::{Access, Analysis, Argument, Links, Program, Shell, State, Unknown, analyse};
+use lineside_commands::{
+    Access, Analysis, Argument, CommandProgram, Links, Shell, Surroundings, Unknown, analyse,
+};
 use serde_json::Value;
 
 static CORPUS: LazyLock<Value> = LazyLock::new(|| {
@@ -56,8 +58,8 @@ impl Case {
         }
     }
 
-    pub(crate) fn analyse(&self) -> (Analysis, State<'_>) {
-        let state = State { links: Some(&self.links), ..State::new("/proj", "/home/dev") };
+    pub(crate) fn analyse(&self) -> (Analysis, Surroundings<'_>) {
+        let state = Surroundings { links: Some(&self.links), ..Surroundings::new("/proj", "/home/dev") };
         (analyse(&self.command, self.shell, &state), state)
     }
 
@@ -66,9 +68,9 @@ impl Case {
         let Some(expected) = self.value["runs"].as_array() else {
             return analysis.is_unclear(Unknown::Program);
         };
-        let mut left: Vec<&Program> = analysis.programs.iter().collect();
+        let mut left: Vec<&CommandProgram> = analysis.programs.iter().collect();
         for program in expected {
-            let fits = |listed: &&Program| {
+            let fits = |listed: &&CommandProgram| {
                 word_fits(&program["program"], &listed.name)
                     && args_fit(program["args"].as_array().map_or(&[], Vec::as_slice), &listed.args)
             };

@@ -1,0 +1,99 @@
+//! Bad input: nothing panics or overflows, and what is not read is unclear with its reason.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use lineside_commands::{Analysis, Shell, Surroundings, Unknown, analyse, analyse_bytes, policy};
+
+mod corpus {
+    #[allow(dead_code)]
+    pub(crate) mod case;
+}
+
+fn unclear(text: &str) -> Analysis {
+    let state = Surroundings::new("/proj", "/home/dev");
+    let analysis = analyse(text, Shell::Bash, &state);
+    let beginning: String = text.chars().take(40).collect();
+    assert!(analysis.is_unclear(Unknown::Program), "{beginning}… is not unclear");
+    assert!(!analysis.unclear[0].reason.is_empty());
+    analysis
+}
+
+#[test]
+fn a_text_that_passes_a_bound_is_unclear() {
+    for sign in [
+        "$(", "(", "{", "${", "\"$(", "<(", "((", "if ", "[[ ", "$((", "a=(", "! ", "case x in (", "f() {",
+        "'\"", "<<<", "eval \"",
+    ] {
+        unclear(&sign.repeat(64 * 1024 / sign.len()));
+    }
+    unclear(&"`".repeat(4097));
+    unclear(&"a".repeat(64 * 1024 + 1));
+    unclear(&format!("cat{}\n{}", " <<A".repeat(4096), "x\nA\n".repeat(4096)));
+    unclear(&"ls;".repeat(300));
+    unclear(&format!("echo {}", "{a,b}".repeat(12)));
+    unclear("echo {1..100000}");
+    unclear(&format!("echo {}", "x ".repeat(5000)));
+    unclear("a=x; for i in {1..900}; do a=$a$a; done; $a");
+    unclear("f() { g; }; g() { h; h; }; h() { f; f; }; eval 'eval \"$X\"'; f");
+}
+
+#[test]
+fn levels_of_text_have_a_bound() {
+    let mut text = "rm -rf /".to_owned();
+    for _ in 0..24 {
+        text = format!("eval eval {}", text);
+    }
+    let state = Surroundings::new("/proj", "/home/dev");
+    let analysis = analyse(&text, Shell::Bash, &state);
+    assert!(!analysis.programs.is_empty() || analysis.is_unclear(Unknown::Program));
+    let mut text = "x=1".to_owned();
+    for _ in 0..40 {
+        text = format!("sh -c \"$(cat <<'E'\n{text}\nE\n)\"");
+    }
+    unclear(&text);
+}
+
+#[test]
+fn what_is_no_text_of_a_shell_is_unclear() {
+    unclear("rm -rf /\0");
+    unclear("rm \u{10FFF0}");
+    unclear("r\u{200B}m -rf /");
+    let state = Surroundings::new("/proj", "/home/dev");
+    assert!(analyse_bytes(b"rm -rf \xff", Shell::Bash, &state).is_unclear(Unknown::Program));
+    for shell in ["fish", "pwsh", "cmd", "nu"] {
+        assert!(analyse("rm -rf /", Shell::named(shell), &state).is_unclear(Unknown::Program));
+    }
+}
+
+#[test]
+fn changed_commands_of_the_corpus_are_read_to_their_end() {
+    const SIGNS: &[u8] = b"'\"$(){}`\\;|&<>\n#~*[]!=-/ x";
+    let mut random = fastrand::Rng::with_seed(7);
+    for case in corpus::case::cases() {
+        for _ in 0..8 {
+            let mut chars: Vec<char> = case.command.chars().collect();
+            for _ in 0..random.usize(1..4) {
+                let at = random.usize(..=chars.len());
+                match random.u8(..4) {
+                    0 if at < chars.len() => drop(chars.remove(at)),
+                    1 if at < chars.len() => chars.truncate(at),
+                    2 => {
+                        let part: Vec<char> = chars[at..].to_vec();
+                        chars.extend(part);
+                    }
+                    _ => chars.insert(at, char::from(SIGNS[random.usize(..SIGNS.len())])),
+                }
+            }
+            let text: String = chars.into_iter().collect();
+            let state = Surroundings::new("/proj", "/home/dev");
+            for shell in [Shell::Bash, Shell::Sh, Shell::Zsh] {
+                let analysis = analyse(&text, shell, &state);
+                policy::matching(&analysis, &state);
+                assert_eq!(
+                    analysis,
+                    analyse(&text, shell, &state),
+                    "{text:?} is read differently a second time"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Commands of a grammar, run by the real bash with programs that only note their words, against what is listed.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use fastrand::Rng;
+use lineside_commands::{Argument, CommandProgram, Shell, Surroundings, analyse};
+
+/// Programs that note their words.
+const PROGRAMS: &[&str] = &["alpha", "beta", "gamma", "delta"];
+/// Programs that are real, and are not compared.
+const REAL: &[&str] = &["bash", "sh", "env", "xargs", "nice", "timeout", "cat", "nohup"];
+
+/// How many commands are made; a build by night asks for more.
+const COUNT: &str = match option_env!("LINESIDE_ORACLE_COMMANDS") {
+    Some(count) => count,
+    None => "500",
+};
+
+const NOTE: &str = "#!/bin/sh\nprintf '%s\\0' \"${0##*/}\" \"$@\" > \"$NOTES/$$\"\n";
+
+struct Grammar {
+    random: Rng,
+    /// Whether a part of the command is not run by bash.
+    partly: bool,
+}
+
+impl Grammar {
+    fn one<'t>(&mut self, of: &[&'t str]) -> &'t str {
+        of[self.random.usize(..of.len())]
+    }
+
+    fn word(&mut self) -> String {
+        let program = self.one(PROGRAMS);
+        match self.random.u8(..22) {
+            0 => "'a b'".into(),
+            1 => "\"c  d\"".into(),
+            2 => "$'\\x41\\tz'".into(),
+            3 => "e\\ f".into(),
+            4 => "{x,y}z".into(),
+            5 => "{1..3}".into(),
+            6 => "$V".into(),
+            7 => "\"$V\"".into(),
+            8 => "\"${A[@]}\"".into(),
+            9 => "${V%q}".into(),
+            10 => "${V##*p}".into(),
+            11 => "${V/o/\"0 0\"}".into(),
+            12 => "${V^^}".into(),
+            13 => "\"$(echo '; alpha')\"".into(),
+            14 => "$(printf '%s ' u v)".into(),
+            15 => "`echo w`".into(),
+            16 => "${E:-d\"e f\"}".into(),
+            17 => "${#V}".into(),
+            18 => "-n".into(),
+            19 => "\"a\"'b'c#d".into(),
+            20 => "\"${V:1:3}\"".into(),
+            _ => format!("'{program} x'"),
+        }
+    }
+
+    fn simple(&mut self) -> String {
+        let mut program = self.one(PROGRAMS).to_owned();
+        program = match self.random.u8(..9) {
+            0 => format!("\\{program}"),
+            1 => format!("'{}'{}", &program[..1], &program[1..]),
+            2 => format!("env X=1 {program}"),
+            3 => format!("Y=2 {program}"),
+            4 => format!("command {program}"),
+            5 => format!("nice -n 1 {program}"),
+            6 => format!("timeout 9 {program}"),
+            _ => program,
+        };
+        for _ in 0..self.random.usize(..4) {
+            program.push(' ');
+            program.push_str(&self.word());
+        }
+        match self.random.u8(..8) {
+            0 => program.push_str(" 2>&1"),
+            1 => program.push_str(" >out"),
+            2 => program = format!("</dev/null {program}"),
+            _ => {}
+        }
+        program
+    }
+
+    fn command(&mut self, depth: usize) -> String {
+        if depth == 0 {
+            return self.simple();
+        }
+        let (a, b) = (self.command(depth - 1), self.command(depth - 1));
+        match self.random.u8(..24) {
+            0 => format!("{a} && {b}"),
+            1 => format!("{a}; {b}"),
+            2 => format!("{a} | {b}"),
+            3 => format!("( {a} )"),
+            4 => format!("{{ {a}; {b}; }}"),
+            5 => format!("if true; then {a}; fi"),
+            6 => format!("for i in 1 'b c'; do {} \"$i\"; done", self.simple()),
+            7 => format!("case xy in x*) {a};; esac"),
+            8 => format!("f() {{ {a}; }}; f"),
+            9 => format!("eval {}", quoted(&a)),
+            10 => format!("export V; bash -c {}", quoted(&self.plain())),
+            11 => format!("{{ {} <<'E'\n{}\nE\n}}", self.one(&["bash", "cat | sh"]), self.plain()),
+            12 => format!("echo {} | bash", quoted(&self.plain())),
+            13 => format!("bash <<< {}", quoted(&self.plain())),
+            14 => format!("echo k l | xargs {} m", self.one(PROGRAMS)),
+            15 => format!("trap {} EXIT", quoted(&self.plain())),
+            16 => format!("x=$({a})"),
+            17 => format!("set -- r 's t'; {} \"$@\" $2", self.one(PROGRAMS)),
+            18 => format!("P={}; $P v", self.one(PROGRAMS)),
+            19 => format!("[[ -n \"$({a})\" ]]; {b}"),
+            20 => format!("{{ {a} <<E\n$({b})\nE\n}}"),
+            21 => {
+                self.partly = true;
+                format!("false && {a}; {b}")
+            }
+            22 => {
+                self.partly = true;
+                format!("if false; then {a}; else {b}; fi")
+            }
+            _ => format!("while :; do {a}; break; done"),
+        }
+    }
+
+    /// A command whose words need nothing of the shell around it.
+    fn plain(&mut self) -> String {
+        format!("{} 'o n' e\\ d", self.one(PROGRAMS))
+    }
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// The programs that bash starts, each with its words.
+fn run(command: &str, folder: &Path) -> Vec<Vec<String>> {
+    let notes = folder.join("notes");
+    drop(fs::remove_dir_all(&notes));
+    fs::create_dir(&notes).unwrap();
+    let work = folder.join("work");
+    let bin = folder.join("bin");
+    Command::new("/bin/bash")
+        .args(["--norc", "--noprofile", "-c", command])
+        .env_clear()
+        .env("PATH", &bin)
+        .env("NOTES", &notes)
+        .current_dir(&work)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .unwrap();
+    let mut all: Vec<Vec<String>> = fs::read_dir(&notes)
+        .unwrap()
+        .map(|note| {
+            let text = fs::read_to_string(note.unwrap().path()).unwrap();
+            text.split_terminator('\0').map(str::to_owned).collect()
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+fn is_listed(words: &[String], program: &CommandProgram) -> bool {
+    program.known_name() == Some(words[0].as_str()) && all_fit(&words[1..], &program.args)
+}
+
+fn all_fit(words: &[String], args: &[Argument]) -> bool {
+    match args.split_first() {
+        None => words.is_empty(),
+        Some((Argument::Many, rest)) => (0..=words.len()).any(|skip| all_fit(&words[skip..], rest)),
+        Some((arg, rest)) => !words.is_empty() && fits(&words[0], arg) && all_fit(&words[1..], rest),
+    }
+}
+
+fn fits(word: &str, arg: &Argument) -> bool {
+    match arg {
+        Argument::Text(text) | Argument::Glob(text) => text == word,
+        _ => true,
+    }
+}
+
+fn compare(count: usize, seed: u64) {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("work")).unwrap();
+    let bin = folder.path().join("bin");
+    fs::create_dir(&bin).unwrap();
+    for name in PROGRAMS {
+        fs::write(bin.join(name), NOTE).unwrap();
+        fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    for name in REAL {
+        let place =
+            ["/bin", "/usr/bin"].map(|folder| Path::new(folder).join(name)).into_iter().find(|p| p.exists());
+        symlink(place.unwrap(), bin.join(name)).unwrap();
+    }
+    let mut differences = Vec::new();
+    for number in 0..count {
+        let mut grammar = Grammar { random: Rng::with_seed(seed + number as u64), partly: false };
+        let depth = grammar.random.usize(..4);
+        let inner = grammar.command(depth);
+        let command = format!("V=opqo A=('g h' i)\n{inner}");
+        let started = run(&command, folder.path());
+        let state = Surroundings::new("/proj", "/home/dev");
+        let analysis = analyse(&command, Shell::Bash, &state);
+        let mut left: Vec<&CommandProgram> = analysis
+            .programs
+            .iter()
+            .filter(|p| p.known_name().is_none_or(|name| !REAL.contains(&name)))
+            .collect();
+        let mut missing = Vec::new();
+        for words in &started {
+            match left.iter().position(|program| is_listed(words, program)) {
+                Some(at) => drop(left.remove(at)),
+                None => missing.push(words.clone()),
+            }
+        }
+        if !missing.is_empty() || !left.is_empty() && !grammar.partly {
+            let more: Vec<String> = left.iter().map(|p| format!("{} {:?}", p.name, p.args)).collect();
+            differences
+                .push(format!("{number}: {command}\n  not listed: {missing:?}\n  not started: {more:?}\n"));
+        }
+    }
+    assert!(
+        differences.is_empty(),
+        "{} of {count} differ:\n{}",
+        differences.len(),
+        differences[..differences.len().min(25)].concat()
+    );
+}
+
+#[test]
+fn bash_starts_what_is_listed() {
+    compare(COUNT.parse().unwrap(), 1);
+}
