@@ -248,12 +248,16 @@ impl Hooks {
         if known.is_some() {
             return Ok(());
         }
-        let removed: Result<Removed, _> =
-            self.wire.call(hyper::Method::DELETE, &format!("{path}/{number}"), None).await;
+        let removed = self.take_away(path, number).await;
         match removed {
             Err(RequestError::Refused { .. }) => Ok(()),
             removed => removed.map(drop),
         }
+    }
+
+    async fn take_away(&self, path: &str, number: u64) -> Result<Removed, RequestError> {
+        let token = self.state().token.clone();
+        self.wire.take_away(&format!("{path}/{number}"), token.as_deref()).await
     }
 
     /// Has a hook asked no more, and gives where the daemon has it; one that it does not have is forgotten.
@@ -277,8 +281,7 @@ impl Hooks {
     /// Takes a hook away; it is known until the daemon has confirmed that.
     async fn remove(&self, called: &str) -> Result<bool, RequestError> {
         let Some((path, number, session)) = self.silence(called) else { return Ok(false) };
-        let removed: Result<Removed, _> =
-            self.wire.call(hyper::Method::DELETE, &format!("{path}/{number}"), None).await;
+        let removed = self.take_away(&path, number).await;
         let was_there = match removed {
             Ok(removed) => {
                 session.is_under(&removed.coverage);

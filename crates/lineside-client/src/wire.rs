@@ -75,13 +75,14 @@ impl Wire {
         &self,
         method: Method,
         path: &str,
+        more: &[(&str, &str)],
         body: Vec<u8>,
     ) -> Result<(StatusCode, Bytes), RequestError> {
         let mut connection = match self.idle() {
             Some(connection) => connection,
             None => self.connect().await?,
         };
-        let request = self.request(method, path, &[], body)?;
+        let request = self.request(method, path, more, body)?;
         connection.sender.ready().await.map_err(broken)?;
         let response = connection.sender.send_request(request).await.map_err(broken)?;
         let status = response.status();
@@ -146,7 +147,27 @@ impl Wire {
         body: Option<&Map>,
     ) -> Result<T, RequestError> {
         let body = body.map(lineside_core::json::to_vec).transpose().map_err(unreadable)?.unwrap_or_default();
-        let (status, answer) = self.send(method, path, body).await?;
+        self.call_with(method, path, &[], body).await
+    }
+
+    /// Takes a hook of a program away, with the token of that.
+    pub(crate) async fn take_away<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        token: Option<&str>,
+    ) -> Result<T, RequestError> {
+        let headers: Vec<_> = token.map(|token| (TOKEN, token)).into_iter().collect();
+        self.call_with(Method::DELETE, path, &headers, Vec::new()).await
+    }
+
+    async fn call_with<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        more: &[(&str, &str)],
+        body: Vec<u8>,
+    ) -> Result<T, RequestError> {
+        let (status, answer) = self.send(method, path, more, body).await?;
         if status.is_success() {
             return lineside_core::json::from_slice(&answer).map_err(unreadable);
         }

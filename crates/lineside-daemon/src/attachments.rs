@@ -74,6 +74,8 @@ struct Owned {
     owner: String,
     /// What the program calls it.
     called: String,
+    /// The session below which whoever registered it was confined; `None` for the user.
+    confined: Option<Session>,
     /// How long its declaration is.
     bytes: usize,
     /// What it was declared as.
@@ -92,10 +94,29 @@ pub(crate) struct Entry {
     /// The token of the program.
     pub(crate) owner: String,
     pub(crate) called: String,
+    /// The session below which who registers it is confined; `None` for the user.
+    pub(crate) confined: Option<Session>,
     pub(crate) reach: Reach,
     pub(crate) name: String,
     /// As in a file, in JSON.
     pub(crate) text: String,
+}
+
+/// Who takes a hook away.
+pub(crate) enum Remover {
+    /// The user, outside of all agents.
+    User,
+    /// The program of this token, which is below an agent or shows a grant.
+    Program(String),
+}
+
+impl Owned {
+    /// Whether a hook of another program may take its place when its own is gone: one whose program was confined below a
+    /// session is no better than others there, and one of the user's gives way to the user alone.
+    fn yields_to(&self, confined: Option<&Session>) -> bool {
+        let Some(by) = confined else { return true };
+        self.confined.as_ref().is_some_and(|own| own.id() == by.id() || own.is_below(by))
+    }
 }
 
 impl Attachments {
@@ -158,15 +179,15 @@ impl Attachments {
     /// does what the program had declared of this hook before; one that is this hook already stays.
     ///
     /// # Errors
-    /// The program is not known, the entry is none, a program that is there has a hook of that name on the session, or
-    /// there are too many.
+    /// The program is not known, the entry is none, a program that is there has a hook of that name on the session, or one
+    /// that was confined less, or there are too many.
     pub(crate) fn register(
         &self,
         assembly: &Assembly,
         session: &Session,
         entry: Entry,
     ) -> Result<Registered, Problem> {
-        let Entry { owner, called, reach, name, text } = entry;
+        let Entry { owner, called, confined, reach, name, text } = entry;
         let bytes = called.len() + text.len();
         if bytes > LONGEST_ENTRY {
             let detail =
@@ -192,6 +213,9 @@ impl Attachments {
             );
             return Err(Problem::conflict("hook-owned", "The hook has an owner", detail));
         }
+        if before.is_some_and(|before| before.owner != owner && !before.yields_to(confined.as_ref())) {
+            return Err(owned_elsewhere(&name, session));
+        }
         let is_full = |state: &State| state.count >= MOST_HOOKS || state.bytes + bytes > MOST_BYTES;
         if is_full(&state) {
             state.tidy(Instant::now());
@@ -208,7 +232,8 @@ impl Attachments {
         let warnings = hook.warnings().to_vec();
         state.last += 1;
         let number = state.last;
-        let owned = Owned { number, session: session.clone(), owner, called, bytes, declared, hook };
+        let owned =
+            Owned { number, session: session.clone(), owner, called, confined, bytes, declared, hook };
         state.bytes += bytes;
         // The new one is in force before the one before it leaves: no event comes in between.
         let own = state.hooks.entry(session.id().clone()).or_default();
@@ -224,15 +249,26 @@ impl Attachments {
         Ok(Registered { number, warnings })
     }
 
-    /// Takes a hook of a session away. `false` when there is none of that number.
-    pub(crate) fn remove(&self, session: &Session, number: u64) -> bool {
+    /// Takes a hook of a session away, for its program or for one that is not confined. `false` when there is none of
+    /// that number.
+    ///
+    /// # Errors
+    /// It is the hook of another program.
+    pub(crate) fn remove(&self, session: &Session, number: u64, by: &Remover) -> Result<bool, Problem> {
         // Under the lock: a registration of the same name comes wholly before or wholly after.
         let mut state = self.state();
+        let mut hooks = state.hooks.get(session.id()).into_iter().flatten();
+        if let Some((name, owned)) = hooks.find(|(_, owned)| owned.number == number)
+            && !matches!(by, Remover::User)
+            && !matches!(by, Remover::Program(token) if *token == owned.owner)
+        {
+            return Err(owned_elsewhere(name, session));
+        }
         let removed = state.take(session.id(), |owned| owned.number == number);
         let any = !removed.is_empty();
         removed.into_iter().for_each(|owned| owned.hook.remove());
         drop(state);
-        any
+        Ok(any)
     }
 
     /// A session is over: what is known of its hooks goes.
@@ -303,6 +339,14 @@ impl State {
     }
 }
 
+fn owned_elsewhere(name: &str, session: &Session) -> Problem {
+    let detail = format!(
+        "hook `{name}` of session `{}` is that of another program; its own, or the user outside of all agents, takes it away",
+        session.id()
+    );
+    Problem::new(StatusCode::FORBIDDEN, "hook-owned", "The hook has an owner", detail)
+}
+
 fn unknown() -> Problem {
     let detail = "`attachment` is not the token of a program that has attached; POST /v1/attach gives one";
     Problem::conflict("not-attached", "The program has not attached", detail)
@@ -342,7 +386,7 @@ mod tests {
             let fill = "x".repeat(length);
             let text = format!(r#"{{"name": "{name}", "on": "on_idle", "description": "{fill}"}}"#);
             let (owner, called, name) = (owner.clone(), name.to_owned(), name.to_owned());
-            let entry = Entry { owner, called, reach: Reach::Subtree, name, text };
+            let entry = Entry { owner, called, confined: None, reach: Reach::Subtree, name, text };
             all.register(&assembly, &session, entry).map(|registered| registered.number)
         };
         assert_eq!(register("long", LONGEST_ENTRY).unwrap_err().status, 400);
@@ -352,7 +396,7 @@ mod tests {
         // As if others had the rest.
         all.state().bytes += MOST_BYTES - bytes;
         assert_eq!(register("one more", 10).unwrap_err().status, 429);
-        assert!(all.remove(&session, first));
+        assert!(all.remove(&session, first, &Remover::User).unwrap());
         assert_eq!(all.kept(), (0, MOST_BYTES - bytes));
         register("one more", 10).unwrap();
     }
@@ -366,7 +410,7 @@ mod tests {
             for name in &names {
                 let text = format!(r#"{{"name": "{name}", "on": "on_idle", "automate": {{}}}}"#);
                 let (owner, called, name) = (owner.clone(), name.clone(), name.clone());
-                let entry = Entry { owner, called, reach: Reach::Subtree, name, text };
+                let entry = Entry { owner, called, confined: None, reach: Reach::Subtree, name, text };
                 all.register(&assembly, session, entry).unwrap();
             }
         };

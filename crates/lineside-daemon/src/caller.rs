@@ -127,6 +127,16 @@ impl Caller {
         Ok(session)
     }
 
+    /// The session that it may act below and nowhere else; `None` for the user, outside of all agents.
+    ///
+    /// # Errors
+    /// Its grant is of a session elsewhere, or it is not known what it runs below.
+    pub(crate) fn confined(&self, daemon: &Daemon) -> Result<Option<Session>, Problem> {
+        let grant = self.granted().map_or(Shown::None, Shown::Of);
+        let standing = daemon.agents.standing_of_client(self.peer, &grant);
+        standing.map(|standing| standing.above).map_err(granted_elsewhere)
+    }
+
     /// The parent of a session that is to be opened, and how it was found: the one that is named, else that of the grant,
     /// or the one whose agent has started the caller's process, whichever is the nearer.
     ///
@@ -139,8 +149,7 @@ impl Caller {
     ) -> Result<(Option<String>, Attribution), Problem> {
         let grant = self.granted().map_or(Shown::None, Shown::Of);
         let standing = daemon.agents.standing_of_client(self.peer, &grant);
-        let standing = standing
-            .map_err(|why| Problem::new(StatusCode::FORBIDDEN, ELSEWHERE.0, ELSEWHERE.1, why).blocks())?;
+        let standing = standing.map_err(granted_elsewhere)?;
         let attribution = standing.attribution(daemon.bus());
         let parent = match (standing.above, named) {
             (None, named) => named,
@@ -165,6 +174,10 @@ pub(crate) fn work_of(process: u32) -> Option<PathBuf> {
 
 /// The problem with a grant of a session that is not above or below the one whose agent has started the caller.
 const ELSEWHERE: (&str, &str) = ("granted-elsewhere", "The grant is of a session elsewhere");
+
+fn granted_elsewhere(why: String) -> Problem {
+    Problem::new(StatusCode::FORBIDDEN, ELSEWHERE.0, ELSEWHERE.1, why).blocks()
+}
 
 fn not_below_agent(id: &str, above: &Session) -> Problem {
     let detail = format!(

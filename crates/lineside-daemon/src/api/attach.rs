@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use axum::extract::{Path, Request, State};
-use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use lineside::Session;
 
 use super::shapes::{AttachedEntry, AttachedOutcome, RegisterHook, RegisteredHook, Removed};
 use super::upgrade::upgraded;
-use crate::attachments::{Entry, Registered};
+use crate::attachments::{Entry, Registered, Remover};
 use crate::body::{Asked, Json};
 use crate::caller::Caller;
 use crate::connections;
@@ -40,7 +40,7 @@ pub(super) async fn attach(
     caller: Caller,
     request: Request,
 ) -> Result<Response, Problem> {
-    let token = request.headers().get(TOKEN).and_then(|token| token.to_str().ok()).map(str::to_owned);
+    let token = token(request.headers());
     upgraded(&daemon, &caller, request, PROTOCOL, |upgrade, from| {
         let (token, place) = daemon.attachments.place(token.as_deref(), caller.tree(&daemon))?;
         connections::attach(&daemon, upgrade, from, place);
@@ -49,17 +49,23 @@ pub(super) async fn attach(
     })
 }
 
+fn token(headers: &HeaderMap) -> Option<String> {
+    headers.get(TOKEN).and_then(|token| token.to_str().ok()).map(str::to_owned)
+}
+
 /// Register a hook of a program that has attached.
 ///
 /// It is in force for the session, and by `reach` for those below it, until it is removed or the session ends. While its
 /// program is away it has failed, which means what `on_failure` says. A program that registers a hook of the same name on
-/// the same session takes it over when its owner is gone.
+/// the same session takes it over when its owner is gone; what is below an agent or shows a grant takes none over of the
+/// user's.
 #[utoipa::path(
     post, path = "/v1/sessions/{session}/hooks", tag = "hooks", params(("session" = String, Path)),
     request_body = RegisterHook,
     responses(
         (status = 201, body = RegisteredHook),
         (status = 400, body = Problem, description = "the entry is not one"),
+        (status = 403, body = Problem, description = "the hook is that of a program of the user"),
         (status = 409, body = Problem, description = "the hook has an owner that is there"),
     )
 )]
@@ -72,17 +78,17 @@ pub(super) async fn register(
     let session = caller.hooked_session(&daemon, &session)?;
     let RegisterHook { attachment, called, reach, hook } = asked;
     daemon.attachments.greeted(&attachment).await?;
-    let entry = entry(attachment, AttachedEntry { called, reach, hook });
+    let entry = entry(attachment, caller.confined(&daemon)?, AttachedEntry { called, reach, hook });
     let Registered { number, warnings } = daemon.attachments.register(&daemon.assembly, &session, entry)?;
     let shape = RegisteredHook { hook: number, coverage: session.coverage().to_string(), warnings };
     Ok((StatusCode::CREATED, Json(shape)).into_response())
 }
 
-fn entry(owner: String, asked: AttachedEntry) -> Entry {
+fn entry(owner: String, confined: Option<Session>, asked: AttachedEntry) -> Entry {
     let AttachedEntry { called, reach, hook } = asked;
     let name = hook.get("name").and_then(|name| name.as_str()).unwrap_or_default().to_owned();
     let text = lineside::json::to_string(&hook).unwrap_or_default();
-    Entry { owner, called, reach: reach.into(), name, text }
+    Entry { owner, called, confined, reach: reach.into(), name, text }
 }
 
 /// The hooks that a session is opened with, of a program that is there.
@@ -117,11 +123,16 @@ impl Brought {
 
     /// Registers each on the session. It is one step: a request that is given up in between would leave the session
     /// open with a part of them.
-    pub(super) fn register(self, daemon: &Daemon, session: &Session) -> Vec<AttachedOutcome> {
+    pub(super) fn register(
+        self,
+        daemon: &Daemon,
+        session: &Session,
+        confined: Option<&Session>,
+    ) -> Vec<AttachedOutcome> {
         let Self { attachment, hooks } = self;
         let outcomes = hooks.into_iter().map(|asked| {
             let called = asked.called.clone();
-            let entry = entry(attachment.clone(), asked);
+            let entry = entry(attachment.clone(), confined.cloned(), asked);
             match daemon.attachments.register(&daemon.assembly, session, entry) {
                 Ok(Registered { number, warnings }) => {
                     AttachedOutcome { called, hook: Some(number), warnings, problem: None }
@@ -136,18 +147,33 @@ impl Brought {
 }
 
 /// Take a hook of a program away. Events under way end with it.
+///
+/// What is below an agent or shows a grant takes away the hooks of its own program alone, whose token it shows.
 #[utoipa::path(
     delete, path = "/v1/sessions/{session}/hooks/{hook}", tag = "hooks",
-    params(("session" = String, Path), ("hook" = u64, Path)),
-    responses((status = 200, body = Removed), (status = 404, body = Problem))
+    params(
+        ("session" = String, Path),
+        ("hook" = u64, Path),
+        ("lineside-attachment" = Option<String>, Header, description = "the token of the program"),
+    ),
+    responses(
+        (status = 200, body = Removed),
+        (status = 403, body = Problem, description = "the hook is that of another program"),
+        (status = 404, body = Problem),
+    )
 )]
 pub(super) async fn remove(
     State(daemon): State<Arc<Daemon>>,
     caller: Caller,
     Path((session, hook)): Path<(String, u64)>,
+    headers: HeaderMap,
 ) -> Result<Json<Removed>, Problem> {
     let session = caller.session(&daemon, &session)?;
-    if !daemon.attachments.remove(&session, hook) {
+    let by = match caller.confined(&daemon)? {
+        None => Remover::User,
+        Some(_) => Remover::Program(token(&headers).unwrap_or_default()),
+    };
+    if !daemon.attachments.remove(&session, hook, &by)? {
         let detail = format!("session `{}` has no hook {hook} of a program", session.id());
         return Err(Problem::not_found(detail));
     }

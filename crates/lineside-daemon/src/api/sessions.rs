@@ -79,8 +79,9 @@ pub(super) async fn open(
         if !brought.is_empty() {
             caller.hooked_session(&held, session.id().as_str())?;
         }
+        let confined = if brought.is_empty() { None } else { caller.confined(&held)? };
         caller.holds(&held, &session);
-        let outcomes = brought.register(&held, &session);
+        let outcomes = brought.register(&held, &session, confined.as_ref());
         let failed = outcomes.iter().find_map(|outcome| outcome.problem.clone());
         if let Some(problem) = failed.filter(|_| status == StatusCode::CREATED) {
             session.close().await;

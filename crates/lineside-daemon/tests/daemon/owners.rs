@@ -7,7 +7,7 @@ use tokio::net::{UnixListener, UnixStream};
 
 use crate::connection::{shell, soon};
 use crate::hosts::{ask, tool};
-use crate::house::{House, folder};
+use crate::house::{House, folder, json_request, read};
 
 /// A program that has attached, with its token, and the hook `gate` of it on session `s`.
 struct Owner(BufReader<UnixStream>, String);
@@ -15,6 +15,12 @@ struct Owner(BufReader<UnixStream>, String);
 impl Owner {
     async fn attach(house: &House, timeout: u64) -> Self {
         house.post("/v1/sessions", &json!({"id": "s", "resume": true})).await;
+        let owner = Self::connect(house).await;
+        owner.registers(house, "gate", "before_tool", timeout).await;
+        owner
+    }
+
+    async fn connect(house: &House) -> Self {
         let mut stream = UnixStream::connect(house.socket()).await.unwrap();
         let head = "POST /v1/attach HTTP/1.1\r\nhost: l\r\ncontent-type: application/json\r\n\
             connection: upgrade\r\nupgrade: lineside-worker/2\r\n\r\n";
@@ -31,7 +37,6 @@ impl Owner {
         }
         assert_eq!(owner.frame().await["type"], json!("hello"));
         owner.say(&json!({"type": "hello", "protocol": 2, "concurrency": 4})).await;
-        owner.registers(house, "gate", "before_tool", timeout).await;
         owner
     }
 
@@ -270,4 +275,53 @@ async fn what_a_program_declares_otherwise_under_the_same_name_takes_the_place_o
         owner.answers(&id, "asked again").await;
     });
     assert_eq!(decision["reason"], json!("asked again"), "{decision}");
+}
+
+#[tokio::test]
+async fn what_shows_a_grant_takes_no_hook_away_that_another_program_has_and_takes_none_over_of_the_user() {
+    let house = House::new().await;
+    let (_, opened) = house.post("/v1/sessions", &json!({"id": "top"})).await;
+    let grant = opened["environment"]["LINESIDE_GRANT"].as_str().unwrap().to_owned();
+    let (guard, other) = (Owner::connect(&house).await, Owner::connect(&house).await);
+    let hook = |owner: &Owner, name: &str| json!({"attachment": owner.1, "called": name, "hook": {"name": name, "on": "before_tool"}});
+    let mut child = json!({"id": "child", "parent": "top", "attachment": guard.1});
+    child["hooks"] = json!([{"called": "guard", "hook": {"name": "guard", "on": "before_tool"}}]);
+    let (_, child) = house.post("/v1/sessions", &child).await;
+    let number = child["hooks"][0]["hook"].as_u64().unwrap();
+    let granted = async |method: hyper::Method, path: &str, token: Option<&str>, body: Value| {
+        let mut request = json_request(method, path, body.to_string().into_bytes());
+        request.headers_mut().insert("lineside-grant", grant.parse().unwrap());
+        if let Some(token) = token {
+            request.headers_mut().insert("lineside-attachment", token.parse().unwrap());
+        }
+        read(house.request(request).await).await
+    };
+    let path = "/v1/sessions/child/hooks";
+    let (status, own) = granted(hyper::Method::POST, path, None, hook(&other, "own")).await;
+    assert_eq!(status, 201, "{own}");
+    let delete = async |number: u64, token: Option<&str>| {
+        granted(hyper::Method::DELETE, &format!("{path}/{number}"), token, Value::Null).await.0
+    };
+    assert_eq!((delete(number, None).await, delete(number, Some(&other.1)).await), (403, 403));
+    let own = own["hook"].as_u64().unwrap();
+    assert_eq!((delete(own, None).await, delete(own, Some(&other.1)).await), (403, 200));
+    // With its program gone it has failed, and gives way to the user alone.
+    let token = guard.1.clone();
+    drop(guard);
+    soon(async {
+        while house.get("/v1/status").await.1["attached"] != json!(1) {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    let (status, problem) = granted(hyper::Method::POST, path, None, hook(&other, "guard")).await;
+    assert_eq!((status, &problem["type"]), (403, &json!("urn:lineside:problem:hook-owned")), "{problem}");
+    let brought = json!({"id": "child", "resume": true, "attachment": other.1, "hooks": [
+        {"called": "guard", "hook": {"name": "guard", "on": "before_tool"}}]});
+    let (_, brought) = granted(hyper::Method::POST, "/v1/sessions", None, brought).await;
+    assert_eq!(brought["hooks"][0]["problem"]["status"], json!(403), "{brought}");
+    assert_eq!(delete(number, Some(&token)).await, 200, "its own program is confined as well");
+    let (_, again) = granted(hyper::Method::POST, path, None, hook(&other, "own")).await;
+    let path = format!("{path}/{}", again["hook"]);
+    assert_eq!(house.send(hyper::Method::DELETE, &path, &Value::Null).await.0, 200, "the user may");
 }
