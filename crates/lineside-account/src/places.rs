@@ -1,6 +1,7 @@
 //! Where the daemon of an account is and what it reads: the account's own places, and others that were named.
 
 use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -152,17 +153,32 @@ impl Places {
 }
 
 /// Whether something is at a path that no other user can have put there: it is this user's, and so is its folder, in which
-/// no other user may write.
+/// no other user may write, and none can have another folder stand in the place of that.
 #[must_use]
 pub fn is_of_own(path: &Path) -> bool {
     let own = rustix::process::geteuid().as_raw();
-    let folder = path.parent().and_then(|folder| folder.metadata().ok());
-    folder.is_some_and(|folder| folder.uid() == own && folder.mode() & 0o022 == 0)
+    let Some(parent) = path.parent() else { return false };
+    let is_own = parent.metadata().is_ok_and(|folder| folder.uid() == own && folder.mode() & 0o022 == 0);
+    is_own
         && path.symlink_metadata().is_ok_and(|found| found.uid() == own)
+        && parent.ancestors().all(|above| is_held(above, own))
+        && fs::canonicalize(parent).is_ok_and(|real| real.ancestors().all(|above| is_held(above, own)))
+}
+
+/// Whether what a name leads to is for this user or the system alone to change: the folder or link is of one of them, and
+/// in a folder no other user writes, or renames what is not theirs.
+fn is_held(place: &Path, own: u32) -> bool {
+    let Ok(found) = place.symlink_metadata() else { return place.as_os_str().is_empty() };
+    let (mode, group) = (found.mode(), rustix::process::getegid().as_raw());
+    let is_open = mode & 0o002 != 0 || mode & 0o020 != 0 && found.gid() != group;
+    let is_sticky = mode & 0o1000 != 0;
+    [own, 0].contains(&found.uid()) && (found.is_symlink() || !is_open || is_sticky)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     fn account() -> Account {
@@ -264,5 +280,24 @@ mod tests {
         let nobody = Account { home: None, ..account() };
         assert_eq!(Places::of(&nobody, &Named::default()), None);
         assert_eq!(of(&[]).named(&nobody).home.as_deref(), account().home.as_deref());
+    }
+
+    #[test]
+    fn what_another_user_could_have_exchanged_is_not_ones_own() {
+        let top = tempfile::tempdir().unwrap();
+        let above = top.path().join("above");
+        let state = above.join("state");
+        fs::create_dir_all(&state).unwrap();
+        fs::write(state.join("off"), "").unwrap();
+        let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        mode(&state, 0o700);
+        for (bits, expected) in [(0o755, true), (0o777, false), (0o1777, true)] {
+            mode(&above, bits);
+            assert_eq!(is_of_own(&state.join("off")), expected, "{bits:o}");
+        }
+        // A link to a folder of one's own, where others could have put it.
+        mode(&above, 0o777);
+        std::os::unix::fs::symlink(&state, above.join("other")).unwrap();
+        assert!(!is_of_own(&above.join("other/off")));
     }
 }

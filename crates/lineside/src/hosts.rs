@@ -201,7 +201,7 @@ impl Hosts {
         };
         // What is known of a session of others is not touched.
         if origin.confined == Confinement::ToParent
-            && let Some(session) = self.bus.find(arrival.root())
+            && let Some(session) = self.bus.find(&arrival.root())
         {
             within_reach(session, origin)?;
         }
@@ -373,6 +373,7 @@ impl Hosts {
             && let Some(child) = incoming.payload.text("child_session").and_then(|child| self.bus.find(child))
             && !self.inner.opened.has(&child)
         {
+            let child = within_reach(child, origin)?;
             self.end_stranger(&child).await;
         }
         match (&publishing.parent, &publishing.agent) {
@@ -382,7 +383,10 @@ impl Hosts {
                     about(opening, incoming, origin).agent(agent.clone())
                 };
                 // A name below that of the host is the host's.
-                let owns = |_: &Session| Ok(origin.owns.is_none());
+                let owns = |session: &Session| {
+                    within_reach(session.clone(), origin)?;
+                    Ok(origin.owns.is_none())
+                };
                 let subagent = self.open(&publishing.session, origin, opening, owns).await?;
                 if !self.inner.subagents.keep(&root, &subagent) {
                     subagent.close().await;

@@ -1,5 +1,6 @@
 //! Agent programs with a hook command: a call as its host has made it, to the words that the host understands.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -121,7 +122,7 @@ async fn serve_call(
         return Ok(answer);
     }
     let call = ReadCall::from(call);
-    let Some(root) = call.root().map(str::to_owned) else { return Ok(call.undecided("")) };
+    let Some(root) = call.root().map(Cow::into_owned) else { return Ok(call.undecided("")) };
     if let Some(why) = other_version(headers) {
         return Ok(call.undecided(why));
     }
@@ -171,7 +172,7 @@ async fn answer(
     mut origin: CallOrigin,
     began: Instant,
 ) -> Result<HostAnswer, Problem> {
-    let own = call.root().and_then(|root| daemon.bus().find(root));
+    let own = call.root().and_then(|root| daemon.bus().find(&root));
     for session in origin.parent.iter().chain(&own) {
         daemon.preparing.stand(daemon.bus(), session).await;
     }

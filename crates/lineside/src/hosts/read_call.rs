@@ -1,5 +1,7 @@
 //! A call that was read, before anything is done about it.
 
+use std::borrow::Cow;
+
 use lineside_dialects::hosts::serve::{HostAnswer, HostCall, Reading, read};
 
 /// A call that was read, and not looked into.
@@ -23,7 +25,7 @@ impl ReadCall {
 
     /// The session of the main agent that it names; `None` for one whose answer is known.
     #[must_use]
-    pub fn root(&self) -> Option<&str> {
+    pub fn root(&self) -> Option<Cow<'_, str>> {
         match &self.0 {
             Reading::Event(arrival) => Some(arrival.root()),
             Reading::Answer(_) => None,

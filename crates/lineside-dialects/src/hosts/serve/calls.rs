@@ -57,6 +57,8 @@ pub(super) struct Arriving {
     input: Known,
     /// The result, at a review.
     output: Option<Known>,
+    /// Where the agent works, as the document says it.
+    cwd: Option<Digest>,
     entry: (Host, Digest),
 }
 
@@ -86,6 +88,7 @@ impl Arriving {
             tool: payload.text("tool_name").map(|name| digest_of_text(in_any_words(name))),
             input: Known::of(payload.value("tool_input").unwrap_or(&Value::Null)),
             output: output.filter(|_| is_review(point)).map(Known::of),
+            cwd: incoming.cwd.as_deref().map(digest_of_text),
             entry: (entry, digest_of_text(event)),
         })
     }
@@ -117,6 +120,7 @@ impl Call {
         }
         is_open
             && is_young
+            && self.of.cwd == arriving.cwd
             && self.of.entry != arriving.entry
             && !self.partners.contains(&arriving.entry)
             && self.any_input(|input| {

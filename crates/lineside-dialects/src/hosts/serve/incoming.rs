@@ -1,5 +1,6 @@
 //! A document of a host to an event: its envelope, its payload, and everything else as `extra` (HO-7 to HO-14).
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use lineside_core::Timestamp;
@@ -110,12 +111,14 @@ fn text_at<'a, 'n>(document: &'a Map, names: &[&'n str]) -> Option<(&'n str, &'a
     texts.into_iter().find(|(_, text)| !text.is_empty())
 }
 
-/// The session of the main agent that a document names.
-fn root(document: &Map, host: Host, about_a_subagent: bool) -> &str {
+/// The session of the main agent that a document names. What stands behind a `/` of a session's id is a subagent, so
+/// that a `/` of the host's own is written as in a URL.
+fn root(document: &Map, host: Host, about_a_subagent: bool) -> Cow<'_, str> {
     let text = |names| text_at(document, names).map(|(_, text)| text);
     let is_inside = !about_a_subagent && text(AGENT_ID).is_some();
     let parent = text(PARENT_ID).filter(|_| is_inside && host == Host::Copilot);
-    parent.or_else(|| text(session_names(host))).unwrap_or(NAMELESS)
+    let root = parent.or_else(|| text(session_names(host))).unwrap_or(NAMELESS);
+    if root.contains('/') { Cow::Owned(root.replace('/', "%2F")) } else { Cow::Borrowed(root) }
 }
 
 /// The fields of a document that have not been read yet.
@@ -131,7 +134,7 @@ impl Unread {
     }
 
     fn names(&mut self, host: Host, about_a_subagent: bool) -> Names {
-        let root = root(&self.0, host, about_a_subagent).to_owned();
+        let root = root(&self.0, host, about_a_subagent).into_owned();
         self.text(session_names(host));
         if about_a_subagent {
             let child = self.text(if host == Host::Cursor { &["subagent_id"] } else { AGENT_ID });
@@ -266,9 +269,9 @@ const WITH_EVERY_EVENT: [&str; 14] = [
 ];
 
 impl Arrival {
-    /// The session of the main agent that its document names.
+    /// The session of the main agent that its document names, with `%2F` for each `/` of it.
     #[must_use]
-    pub fn root(&self) -> &str {
+    pub fn root(&self) -> Cow<'_, str> {
         let about_a_subagent =
             self.row.is_some_and(|row| matches!(row.point, "before_subagent" | "after_subagent"));
         root(&self.document, self.host, about_a_subagent)

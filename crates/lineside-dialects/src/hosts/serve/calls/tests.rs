@@ -23,6 +23,7 @@ fn gate(entry: Host, input: impl Borrow<Value>) -> Arriving {
         tool: Some(digest_of_text("shell")),
         input,
         output: None,
+        cwd: None,
         entry: (entry, digest_of_text("e")),
     }
 }
@@ -75,6 +76,19 @@ fn decided(now: Instant) -> Calls {
     let id = new(arrive(&mut calls, gate(Host::Claude, ls()), now));
     decide(&mut calls, id);
     calls
+}
+
+#[test]
+fn ho_41_a_call_in_another_folder_is_one_of_its_own() {
+    let start = Instant::now();
+    let mut calls = Calls::default();
+    let within = |entry, cwd: &str| {
+        Arc::new(Arriving { cwd: Some(digest_of_text(cwd)), ..gate(entry, json!({"command": "rm -r *"})) })
+    };
+    let Found::New(id) = calls.arrive(&within(Host::Gemini, "/tmp/scratch"), start) else { panic!() };
+    decide(&mut calls, id);
+    assert!(matches!(calls.arrive(&within(Host::Claude, "/important"), start), Found::New(_)));
+    assert!(matches!(calls.arrive(&within(Host::Claude, "/tmp/scratch"), start), Found::Decided(_)));
 }
 
 #[test]

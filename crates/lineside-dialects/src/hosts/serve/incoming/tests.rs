@@ -256,7 +256,7 @@ fn the_session_of_an_arrival_is_known_before_it_is_read() {
     let root = |host: Host, document: Value| {
         let stdin = document.to_string().into_bytes();
         match crate::hosts::serve::read(HostCall { host, event: None, stdin }) {
-            Reading::Event(arrival) => arrival.root().to_owned(),
+            Reading::Event(arrival) => arrival.root().into_owned(),
             Reading::Answer(answer) => panic!("{answer:?}"),
         }
     };
@@ -265,6 +265,8 @@ fn the_session_of_an_arrival_is_known_before_it_is_read() {
     assert_eq!(root(Host::Copilot, inside("SubagentStop")), "a");
     assert_eq!(root(Host::Codex, json!({"hook_event_name": "Stop", "thread-id": "t"})), "t");
     assert_eq!(root(Host::Codex, json!({"hook_event_name": "Stop"})), "unnamed");
+    // What stands behind a `/` is a subagent, which a host does not choose by the id of a session.
+    assert_eq!(root(Host::Claude, json!({"hook_event_name": "Stop", "session_id": "a/b"})), "a%2Fb");
 }
 
 #[test]
