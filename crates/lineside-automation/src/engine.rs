@@ -180,7 +180,24 @@ fn end_of(effect: &Effect<Offered>) -> Option<(JobId, bool)> {
     Some((told.job?, is_lost))
 }
 
+/// Tells those that wait for keys that they have them.
+fn tell(granted: Vec<oneshot::Sender<()>>) {
+    for granted in granted {
+        // One that waits no longer gives the key back when it is dropped.
+        granted.send(()).ok();
+    }
+}
+
 impl Core {
+    /// Those that wait for the keys that were given.
+    fn granted(&mut self, effects: &[Effect<Offered>]) -> Vec<oneshot::Sender<()>> {
+        let given = effects.iter().filter_map(|effect| match effect {
+            Effect::Granted(claim) => self.claims.remove(claim),
+            _ => None,
+        });
+        given.collect()
+    }
+
     /// Whether a job goes on although records are not kept any more: as the work of a hook, or because it runs.
     fn goes_on_unkept(&self, job: JobId) -> bool {
         self.machine.is_of_hook(job) || self.runs.keys().any(|(running, _)| *running == job)
@@ -273,9 +290,11 @@ impl Engine {
         // Dropped when the lock is given back, as is what was not taken in.
         let collected = CollectedTickets::begin();
         if core.is_left {
-            let seen = see(&[]);
+            let effects = core.machine.step_left(&input);
+            let (seen, granted) = (see(&effects), core.granted(&effects));
             drop(core);
             drop((input, collected));
+            tell(granted);
             return seen;
         }
         // Taken under the lock, so that no later step has an earlier time.
@@ -283,12 +302,13 @@ impl Engine {
         let effects = core.machine.step(now, input);
         let seen = see(&effects);
         let wanted = core.outbox.wanted();
-        let (mut granted, mut wakes) = (Vec::new(), false);
+        let granted = core.granted(&effects);
+        let mut wakes = false;
         for effect in effects {
             match effect {
                 Effect::WakeAt(at) => (core.wake, wakes) = (Some(at), true),
                 Effect::Persist(_) if self.journal.is_none() => {}
-                Effect::Granted(claim) => granted.extend(core.claims.remove(&claim)),
+                Effect::Granted(_) => {}
                 other => {
                     if let Some((_, is_lost)) = end_of(&other) {
                         core.finished += u64::from(!is_lost);
@@ -305,10 +325,7 @@ impl Engine {
         if has_work {
             self.work.notify_one();
         }
-        for granted in granted {
-            // One that waits no longer gives the key back when it is dropped.
-            granted.send(()).ok();
-        }
+        tell(granted);
         seen
     }
 

@@ -35,19 +35,18 @@ impl Automations {
     /// Takes a place in the line for a key, now and not when it is first polled. The line is that of the jobs: as long
     /// as one has the key no other one has it, and places are given in the order in which they were asked for.
     ///
-    /// Once everything is left to the next life, keys are given at once: nothing starts any more.
+    /// Once everything is left to the next life, no job gets it any more; otherwise it is the same.
     #[must_use = "the place is given up when it is dropped"]
     pub fn claim(&self, key: &Arc<str>) -> KeyClaim {
         let claim = ClaimId(self.engine.next_registration());
         let (granted, waits) = oneshot::channel();
         let mut core = self.engine.core();
-        let is_left = core.is_left;
         core.claims.insert(claim, granted);
         let is_granted = self.engine.step_in(core, Input::Claim(claim, Arc::clone(key)), |effects| {
             effects.iter().any(|effect| matches!(effect, Effect::Granted(own) if *own == claim))
         });
         let held = HeldKey { engine: Arc::clone(&self.engine), claim };
-        let waits = (!is_granted && !is_left).then_some(waits);
+        let waits = (!is_granted).then_some(waits);
         KeyClaim { waits, held: Some(held) }
     }
 }
@@ -57,8 +56,8 @@ impl Future for KeyClaim {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<HeldKey> {
         if let Some(waits) = &mut self.waits {
-            // An error: everything is left to the next life, and nothing starts any more.
-            if Pin::new(waits).poll(cx).is_pending() {
+            // What tells it is kept until it has the key.
+            if !matches!(Pin::new(waits).poll(cx), Poll::Ready(Ok(()))) {
                 return Poll::Pending;
             }
         }

@@ -12,7 +12,7 @@ use lineside_core::{AnyEvent, Outcome, SessionId};
 use tokio_util::sync::CancellationToken;
 
 use super::waiting::Waiting;
-use super::{Engine, until};
+use super::{Engine, tell, until};
 use crate::machine::job::{AutomationId, JobId};
 use crate::machine::{Input, Remains};
 use crate::offered::Offered;
@@ -82,14 +82,15 @@ impl Engine {
 
     /// Leaves everything as it is.
     pub(super) fn leave(&self) {
-        let runs: Vec<CancellationToken> = {
+        let (runs, granted): (Vec<CancellationToken>, Vec<_>) = {
             let mut core = self.core();
             core.is_left |= core.failed.is_none();
             core.failed.get_or_insert_with(|| Unavailable::because("the work is left to the next life"));
             core.waits.all_over();
-            core.claims.clear();
-            core.runs.values().cloned().collect()
+            let effects = if core.is_left { core.machine.leave_keys() } else { Vec::new() };
+            (core.runs.values().cloned().collect(), core.granted(&effects))
         };
+        tell(granted);
         runs.iter().for_each(CancellationToken::cancel);
         self.work.notify_one();
         self.done.send_modify(|done| *done += 1);

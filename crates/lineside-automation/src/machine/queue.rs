@@ -109,7 +109,7 @@ impl<E: Occurrence> Machine<E> {
             return;
         };
         let Some((rate, _)) = &rules.rate else {
-            // Nobody waits for it: when rules change, everything is put in line anew.
+            // No job waits for it: when rules change, everything is put in line anew.
             self.automations[place].rates.remove(key);
             return;
         };

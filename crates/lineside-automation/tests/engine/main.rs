@@ -6,6 +6,7 @@ mod drain;
 mod adopted;
 mod in_memory;
 mod in_turn;
+mod keys_at_end;
 mod bytes;
 mod closing;
 mod let_go;
