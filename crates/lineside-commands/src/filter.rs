@@ -43,7 +43,7 @@ pub struct Match {
 #[derive(Clone, Debug, Default)]
 pub struct RunsFilter {
     pub(crate) program: Vec<String>,
-    pub(crate) subcommand: Vec<String>,
+    pub(crate) subcommand: Vec<Vec<String>>,
     pub(crate) flags: Vec<String>,
     pub(crate) any_flag: Vec<String>,
     pub(crate) no_flag: Vec<String>,
@@ -60,7 +60,8 @@ pub fn runs<S: Into<String>>(program: impl IntoIterator<Item = S>) -> RunsFilter
 impl RunsFilter {
     /// With these words behind the program's own options; `**` stands for any number of words.
     pub fn subcommand(mut self, words: &str) -> RunsFilter {
-        self.subcommand = words.split_ascii_whitespace().map(str::to_owned).collect();
+        let split = |word: &str| word.split('|').map(str::to_owned).collect();
+        self.subcommand = words.split_ascii_whitespace().map(split).collect();
         self
     }
 
@@ -102,12 +103,12 @@ impl RunsFilter {
 
     /// Whether it fits the program.
     pub fn fits(&self, program: &CommandProgram) -> bool {
-        let name = program.known_name();
-        if !self.program.is_empty()
-            && !name.is_some_and(|name| self.program.iter().any(|glob| word_fits(glob, name)))
-        {
-            return false;
-        }
+        let named = |name: &str| self.program.iter().any(|glob| word_fits(glob, name));
+        (self.program.is_empty() || program.known_name().is_some_and(named)) && self.fits_words(program)
+    }
+
+    /// Whether it fits the words of a program whose name fits.
+    pub(crate) fn fits_words(&self, program: &CommandProgram) -> bool {
         let mut operands = &program.operands[..];
         if !self.subcommand.is_empty() {
             let Some(used) = begins(&self.subcommand, program, 0) else { return false };
@@ -147,23 +148,24 @@ fn has(program: &CommandProgram, spelling: &str) -> bool {
 }
 
 /// Whether the words of the subcommand and the operands from one on begin as asked; where they end.
-fn begins(asked: &[String], program: &CommandProgram, at: usize) -> Option<usize> {
+fn begins(asked: &[Vec<String>], program: &CommandProgram, at: usize) -> Option<usize> {
     let Some((first, rest)) = asked.split_first() else { return Some(at) };
     let sub = program.subcommand.len();
-    if first == "**" {
+    if first.iter().any(|word| word == "**") {
         return (at..=sub + program.operands.len()).find_map(|at| begins(rest, program, at));
     }
     let word = match program.subcommand.get(at) {
         Some(word) => word,
         None => program.operands.get(at - sub)?.pattern(),
     };
-    let fits = first.split('|').any(|glob| word_fits(glob, word));
+    let fits = first.iter().any(|glob| word_fits(glob, word));
     if fits { begins(rest, program, at + 1) } else { None }
 }
 
 /// Whether a glob over words fits one; `*` stands for anything, slashes too.
 fn word_fits(glob: &str, word: &str) -> bool {
-    if glob.contains(['*', '?', '[']) { crate::expand::fits(glob, word) } else { glob == word }
+    glob == word
+        || glob.bytes().any(|byte| matches!(byte, b'*' | b'?' | b'[')) && crate::expand::fits(glob, word)
 }
 
 /// Asks for paths.

@@ -73,7 +73,7 @@ pub fn matching(analysis: &Analysis, state: &Surroundings<'_>) -> Vec<(&'static 
     for (index, program) in analysis.programs.iter().enumerate() {
         let Some(rows) = program.known_name().and_then(|name| BY_PROGRAM.get(name)) else { continue };
         for (number, runs) in rows {
-            if found[*number].is_none() && runs.fits(program) {
+            if found[*number].is_none() && runs.fits_words(program) {
                 found[*number] = Some(Match { program: Some(index), touch: None });
             }
         }
