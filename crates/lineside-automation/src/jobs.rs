@@ -5,8 +5,9 @@ use lineside_core::{EventId, SessionId};
 
 use crate::engine::Automations;
 use crate::hook_id::name_of;
-use crate::machine::job::{AutomationId, JobId, Settled};
-use crate::machine::{Announcement, Input, Machine, Shown, Standing};
+use crate::machine::job::{AutomationId, Job, JobId, Settled, State};
+use crate::machine::{Announcement, Input, Machine, Occurrence as _, Shown, Standing};
+use crate::offered::Offered;
 
 /// The jobs of a bus.
 ///
@@ -73,19 +74,24 @@ impl Jobs {
     /// only the last are known.
     #[must_use]
     pub fn list(&self, which: &Which) -> Vec<Shown> {
-        let wanted = |shown: &Shown| {
+        let wanted = |automation: &str, job: &Job<Offered>| {
             let of_automation = which
                 .automation
                 .as_deref()
-                .is_none_or(|name| &*shown.automation == name || is_named(&shown.automation, name));
-            let of_session = which.session.as_ref().is_none_or(|session| shown.session == *session);
-            of_automation && of_session && is_in(&shown.standing, which.state)
+                .is_none_or(|name| automation == name || is_named(automation, name));
+            let of_session = which.session.as_ref().is_none_or(|session| job.last().session() == session);
+            of_automation && of_session && is_in(&job.state, which.state)
         };
-        self.automations.engine.ask(|machine| {
-            let latest = machine.jobs().into_iter().rev().filter_map(|job| machine.show(job)).filter(wanted);
-            let mut listed: Vec<Shown> = latest.take(which.most.unwrap_or(usize::MAX)).collect();
-            listed.reverse();
-            listed
+        self.automations.engine.ask(|machine| machine.list(wanted, which.most.unwrap_or(usize::MAX)))
+    }
+
+    /// How many jobs are in this state; costs the same however many there are.
+    #[must_use]
+    pub fn count(&self, state: WhichState) -> usize {
+        self.automations.engine.ask(|machine| match state {
+            WhichState::Any => machine.known(),
+            WhichState::Live => machine.live(),
+            WhichState::Dead => machine.dead_letters().count(),
         })
     }
 
@@ -104,9 +110,8 @@ impl Jobs {
             return recent;
         }
         engine.ask(|machine| {
-            let shown = machine.jobs().into_iter().filter_map(|job| machine.show(job));
-            let of_event = shown.filter(|shown| shown.events.contains(&event));
-            of_event.map(|shown| (shown.automation, shown.job)).collect()
+            let of_event = machine.list(|_, job| job.all_ids().contains(&event), usize::MAX);
+            of_event.into_iter().map(|shown| (shown.automation, shown.job)).collect()
         })
     }
 
@@ -119,7 +124,7 @@ impl Jobs {
     /// Takes a dead job up again, with all its attempts before it. `false` when it is not dead.
     #[must_use = "a job that is not dead is not taken up again"]
     pub fn retry(&self, job: JobId) -> bool {
-        let dead = self.show(job).is_some_and(|shown| is_in(&shown.standing, WhichState::Dead));
+        let dead = self.is_in(job, &[WhichState::Dead]);
         if dead {
             self.automations.engine.step(Input::Revive(job));
         }
@@ -130,13 +135,18 @@ impl Jobs {
     /// a good end.
     #[must_use = "a job that is over cannot be dropped"]
     pub fn drop(&self, job: JobId) -> bool {
-        let may = self.show(job).is_some_and(|shown| {
-            is_in(&shown.standing, WhichState::Dead) || is_in(&shown.standing, WhichState::Live)
-        });
+        let may = self.is_in(job, &[WhichState::Dead, WhichState::Live]);
         if may {
             self.automations.engine.step(Input::Drop(job));
         }
         may
+    }
+
+    /// Whether a job is in one of these states.
+    fn is_in(&self, job: JobId, states: &[WhichState]) -> bool {
+        self.automations.engine.ask(|machine| {
+            machine.state(job).is_some_and(|own| states.iter().any(|state| is_in(own, *state)))
+        })
     }
 
     /// How many dead letters were thrown away so far, the oldest first, because there were more than there may be.
@@ -164,12 +174,11 @@ pub fn is_named(automation: &str, name: &str) -> bool {
     name_of(automation) == name
 }
 
-fn is_in(standing: &Standing, state: WhichState) -> bool {
-    let rests = matches!(standing, Standing::Settled { .. });
+fn is_in(own: &State, state: WhichState) -> bool {
     match state {
         WhichState::Any => true,
-        WhichState::Live => !rests,
-        WhichState::Dead => matches!(standing, Standing::Settled { settled: Settled::Dead(_), .. }),
+        WhichState::Live => !own.is_at_rest(),
+        WhichState::Dead => matches!(own, State::Rests(settled, _) if matches!(**settled, Settled::Dead(_))),
     }
 }
 

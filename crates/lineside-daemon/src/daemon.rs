@@ -8,7 +8,7 @@ use arc_swap::ArcSwap;
 use axum::http::StatusCode;
 use lineside::assembly::{HookFiles, LoadReport};
 use lineside::automation::Automations;
-use lineside::automation::jobs::{Which, WhichState};
+use lineside::automation::jobs::WhichState;
 use lineside::bus::OpenSessionError;
 use lineside::bus::register::RegisterHookError;
 use lineside::bus::session::OpenSession;
@@ -145,7 +145,7 @@ pub(crate) struct Opening {
 impl Daemon {
     /// How many jobs are in this state.
     pub(crate) fn jobs(&self, state: WhichState) -> usize {
-        self.automations.jobs().list(&Which { state, ..Which::default() }).len()
+        self.automations.jobs().count(state)
     }
 
     pub(crate) fn new(

@@ -1,12 +1,13 @@
 //! What is known of a job, for those who ask: where it stands, why, and what it has gone through.
 
 use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
 use lineside_core::{EventId, SessionId};
 
-use super::job::{Attempt, AutomationId, JobId, Settled, Stage, State};
+use super::job::{Attempt, AutomationId, ByJob, Job, JobId, Place, Settled, Stage, State};
 use super::queue::Waiter;
 use super::{Announcement, Machine, Occurrence};
 use crate::unix_micros::UnixMicros;
@@ -114,6 +115,35 @@ pub struct Shown {
     pub attempts: Vec<Attempt>,
 }
 
+/// A line that jobs stand in.
+enum Line<'a> {
+    /// For a rate or for a turn.
+    Jobs(&'a BTreeSet<(Reverse<i32>, JobId)>),
+    /// For a key, with what is no job.
+    Key(&'a BTreeSet<(Reverse<i32>, Place, Waiter)>),
+}
+
+impl<'a> Line<'a> {
+    /// Who stands in it, the first one first; `None` for what is no job.
+    fn walk(&self) -> Box<dyn Iterator<Item = Option<JobId>> + 'a> {
+        match self {
+            Self::Jobs(line) => Box::new(line.iter().map(|(_, job)| Some(*job))),
+            Self::Key(line) => Box::new(line.iter().map(|(_, _, waiter)| match waiter {
+                Waiter::Job(job) => Some(*job),
+                Waiter::Claim(_) => None,
+            })),
+        }
+    }
+
+    /// What tells it from all others.
+    fn address(&self) -> *const () {
+        match self {
+            Self::Jobs(line) => std::ptr::from_ref(*line).cast(),
+            Self::Key(line) => std::ptr::from_ref(*line).cast(),
+        }
+    }
+}
+
 impl<E: Occurrence> Machine<E> {
     /// How many events a job is for; 1 for one that there is not.
     pub(crate) fn events_of(&self, id: JobId) -> usize {
@@ -123,9 +153,13 @@ impl<E: Occurrence> Machine<E> {
     /// The state of a job, and why it does not run; `None` when the job is not known or no longer known.
     #[must_use]
     pub fn why(&self, id: JobId) -> Option<Standing> {
+        self.standing(id, &mut |line| line.walk().take_while(|other| *other != Some(id)).count())
+    }
+
+    /// The same, by what says how many stand in a line before it.
+    fn standing(&self, id: JobId, ahead: &mut dyn FnMut(&Line<'_>) -> usize) -> Option<Standing> {
         let job = self.jobs.get(&id)?;
         let automation = self.automations.get(job.automation)?;
-        let entry = (Reverse(automation.rules.as_ref().map_or(0, |rules| rules.priority)), id);
         Some(match &job.state {
             State::Held(_) | State::Parked(_) if automation.off => Standing::Off,
             State::Held(_) | State::Parked(_) if !automation.active => Standing::Parked,
@@ -138,19 +172,18 @@ impl<E: Occurrence> Machine<E> {
                 let state = automation.rates.get(job.rate.as_ref()?)?;
                 let (rate, _) = automation.rules.as_ref()?.rate.as_ref()?;
                 let until = state.starts.front().map(|start| *start + rate.period);
-                Standing::Rate { until, ahead: state.waiting.range(..entry).count() }
+                Standing::Rate { until, ahead: ahead(&Line::Jobs(&state.waiting)) }
             }
             State::Waiting(stage @ (Stage::Lane | Stage::Key)) => {
                 let key = if *stage == Stage::Lane { &job.lane } else { &job.key }.as_ref()?;
                 let state = self.keys.get(key)?;
-                let entry = (entry.0, job.place(id), Waiter::Job(id));
                 Standing::Key {
                     key: Arc::clone(key),
                     holders: state.jobs_that_hold().collect(),
-                    ahead: state.waiting.range(..entry).count(),
+                    ahead: ahead(&Line::Key(&state.waiting)),
                 }
             }
-            State::Waiting(Stage::Turn) => Standing::Turn { ahead: self.ready.range(..entry).count() },
+            State::Waiting(Stage::Turn) => Standing::Turn { ahead: ahead(&Line::Jobs(&self.ready)) },
             // It has its turn elsewhere, and waits for that.
             State::Running(..) if job.made() == 0 => Standing::Turn { ahead: 0 },
             State::Running(_, cancelling) => Standing::Running {
@@ -167,6 +200,29 @@ impl<E: Occurrence> Machine<E> {
     /// Everything that is known of a job.
     #[must_use]
     pub fn show(&self, id: JobId) -> Option<Shown> {
+        self.shown(id, self.why(id)?)
+    }
+
+    /// The last jobs of which this is so, at most so many, in the order in which their first events came. A line is
+    /// walked once for all that stand in it.
+    pub(crate) fn list(&self, wanted: impl Fn(&str, &Job<E>) -> bool, most: usize) -> Vec<Shown> {
+        let name = |job: &Job<E>| self.automations.get(job.automation).map_or("", |own| &own.id);
+        let wanted = |id: &JobId| self.jobs.get(id).is_some_and(|job| wanted(name(job), job));
+        let mut lines: HashMap<*const (), ByJob<usize>> = HashMap::new();
+        let mut listed: Vec<JobId> = self.jobs().into_iter().rev().filter(wanted).take(most).collect();
+        listed.reverse();
+        let shown = listed.into_iter().filter_map(|id| {
+            let standing = self.standing(id, &mut |line| {
+                let in_line = || line.walk().enumerate().filter_map(|(place, job)| Some((job?, place)));
+                let places = lines.entry(line.address()).or_insert_with(|| in_line().collect());
+                places.get(&id).copied().unwrap_or_default()
+            });
+            self.shown(id, standing?)
+        });
+        shown.collect()
+    }
+
+    fn shown(&self, id: JobId, standing: Standing) -> Option<Shown> {
         let job = self.jobs.get(&id)?;
         Some(Shown {
             job: id,
@@ -175,7 +231,7 @@ impl<E: Occurrence> Machine<E> {
             events: job.all_ids(),
             key: job.key.clone(),
             accepted: job.accepted,
-            standing: self.why(id)?,
+            standing,
             attempts: job.attempts.clone(),
         })
     }
@@ -208,6 +264,16 @@ impl<E: Occurrence> Machine<E> {
     #[must_use]
     pub fn refused_so_far(&self) -> u64 {
         self.refused_so_far
+    }
+
+    /// How many jobs it knows.
+    pub(crate) fn known(&self) -> usize {
+        self.jobs.len()
+    }
+
+    /// The state of a job that it knows.
+    pub(crate) fn state(&self, id: JobId) -> Option<&State> {
+        self.jobs.get(&id).map(|job| &job.state)
     }
 
     /// How many jobs are not settled.

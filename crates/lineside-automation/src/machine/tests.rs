@@ -7,8 +7,8 @@ use lineside_core::flow::Debounce;
 use lineside_core::point::{PointRole, Slot};
 use lineside_core::{EventId, Phase, PointInfo, SessionId};
 
-use super::job::{Fence, Job, JobId, Parked, Settled, State, Why};
-use super::{Bounds, Ended, Input, Machine, Occurrence, Standing};
+use super::job::{ClaimId, Fence, Job, JobId, Parked, Settled, State, Why};
+use super::{Bounds, Ended, Input, Machine, Occurrence, Shown, Standing};
 use crate::control::{Control, KeyTemplate, OnBusy, Rate, Rules};
 use crate::record::Record;
 use crate::report::Report;
@@ -217,6 +217,46 @@ fn a_rate_on_record_binds_no_job_whose_automation_has_none_in_the_next_life() {
         ends(&mut machine, 4, job);
     }
     assert_eq!(machine.live(), 0);
+}
+
+#[test]
+fn a_list_says_of_each_job_where_it_stands_and_counts_are_those_of_the_list() {
+    let rated = Control { rate: Some(Rate::new(1, Duration::from_secs(1))), ..Control::default() };
+    let mut machine = machine(&keyed(), Bounds { running: 3, ..Bounds::default() });
+    let first = Control { priority: 1, ..keyed() };
+    for (name, control) in [("b", first), ("c", rated), ("d", Control::default())] {
+        step(&mut machine, 0, Input::Registered(name.into(), rules(&control)));
+    }
+    for number in 0..40 {
+        if number % 5 == 0 {
+            step(&mut machine, 1, Input::Claim(ClaimId(number), "one".into()));
+        }
+        for name in ["a", "b", "c", "d"] {
+            step(&mut machine, 1, Input::Offered(name.into(), ev(u128::from(number))));
+        }
+    }
+    step(&mut machine, 2, Input::GiveUp(ClaimId(0)));
+    let listed = machine.list(|_, _| true, usize::MAX);
+    for shown in &listed {
+        assert_eq!(Some(&shown.standing), machine.why(shown.job).as_ref());
+    }
+    let ahead = |shown: &&Shown| matches!(shown.standing, Standing::Key { ahead: 1.., .. });
+    assert!(listed.iter().filter(ahead).count() > 70);
+    assert_eq!((listed.len(), machine.known(), machine.live()), (160, 160, 160));
+    let last = machine.list(|automation, _| automation == "b", 2);
+    assert_eq!(last.iter().map(|shown| shown.job).collect::<Vec<_>>(), [JobId(154), JobId(158)]);
+}
+
+/// A line that is walked once for each of its jobs takes minutes here.
+#[test]
+fn a_list_of_very_many_jobs_of_one_line_comes_to_its_end() {
+    let mut machine = machine(&keyed(), Bounds::default());
+    for number in 0..100_000 {
+        step(&mut machine, 1, Input::Offered("a".into(), ev(number)));
+    }
+    let listed = machine.list(|_, _| true, usize::MAX);
+    let last = listed.last().map(|shown| &shown.standing);
+    assert!(matches!(last, Some(Standing::Key { ahead: 99_998, .. })), "{last:?}");
 }
 
 #[test]
