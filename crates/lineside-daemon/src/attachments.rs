@@ -74,7 +74,7 @@ struct Owned {
     owner: String,
     /// What the program calls it.
     called: String,
-    /// The session below which whoever registered it was confined; `None` for the user.
+    /// The session below which the program was confined that registered it; `None` for the user.
     confined: Option<Session>,
     /// How long its declaration is.
     bytes: usize,

@@ -24,7 +24,7 @@ use lineside_points::BeforePrompt;
 use tokio::sync::Notify;
 
 pub use afterwards::Afterwards;
-use opened::{Opened, Prepare};
+use opened::{Opened, Prepare, within_reach};
 use subagents::Subagents;
 use waiting::Waiting;
 
@@ -443,17 +443,6 @@ fn about(opening: OpenSession, incoming: &Incoming, origin: &CallOrigin) -> Open
         opening = opening.model(model.clone());
     }
     opening
-}
-
-/// A session in which the host may act.
-fn within_reach(session: Session, origin: &CallOrigin) -> Result<Session, ServeHostError> {
-    match &origin.parent {
-        Some(parent) if origin.confined == Confinement::ToParent && !session.is_below(parent) => {
-            let (session, parent) = (session.id().to_string(), parent.id().to_string());
-            Err(ServeHostError::NotBelow { session, parent })
-        }
-        _ => Ok(session),
-    }
 }
 
 /// Whether everything that is kept for as long as the session is open is short.

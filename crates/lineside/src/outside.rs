@@ -196,6 +196,7 @@ mod tests {
             warm: Arc::new(HookWorkers::new(&Bus::new())),
             exported: Arc::default(),
             ground: None,
+            seal: None,
         };
         for (script, expected) in [("-c", true), ("/opt/guard.py", false)] {
             let mut worker = HookWorker {

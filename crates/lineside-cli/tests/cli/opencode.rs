@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixListener;
 use std::process::{Command, Stdio};
 
-use lineside::json::{Value, json};
+use lineside::json::{Map, Value, json};
 
 use crate::daemon::Daemon;
 use crate::hook::Background;
@@ -122,4 +122,51 @@ fn the_plugin_asks_no_daemon_that_may_be_anothers_and_leaves_one_that_does_not_a
     set(0o700);
     let refused = scene(&stage, "gone");
     assert!(refused[0].as_str().unwrap().contains("the daemon does not answer"), "{refused}");
+}
+
+#[test]
+fn opencode_is_answered_as_its_plugin_reads_it() {
+    // OP-2 to OP-4, OP-6, OP-7
+    let stage = Stage::new();
+    let tool = |session: &str, command: &str, answer: Value| {
+        let stdin = json!({
+            "hook_event_name": "tool.execute.before", "session_id": session, "cwd": "$CASE/project", "tool_name": "bash",
+            "tool_call_id": format!("c-{command}"), "tool_class": "shell", "tool_input": {"command": command},
+        });
+        json!({"host": {"name": "opencode", "stdin": stdin}, "expect": {"exit": 0, "stdout": {"exact_json": answer}}})
+    };
+    let silent = |session: &str, event: &str, more: Value| {
+        let mut stdin = json!({"hook_event_name": event, "session_id": session, "cwd": "$CASE/project"});
+        more.as_object().unwrap().iter().for_each(|(name, value)| stdin[name] = value.clone());
+        json!({"host": {"name": "opencode", "stdin": stdin}, "expect": {"exit": 0, "stdout": ""}})
+    };
+    let guard = "#!/bin/sh\nread line\ncase \"$line\" in *forbidden*) echo not here >&2; exit 2;; esac\n";
+    let hook = |name: &str, trigger: &str| {
+        let text = format!("---\nname: {name}\ndescription: d\ntrigger: {trigger}\n---\n");
+        let folder = format!("project/.agents/hooks/{name}");
+        [
+            (format!("{folder}/HOOK.md"), json!(text)),
+            (format!("{folder}/scripts/run"), json!({"text": guard, "mode": "755"})),
+        ]
+    };
+    let files: Map =
+        [hook("tools", "before_tool"), hook("prompts", "before_agent"), hook("agents", "before_subagent")]
+            .into_iter()
+            .flatten()
+            .collect();
+    let steps = [
+        silent("s1", "session.created", json!({"title": "t"})),
+        silent("s1", "chat.message", json!({"prompt": "please"})),
+        tool("s1", "forbidden", json!({"throw": "not here"})),
+        silent("s1", "session.created", json!({"agent_id": "s2", "agent_type": "forbidden"})),
+        silent("s1", "session.error", json!({"properties": {}})),
+        silent("s1", "chat.message", json!({"prompt": "forbidden"})),
+        // The prompt cannot be refused, so its turn is.
+        tool("s1", "true", json!({"throw": "not here"})),
+        silent("s1", "session.idle", json!({})),
+    ];
+    let cases = json!({"dialect": "opencode", "cases": [{"id": "oc", "title": "opencode", "files": files, "steps": steps}]});
+    stage.file("project/oc.cases.json", &cases.to_string());
+    let said = stage.run(&["test", "oc.cases.json"], "");
+    assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
 }

@@ -11,7 +11,7 @@ use lineside_bus::session::{OpenSession, OpenSessionError};
 use lineside_core::{Notice, SessionId};
 use tokio::time::timeout;
 
-use super::{CallOrigin, Hosts, ServeHostError};
+use super::{CallOrigin, Confinement, Hosts, ServeHostError};
 
 /// How often a session is tried to be opened while others open one under its id.
 const TRIES: usize = 8;
@@ -95,5 +95,16 @@ impl Hosts {
         self.bus.announce(Notice::warning(why));
         // It is closed at the first poll; the call does not wait for what it runs.
         timeout(Duration::ZERO, self.end(session)).await.ok();
+    }
+}
+
+/// A session in which the host may act.
+pub(super) fn within_reach(session: Session, origin: &CallOrigin) -> Result<Session, ServeHostError> {
+    match &origin.parent {
+        Some(parent) if origin.confined == Confinement::ToParent && !session.is_below(parent) => {
+            let (session, parent) = (session.id().to_string(), parent.id().to_string());
+            Err(ServeHostError::NotBelow { session, parent })
+        }
+        _ => Ok(session),
     }
 }
