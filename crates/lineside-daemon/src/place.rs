@@ -17,8 +17,6 @@ pub(crate) struct Place {
     daemon: Arc<Daemon>,
     door: Arc<Semaphore>,
     standing: Mutex<Standing>,
-    /// Whether it is one of the last, which are for the calls of agent programs alone.
-    is_reserved: bool,
     /// Its part of what its tree of processes has.
     _share: Option<Share>,
 }
@@ -34,6 +32,8 @@ struct Standing {
     /// Its part of the room, once it has one.
     room: Option<OwnedSemaphorePermit>,
     stranger: Option<Stranger>,
+    /// Whether that is one of the last, which are for the calls of agent programs alone.
+    is_reserved: bool,
 }
 
 impl Place {
@@ -45,8 +45,8 @@ impl Place {
         (is_reserved, share): (bool, Option<Share>),
     ) -> Self {
         daemon.counts.connections.fetch_add(1, Ordering::Relaxed);
-        let standing = Mutex::new(Standing { room, stranger });
-        Self { daemon: Arc::clone(daemon), door, standing, is_reserved, _share: share }
+        let standing = Mutex::new(Standing { room, stranger, is_reserved });
+        Self { daemon: Arc::clone(daemon), door, standing, _share: share }
     }
 
     /// Cancelled when it gives way to others as a stranger; `None` for one that is none.
@@ -59,14 +59,13 @@ impl Place {
     /// # Errors
     /// There is no room for it.
     pub(crate) fn known(&self, path: &str) -> Result<(), Problem> {
-        if self.is_reserved && !path.starts_with("/v1/hosts/") {
-            return Err(Problem::no_room_at_the_door());
-        }
         let mut standing = self.standing();
-        if standing.room.is_none() {
+        let is_for_others = standing.is_reserved && !path.starts_with("/v1/hosts/");
+        // One of the last may have been taken when there was no other, long before this request.
+        if standing.room.is_none() || is_for_others {
             let room =
                 Arc::clone(&self.door).try_acquire_owned().map_err(|_| Problem::no_room_at_the_door())?;
-            *standing = Standing { room: Some(room), stranger: None };
+            *standing = Standing { room: Some(room), stranger: None, is_reserved: false };
         }
         Ok(())
     }

@@ -49,7 +49,8 @@ pub(super) async fn collect(
         return Ok(Json(shape));
     }
     let name = Uuid::new_v4().to_string();
-    match daemon.deliveries.keep(delivery, name, daemon.settings.limits.delivery) {
+    let within = daemon.settings.limits.delivery;
+    match daemon.deliveries.keep(delivery, name, within, caller.tree(&daemon)) {
         Ok(name) => shape.delivery = Some(name),
         Err(most) => {
             let detail =

@@ -1,6 +1,6 @@
 //! Signals as server-sent events. A reader resumes where it was, and learns what it has lost.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,6 +25,9 @@ use crate::problem::Problem;
 
 /// How many entries a reader takes out of the feed at once.
 const AT_ONCE: usize = 64;
+
+/// How many sessions of a family are known after their end, for what is said of them still.
+const MOST_ENDED: usize = 256;
 
 /// How often a quiet connection shows that it lives.
 const QUIET: Duration = Duration::from_secs(15);
@@ -132,6 +135,9 @@ impl Reader {
             self.waiting.extend(entries);
             if lost > 0 {
                 self.after += lost;
+                if let Some(family) = &mut self.family {
+                    family.lose(|session| self.daemon.bus().find(session.as_str()).is_some());
+                }
                 return Some(self.event(self.after, "lost", lost_fields(lost)).into());
             }
             if self.waiting.is_empty() {
@@ -187,10 +193,12 @@ impl Reader {
     }
 }
 
-/// A session and, where they are wanted, those below it, also those that have come to their end since.
+/// A session and, where they are wanted, those below it, also the last that have come to their end since.
 struct Family {
     /// From which entry on an id is that of a session of the family.
     members: HashMap<SessionId, u64>,
+    /// Those that have come to their end, with the entries that said so, the latest at the end.
+    ended: VecDeque<(SessionId, u64)>,
     /// Whether those below it belong to it.
     grows: bool,
     /// Whether nothing else may be seen: an id may have been that of a session elsewhere before, and may become that.
@@ -206,15 +214,22 @@ impl Family {
         if is_confined {
             daemon.feed().last_openings(&mut members);
         }
-        Self { members, grows, is_confined }
+        Self { members, ended: VecDeque::new(), grows, is_confined }
     }
 
     fn has(&self, session: &SessionId, entry: u64) -> bool {
         self.members.get(session).is_some_and(|from| entry >= *from)
     }
 
-    /// A session that one of them has opened is one of them; one that another has opened is none any more.
+    /// A session that one of them has opened is one of them; one that another has opened is none any more, and one that
+    /// has ended is none for long.
     fn hear(&mut self, entry: &Entry) {
+        if let What::Signal(Signal::SessionClosed { session, .. }) = &entry.what
+            && self.grows
+            && self.has(session, entry.id)
+        {
+            return self.ends(session.clone(), entry.id);
+        }
         let What::Signal(Signal::SessionOpened { session, parent, .. }) = &entry.what else { return };
         if self.members.get(session).is_some_and(|from| entry.id <= *from) {
             return;
@@ -224,5 +239,67 @@ impl Family {
         } else if self.is_confined {
             self.members.remove(session);
         }
+    }
+
+    fn ends(&mut self, session: SessionId, entry: u64) {
+        self.ended.push_back((session, entry));
+        if self.ended.len() > MOST_ENDED
+            && let Some((session, end)) = self.ended.pop_front()
+            // It may have been opened anew since.
+            && self.members.get(&session).is_some_and(|from| *from <= end)
+        {
+            self.members.remove(&session);
+        }
+    }
+
+    /// Entries were lost, and with them, it may be, the ends of some.
+    fn lose(&mut self, is_open: impl Fn(&SessionId) -> bool) {
+        let known: HashSet<SessionId> = self.ended.iter().map(|(session, _)| session.clone()).collect();
+        let over = self.members.iter().filter(|(session, _)| !known.contains(*session) && !is_open(session));
+        let over: Vec<_> = over.map(|(session, from)| (session.clone(), *from)).collect();
+        over.into_iter().for_each(|(session, from)| self.ends(session, from));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lineside::Bus;
+
+    use super::*;
+    use crate::feed::{Feed, Most};
+
+    #[tokio::test]
+    async fn of_sessions_that_have_ended_a_reader_keeps_the_last_alone() {
+        let bus = Bus::new();
+        let feed = Feed::new(bus.signals(), Most { signals: 8, receipts: 1, bytes: 1 << 20 });
+        let top = bus.session("top").open().await.unwrap();
+        let members = HashMap::from([(top.id().clone(), 0)]);
+        let mut family = Family { members, ended: VecDeque::new(), grows: true, is_confined: false };
+        let mut after = 0;
+        let mut hear = |family: &mut Family| {
+            feed.hear(|_| {});
+            let (lost, entries) = feed.after(after, AT_ONCE);
+            entries.iter().for_each(|entry| {
+                family.hear(entry);
+                let session = entry.session().unwrap();
+                assert!(family.has(session, entry.id), "{session} has signals still");
+            });
+            after += lost + entries.len() as u64;
+        };
+        let again = top.subagent("again").open().await.unwrap();
+        again.close().await;
+        let _again = top.subagent("again").open().await.unwrap();
+        for number in 0..4 * MOST_ENDED {
+            top.subagent(number.to_string()).open().await.unwrap().close().await;
+            hear(&mut family);
+        }
+        // The two that are open, and those that were remembered when they ended.
+        assert_eq!(family.members.len(), 2 + MOST_ENDED);
+        assert!(family.members.keys().any(|session| session.as_str() == "again"));
+        for number in 0..MOST_ENDED {
+            family.members.insert(format!("lost {number}").into(), 0);
+        }
+        family.lose(|session| bus.find(session.as_str()).is_some());
+        assert_eq!(family.members.len(), 2 + MOST_ENDED);
     }
 }

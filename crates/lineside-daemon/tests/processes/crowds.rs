@@ -53,6 +53,36 @@ fn the_connections_of_what_an_agent_has_started_leave_room_for_others() {
     house.ends();
 }
 
+/// Asks for something over a connection that stays, to the status and the body.
+fn ask(stream: &mut UnixStream, path: &str) -> (String, String) {
+    stream.write_all(format!("GET {path} HTTP/1.1\r\nhost: l\r\n\r\n").as_bytes()).unwrap();
+    let mut answer = Vec::new();
+    let mut byte = [0];
+    while !answer.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut byte).unwrap();
+        answer.push(byte[0]);
+    }
+    let head = String::from_utf8(answer).unwrap().to_ascii_lowercase();
+    let length = head.split_once("content-length: ").unwrap().1.split_once("\r\n").unwrap().0;
+    let mut body = vec![0; length.parse().unwrap()];
+    stream.read_exact(&mut body).unwrap();
+    (head[9..12].to_owned(), String::from_utf8(body).unwrap())
+}
+
+#[test]
+fn when_a_crowd_has_gone_the_next_request_is_let_in() {
+    let house = House::with(limits());
+    let connect = || UnixStream::connect(house.socket()).unwrap();
+    let mut crowd: Vec<_> = (0..CONNECTIONS - CONNECTIONS / 16).map(|_| connect()).collect();
+    // Answered, it is certain that each is let in, and that the next place is one of the last.
+    assert!(crowd.iter_mut().all(|stream| ask(stream, "/v1/health").0 == "200"));
+    let mut one = crowd.pop().unwrap();
+    drop(crowd);
+    while !ask(&mut one, "/v1/metrics").1.contains("\nlineside_connections 1\n") {}
+    assert_eq!(ask(&mut connect(), "/v1/health").0, "200");
+    house.ends();
+}
+
 #[test]
 fn some_of_the_room_is_for_the_calls_of_agent_programs_alone() {
     let house = House::with(limits());
