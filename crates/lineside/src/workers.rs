@@ -34,6 +34,9 @@ pub(crate) struct HookWorkers {
 #[derive(Default)]
 struct Warm {
     workers: HashMap<HookWorker, HookWorkerClient>,
+    /// Those of them that no hook names as it was loaded, since an event has another directory. The one that was called
+    /// last is at the end.
+    elsewhere: Vec<HookWorker>,
     /// What workers were made of whose place another one has taken, the latest at the end.
     replaced: VecDeque<HookWorker>,
     /// Retired workers; calls may still be in flight.
@@ -97,6 +100,7 @@ impl HookWorkers {
             return;
         }
         for worker in named.iter().filter(|worker| !matches!(worker.reach, WorkerReach::Attached(_))) {
+            kept.elsewhere.retain(|other| other != worker);
             if !kept.workers.contains_key(worker) {
                 let client = self.client(worker.clone(), containment);
                 kept.workers.insert(worker.clone(), client);
@@ -123,8 +127,11 @@ impl HookWorkers {
         if kept.over {
             return None;
         }
-        if let Some(worker) = kept.workers.get(&named) {
-            return Some(worker.clone());
+        if let Some(worker) = kept.workers.get(&named).cloned() {
+            if let Some(at) = kept.elsewhere.iter().position(|other| *other == named) {
+                kept.elsewhere[at..].rotate_left(1);
+            }
+            return Some(worker);
         }
         let is_same = |other: &HookWorker| {
             (&other.reach, other.start, &other.bounds) == (&named.reach, named.start, &named.bounds)
@@ -136,6 +143,13 @@ impl HookWorkers {
         if let Some(other) = in_its_place {
             let before = kept.workers.remove_entry(&other);
             kept.replace(before);
+            if let Some(at) = kept.elsewhere.iter().position(|one| *one == other) {
+                kept.elsewhere.remove(at);
+                kept.elsewhere.push(named.clone());
+            }
+        } else {
+            kept.make_room();
+            kept.elsewhere.push(named.clone());
         }
         let worker = self.client(named.clone(), containment);
         kept.workers.insert(named, worker.clone());
@@ -147,6 +161,7 @@ impl HookWorkers {
         let named: HashSet<&HookWorker> = named.iter().collect();
         let mut kept = self.kept();
         let over: Vec<_> = kept.workers.extract_if(|worker, _| !named.contains(worker)).collect();
+        kept.elsewhere.clear();
         kept.replace(over);
     }
 
@@ -162,7 +177,24 @@ impl HookWorkers {
 /// How many declarations whose place another one has taken are remembered.
 const MOST_REPLACED: usize = 64;
 
+/// How many workers there are beside those that hooks name as they were loaded.
+const MOST_ELSEWHERE: usize = 32;
+
 impl Warm {
+    /// Ends the worker of another directory that was called longest ago, one without calls first, where there are as many
+    /// as there may be. Calls that are under way there may finish.
+    fn make_room(&mut self) {
+        if self.elsewhere.len() < MOST_ELSEWHERE {
+            return;
+        }
+        let is_idle = |worker: &HookWorker| self.workers.get(worker).is_none_or(|it| it.under_way() == 0);
+        let at = self.elsewhere.iter().position(is_idle).unwrap_or_default();
+        let oldest = self.elsewhere.remove(at);
+        if let Some(worker) = self.workers.remove(&oldest) {
+            self.retired.add(worker.retire());
+        }
+    }
+
     /// Others are in the place of these.
     fn replace(&mut self, over: impl IntoIterator<Item = (HookWorker, HookWorkerClient)>) {
         let (named, workers): (Vec<_>, Vec<_>) = over.into_iter().unzip();
@@ -432,9 +464,8 @@ mod tests {
 
     use super::*;
 
-    #[tokio::test]
-    async fn a_call_of_hooks_that_were_replaced_brings_no_worker_back() {
-        let (all, containment) = (HookWorkers::default(), Containment::new());
+    /// On nothing that there is.
+    fn worker(socket: &str, content: &str) -> HookWorker {
         let second = std::time::Duration::from_secs(1);
         let bounds = HookWorkerBounds {
             hello: second,
@@ -447,12 +478,33 @@ mod tests {
             in_flight: 1,
             queue: 1,
         };
-        let made_of = |content: &str| HookWorker {
-            reach: WorkerReach::Socket("/nowhere".into()),
-            content: content.to_owned(),
-            start: WorkerStart::OnUse,
-            bounds,
-        };
+        let reach = WorkerReach::Socket(socket.into());
+        HookWorker { reach, content: content.to_owned(), start: WorkerStart::OnUse, bounds }
+    }
+
+    #[tokio::test]
+    async fn of_workers_that_events_have_elsewhere_the_one_that_was_called_longest_ago_ends() {
+        let (all, containment) = (HookWorkers::default(), Containment::new());
+        all.stand_by(&[worker("/named", "")], &containment);
+        for number in 0..4 * MOST_ELSEWHERE {
+            drop(all.of(worker(&format!("/{number}"), ""), &containment));
+            drop(all.of(worker("/0", ""), &containment));
+        }
+        let kept = all.kept();
+        assert_eq!(kept.workers.len(), 1 + MOST_ELSEWHERE);
+        for there in ["/named", "/0", "/127", "/98"] {
+            assert!(kept.workers.contains_key(&worker(there, "")), "{there}");
+        }
+        drop(kept);
+        all.keep_only(&[worker("/named", "")]);
+        assert_eq!(all.kept().workers.len(), 1);
+        all.end().await;
+    }
+
+    #[tokio::test]
+    async fn a_call_of_hooks_that_were_replaced_brings_no_worker_back() {
+        let (all, containment) = (HookWorkers::default(), Containment::new());
+        let made_of = |content: &str| worker("/nowhere", content);
         let names = |all: &HookWorkers| {
             let kept = all.kept();
             let mut names: Vec<String> = kept.workers.keys().map(|worker| worker.content.clone()).collect();

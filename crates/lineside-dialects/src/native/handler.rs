@@ -164,7 +164,10 @@ impl Room {
 }
 
 /// The worker; nothing of one hook alone is in it, so that hooks which name an equal one share it.
+///
+/// However an event spells the directory, it is the same worker.
 fn kept(warm: &Warm, room: &Room, directory: PathBuf) -> HookWorker {
+    let directory = directory.canonicalize().unwrap_or(directory);
     let bounds = HookWorkerBounds::default();
     HookWorker {
         content: content(&warm.program, &directory),

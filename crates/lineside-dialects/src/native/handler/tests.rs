@@ -67,6 +67,18 @@ fn hooks_that_name_the_same_worker_share_it_until_its_script_changes() {
 }
 
 #[test]
+fn however_an_event_spells_its_directory_it_is_the_same_worker() {
+    let root = tempfile::tempdir().unwrap();
+    let name = root.path().file_name().unwrap().to_str().unwrap();
+    std::os::unix::fs::symlink(root.path(), root.path().join("link")).unwrap();
+    let hook = sound("on: before_tool\nworker: {program: [python3, guard.py]}");
+    let first = hook.worker(root.path());
+    for spelling in [".".to_owned(), "link/link".to_owned(), format!("../{name}//./")] {
+        assert_eq!(hook.worker(&root.path().join(&spelling)), first, "{spelling}");
+    }
+}
+
+#[test]
 fn a_post_has_the_event_as_its_body() {
     let hook = sound(
         "on: before_tool\npost: {url: 'http://h/x', headers: {A: '${TOKEN}'}, secrets: [TOKEN]}\ntimeout: 9",
