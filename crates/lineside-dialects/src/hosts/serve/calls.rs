@@ -80,6 +80,8 @@ impl Arriving {
             return None;
         }
         let payload = &incoming.payload;
+        // The root of the workspace stands for a folder that is not named.
+        let cwd = incoming.cwd.as_deref().filter(|cwd| Some(*cwd) != incoming.project_root.as_deref());
         let output = ["tool_output", "error"].into_iter().find_map(|field| payload.value(field));
         Some(Self {
             session: session.to_owned(),
@@ -88,7 +90,7 @@ impl Arriving {
             tool: payload.text("tool_name").map(|name| digest_of_text(in_any_words(name))),
             input: Known::of(payload.value("tool_input").unwrap_or(&Value::Null)),
             output: output.filter(|_| is_review(point)).map(Known::of),
-            cwd: incoming.cwd.as_deref().map(digest_of_text),
+            cwd: cwd.filter(|cwd| !cwd.is_empty()).map(digest_of_text),
             entry: (entry, digest_of_text(event)),
         })
     }
@@ -120,12 +122,22 @@ impl Call {
         }
         is_open
             && is_young
-            && self.of.cwd == arriving.cwd
+            && self.is_where(arriving)
             && self.of.entry != arriving.entry
             && !self.partners.contains(&arriving.entry)
             && self.any_input(|input| {
                 arriving.input.shared(input) == Shared::Equal && input.covers(&arriving.input)
             })
+    }
+
+    /// Whether nothing says that an arrival is of an agent that works elsewhere. Of the two events of one program for a call
+    /// one may name the folder that the other does not; another program's has to name the same.
+    fn is_where(&self, arriving: &Arriving) -> bool {
+        match (&self.of.cwd, &arriving.cwd) {
+            (Some(own), Some(other)) => own == other,
+            (None, Some(_)) => self.of.entry.0 == arriving.entry.0,
+            (_, None) => true,
+        }
     }
 
     fn amended(&self) -> Option<&Known> {

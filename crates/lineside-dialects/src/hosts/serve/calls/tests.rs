@@ -89,6 +89,15 @@ fn ho_41_a_call_in_another_folder_is_one_of_its_own() {
     decide(&mut calls, id);
     assert!(matches!(calls.arrive(&within(Host::Claude, "/important"), start), Found::New(_)));
     assert!(matches!(calls.arrive(&within(Host::Claude, "/tmp/scratch"), start), Found::Decided(_)));
+    let nowhere = Arc::new(gate(Host::Cursor, json!({"command": "ls"})));
+    let Found::New(id) = calls.arrive(&nowhere, start) else { panic!() };
+    decide(&mut calls, id);
+    let ls = |entry: (Host, Digest)| {
+        let input = Known::of(&json!({"command": "ls"}));
+        Arc::new(Arriving { cwd: Some(digest_of_text("/w")), input, entry, ..gate(Host::Cursor, json!({})) })
+    };
+    assert!(matches!(calls.arrive(&ls((Host::Kimi, digest_of_text("e"))), start), Found::New(_)));
+    assert!(matches!(calls.arrive(&ls((Host::Cursor, digest_of_text("other"))), start), Found::Decided(_)));
 }
 
 #[test]
