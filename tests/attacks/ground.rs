@@ -11,7 +11,7 @@ use lineside::json::{Value, json};
 use tempfile::TempDir;
 
 /// The policy: a command with `rm` in it is refused.
-pub(crate) const GUARD: &str = "hooks:\n  - name: no-rm\n    on: before_tool\n    command: [\"/bin/sh\", \"-c\", \"if grep -q rm; then echo '{\\\"verdict\\\": \\\"block\\\", \\\"reason\\\": \\\"not rm\\\"}'; fi\"]\n";
+pub(crate) const GUARD: &str = "hooks:\n  - name: no-rm\n    on: before_tool\n    command: [\"/bin/sh\", \"-c\", \"if grep -q 'rm '; then echo '{\\\"verdict\\\": \\\"block\\\", \\\"reason\\\": \\\"not rm\\\"}'; fi\"]\n";
 
 /// An agent program, as far as an attack has to know it.
 #[derive(Debug, Clone, Copy)]
