@@ -115,6 +115,17 @@ pub enum Access {
     Delete,
 }
 
+impl Access {
+    /// What is done to the path, as `is deleted`.
+    pub fn passive(self) -> &'static str {
+        match self {
+            Access::Read => "is read",
+            Access::Write => "is written",
+            Access::Delete => "is deleted",
+        }
+    }
+}
+
 /// A path that is read, written or deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Touch {

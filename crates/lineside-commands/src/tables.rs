@@ -24,6 +24,7 @@ mod code;
 mod files;
 mod network;
 mod programs;
+pub(crate) mod secrets;
 mod services;
 mod shells;
 mod source;

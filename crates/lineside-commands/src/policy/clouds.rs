@@ -68,22 +68,27 @@ const PACKAGES: &[Row] = &[
 ];
 
 pub(super) fn package_safety() -> Policy {
-    let filters = vec![
-        // `sudo pip install` writes to the system.
-        CommandFilter::All(vec![
-            CommandFilter::Runs(vec![crate::filter::runs(["sudo", "doas"])]),
-            CommandFilter::Runs(vec![
-                crate::filter::runs(["pip", "pip3", "npm", "gem", "cpan", "cpanm", "make"])
-                    .subcommand("install|uninstall|i|update"),
-                crate::filter::runs(["make"]).operand(&["install", "uninstall"]),
+    let filters =
+        vec![
+            // `sudo pip install` writes to the system.
+            CommandFilter::All(vec![
+                CommandFilter::Runs(vec![crate::filter::runs(["sudo", "doas"])].into()),
+                CommandFilter::Runs(
+                    vec![
+                        crate::filter::runs(["pip", "pip3", "npm", "gem", "cpan", "cpanm", "make"])
+                            .subcommand("install|uninstall|i|update"),
+                        crate::filter::runs(["make"]).operand(&["install", "uninstall"]),
+                    ]
+                    .into(),
+                ),
             ]),
-        ]),
-        CommandFilter::Runs(vec![
-            crate::filter::runs(["python*"])
-                .any_flag(&["-m=pip", "-m=twine"])
-                .operand(&["--break-system-packages", "--index-url*", "--extra-index-url*", "-i", "upload"]),
-        ]),
-    ];
+            CommandFilter::Runs(
+                vec![crate::filter::runs(["python*"]).any_flag(&["-m=pip", "-m=twine"]).operand(&[
+                    "--break-system-packages", "--index-url*", "--extra-index-url*", "-i", "upload",
+                ])]
+                .into(),
+            ),
+        ];
     let reason = "packages of the system or of others would change; install into the project";
     policy("package-safety", PolicyVerdict::Ask, reason, PACKAGES, filters)
 }
@@ -130,16 +135,19 @@ const DATABASES: &[Row] = &[
 pub(super) fn database_safety() -> Policy {
     let filters = vec![
         CommandFilter::Does(Trait::DestroysData),
-        CommandFilter::Runs(vec![
-            crate::filter::runs(["python", "python3"]).subcommand("*manage.py flush|reset_db|sqlflush"),
-            crate::filter::runs(["php"]).operand(&[
-                "migrate:fresh", "migrate:refresh", "migrate:reset", "db:wipe", "doctrine:database:drop",
-                "doctrine:schema:drop",
-            ]),
-            crate::filter::runs(["artisan"])
-                .subcommand("migrate:fresh|migrate:refresh|migrate:reset|db:wipe"),
-            crate::filter::runs(["docker", "podman", "kubectl"]).operand(&["dropdb"]),
-        ]),
+        CommandFilter::Runs(
+            vec![
+                crate::filter::runs(["python", "python3"]).subcommand("*manage.py flush|reset_db|sqlflush"),
+                crate::filter::runs(["php"]).operand(&[
+                    "migrate:fresh", "migrate:refresh", "migrate:reset", "db:wipe", "doctrine:database:drop",
+                    "doctrine:schema:drop",
+                ]),
+                crate::filter::runs(["artisan"])
+                    .subcommand("migrate:fresh|migrate:refresh|migrate:reset|db:wipe"),
+                crate::filter::runs(["docker", "podman", "kubectl"]).operand(&["dropdb"]),
+            ]
+            .into(),
+        ),
     ];
     let reason =
         "data would be lost; a statement with a condition, or a copy of the data first, is refused by none";

@@ -30,7 +30,7 @@ const LOSES: &[Row] = &[
 ];
 
 pub(super) fn git_safety() -> Policy {
-    let runs = |row: crate::filter::RunsFilter| CommandFilter::Runs(vec![row]);
+    let runs = |row: crate::filter::RunsFilter| CommandFilter::Runs(vec![row].into());
     let git = || crate::filter::runs(["git", "hub"]);
     let filters = vec![
         // `-d` of a branch asks whether it is merged; with `-f` it does not.
@@ -94,10 +94,13 @@ pub(super) fn no_hook_bypass() -> Policy {
             ]),
         ),
         CommandFilter::All(vec![
-            CommandFilter::Runs(vec![
-                crate::filter::runs(["chmod"])
-                    .operand(&["*-x", "*-rwx", "000", "0*[0246]*", "[0246][0246][0246]"]),
-            ]),
+            CommandFilter::Runs(
+                vec![
+                    crate::filter::runs(["chmod"])
+                        .operand(&["*-x", "*-rwx", "000", "0*[0246]*", "[0246][0246][0246]"]),
+                ]
+                .into(),
+            ),
             CommandFilter::Touches(
                 Access::Write,
                 Paths::matching(&["**/.git/hooks/**", "**/.husky/**", "**/.githooks/**"]),

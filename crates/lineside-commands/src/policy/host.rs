@@ -58,19 +58,27 @@ pub(super) fn no_destructive_shell() -> Policy {
         CommandFilter::Does(Trait::DeletesUnclear),
         CommandFilter::Touches(Access::Write, Paths::matching(DISKS)),
         CommandFilter::All(vec![
-            CommandFilter::Runs(vec![
-                crate::filter::runs(["chmod", "chown", "chgrp", "setfacl", "chattr", "chcon"])
-                    .any_flag(&["-R"]),
-            ]),
+            CommandFilter::Runs(
+                vec![
+                    crate::filter::runs(["chmod", "chown", "chgrp", "setfacl", "chattr", "chcon"])
+                        .any_flag(&["-R"]),
+                ]
+                .into(),
+            ),
             CommandFilter::Any(vec![
-                CommandFilter::Touches(Access::Write, Paths::roots(&["/", "~"]).whole()),
-                CommandFilter::Touches(Access::Write, Paths::matching(SYSTEM).not(TEMPORARY).whole()),
+                CommandFilter::Touches(Access::Write, Paths::roots(&["/", "~"]).whole(true)),
+                CommandFilter::Touches(Access::Write, Paths::matching(SYSTEM).not(TEMPORARY).whole(true)),
             ]),
         ]),
-        CommandFilter::Runs(vec![
-            crate::filter::runs(["kill"]).flags(&["-1"]).no_flag(&["-l"]).operand(&["-1"]),
-            crate::filter::runs(["kill"]).any_flag(&["-9", "-15", "-KILL", "-s", "-K", "-T"]).flags(&["-1"]),
-        ]),
+        CommandFilter::Runs(
+            vec![
+                crate::filter::runs(["kill"]).flags(&["-1"]).no_flag(&["-l"]).operand(&["-1"]),
+                crate::filter::runs(["kill"])
+                    .any_flag(&["-9", "-15", "-KILL", "-s", "-K", "-T"])
+                    .flags(&["-1"]),
+            ]
+            .into(),
+        ),
         CommandFilter::Does(Trait::RunsAway),
     ];
     let reason = "files that are not of this task would be lost; delete them one by one by their names";
@@ -162,13 +170,14 @@ pub(super) fn no_system_changes() -> Policy {
         CommandFilter::Touches(Access::Write, system()),
         CommandFilter::All(vec![
             CommandFilter::Touches(Access::Delete, system()),
-            CommandFilter::Not(Box::new(CommandFilter::Touches(Access::Delete, system().whole()))),
+            CommandFilter::Not(Box::new(CommandFilter::Touches(Access::Delete, system().whole(true)))),
         ]),
         CommandFilter::All(vec![
             CommandFilter::Touches(Access::Write, Paths::roots(&["/"])),
-            CommandFilter::Runs(vec![crate::filter::runs([
-                "tar", "unzip", "rsync", "cp", "cpio", "install", "mv", "7z",
-            ])]),
+            CommandFilter::Runs(
+                vec![crate::filter::runs(["tar", "unzip", "rsync", "cp", "cpio", "install", "mv", "7z"])]
+                    .into(),
+            ),
         ]),
     ];
     let reason = "the machine would change for all who use it; say what is needed and let a person do it";

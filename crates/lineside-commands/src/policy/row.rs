@@ -1,6 +1,6 @@
 //! A policy: filters with a verdict, a reason and an alternative.
 
-use crate::analysis::{Analysis, CommandProgram};
+use crate::analysis::Analysis;
 use crate::filter::{CommandFilter, Match, RunsFilter};
 use crate::state::Surroundings;
 
@@ -24,27 +24,13 @@ pub struct Policy {
     pub verdict: PolicyVerdict,
     /// What would be lost, and one alternative.
     pub reason: &'static str,
-    /// Whether programs that run elsewhere count as well.
-    pub(super) elsewhere: bool,
-    pub(super) runs: Vec<RunsFilter>,
-    pub(super) filters: Vec<CommandFilter>,
+    pub(super) filters: CommandFilter,
 }
 
 impl Policy {
-    /// Its filters, of which one has to match.
-    pub fn filters(&self) -> Vec<CommandFilter> {
-        let runs = (!self.runs.is_empty()).then(|| CommandFilter::Runs(self.runs.clone()));
-        self.filters.iter().cloned().chain(runs).collect()
-    }
-
     /// What made it match, if it does.
     pub fn matches(&self, analysis: &Analysis, state: &Surroundings<'_>) -> Option<Match> {
-        let fits = |program: &CommandProgram| self.runs.iter().any(|runs| runs.fits(program));
-        match analysis.programs.iter().position(fits) {
-            Some(program) => Some(Match { program: Some(program), touch: None }),
-            None if self.elsewhere && analysis.elsewhere.iter().any(fits) => Some(Match::default()),
-            None => self.filters.iter().find_map(|filter| filter.matches(analysis, state)),
-        }
+        self.filters.matches(analysis, state)
     }
 }
 
@@ -57,7 +43,7 @@ pub(super) fn policy(
     verdict: PolicyVerdict,
     reason: &'static str,
     rows: &[Row],
-    filters: Vec<CommandFilter>,
+    mut filters: Vec<CommandFilter>,
 ) -> Policy {
     let runs = rows.iter().map(|(programs, subcommand, any, none, operand)| {
         let split = |text: &'static str| text.split_ascii_whitespace().collect::<Vec<_>>();
@@ -67,13 +53,10 @@ pub(super) fn policy(
             .no_flag(&split(none))
             .operand(&split(operand))
     });
-    Policy {
-        name,
-        version: 1,
-        verdict,
-        reason,
-        elsewhere: name == "database-safety",
-        runs: runs.collect(),
-        filters,
+    let runs: Vec<_> =
+        if name == "database-safety" { runs.map(RunsFilter::elsewhere).collect() } else { runs.collect() };
+    if !runs.is_empty() {
+        filters.push(CommandFilter::Runs(runs.into()));
     }
+    Policy { name, version: 1, verdict, reason, filters: CommandFilter::Any(filters) }
 }

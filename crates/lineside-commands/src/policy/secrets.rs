@@ -2,45 +2,7 @@
 
 use super::row::{Policy, PolicyVerdict, Row, policy};
 use crate::analysis::{Access, Trait};
-use crate::filter::{CommandFilter, Paths, glob_fits};
-use crate::state::Surroundings;
-
-/// Files that hold secrets.
-#[rustfmt::skip]
-const SECRETS: &[&str] = &[
-    "**/.env", "**/.env.*", "**/.envrc", "**/*.env", "**/id_rsa", "**/id_dsa", "**/id_ecdsa", "**/id_ed25519",
-    "**/id_rsa.*", "**/id_ed25519.*", "**/*.key", "**/*_key.pem", "**/*-key.pem", "**/key.pem", "**/privkey*.pem",
-    "**/private*.pem", "**/*.p12", "**/*.pfx", "**/*.jks", "**/*.keystore", "**/*.kdbx", "**/*.ppk", "~/.ssh/**",
-    concat!("/root", "/.ssh/**"), "~/.aws/**", "**/.aws/credentials", "~/.gnupg/**", "**/.netrc", "**/_netrc", "**/.npmrc",
-    "**/.pypirc", "~/.cargo/credentials*", "~/.gem/credentials", "**/.git-credentials", "~/.config/git/credentials",
-    "~/.kube/**", "**/kubeconfig", "~/.docker/config.json", "**/.dockercfg", "~/.config/gh/hosts.yml",
-    "~/.config/glab-cli/**", "~/.config/hub", "~/.config/gcloud/**", "~/.azure/**", "~/.pgpass", "**/.pgpass",
-    "**/.my.cnf", "**/.vault-token", "**/*.tfstate", "**/*.tfstate.backup", "**/*.tfvars",
-    "**/secrets.{yaml,yml,json,toml,env,ini,txt,enc,properties,xml,conf}", "**/secret.{yaml,yml,json,toml,env}",
-    "**/credentials.{json,yaml,yml,toml,csv,xml}", "**/service-account*.json", "**/.htpasswd", "**/.terraformrc",
-    "~/.terraform.d/credentials.tfrc.json", "/etc/shadow*", "/etc/gshadow*", "/etc/sudoers", "/etc/sudoers.d/**",
-    "/proc/*/environ", "/proc/**/environ", "**/.s3cfg", "**/.boto", "~/.password-store/**",
-    "~/.local/share/keyrings/**", "~/Library/Keychains/**", "~/.config/op/**", "~/.claude/.credentials.json",
-    "~/.codex/auth.json", "/var/run/secrets/**", "/run/secrets/**", "**/.secrets", "**/.secrets/**", "**/master.key",
-    "~/.bash_history", "~/.zsh_history", "~/.config/rclone/rclone.conf",
-];
-
-/// Those of their names that hold none.
-#[rustfmt::skip]
-const HARMLESS: &[&str] = &[
-    "**/*.example", "**/*.sample", "**/*.template", "**/*.dist", "**/*.defaults", "**/.env.example.*",
-    "**/.env.test.example", "**/example.env", "**/sample.env", "**/*.pub", "**/known_hosts", "~/.ssh/config",
-    "~/.aws/config", "**/*.tfvars.example", "**/.env.schema", "**/.env.tpl", "**/env.ts", "~/.kube/cache/**",
-];
-
-/// Whether a file of this path holds secrets.
-pub(crate) fn is_secret(path: &str, home: &str) -> bool {
-    let mut state = Surroundings::new("/", home);
-    state.project = "";
-    let literal = path.replace(['*', '?', '['], "\u{1}");
-    SECRETS.iter().any(|glob| glob_fits(glob, path, &state))
-        && !HARMLESS.iter().any(|glob| glob_fits(glob, &literal, &state))
-}
+use crate::filter::{CommandFilter, Paths};
 
 #[rustfmt::skip]
 const PRINTS: &[Row] = &[
@@ -99,23 +61,15 @@ const PRINTS: &[Row] = &[
 ];
 
 pub(super) fn protect_secrets() -> Policy {
-    let touches = |access| CommandFilter::Touches(access, Paths::matching(SECRETS).not(HARMLESS));
     let filters = vec![
-        touches(Access::Read),
+        CommandFilter::Touches(Access::Read, Paths::secret()),
         CommandFilter::Touches(
             Access::Write,
-            Paths::matching(SECRETS).not(
-                &[
-                    HARMLESS,
-                    &[
-                        "~/.ssh/known_hosts", "**/.envrc", "~/.kube/**", "~/.gnupg/**",
-                        "~/.ssh/authorized_keys",
-                    ],
-                ]
-                .concat(),
-            ),
+            Paths::secret().not(&[
+                "~/.ssh/known_hosts", "**/.envrc", "~/.kube/**", "~/.gnupg/**", "~/.ssh/authorized_keys",
+            ]),
         ),
-        touches(Access::Delete),
+        CommandFilter::Touches(Access::Delete, Paths::secret()),
         CommandFilter::Does(Trait::ShowsEnvironment),
     ];
     let reason = "secrets would be shown, copied or lost; ask a person for what is needed of them";

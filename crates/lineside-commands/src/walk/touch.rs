@@ -1,9 +1,26 @@
 //! Paths that are touched, and what files hold as far as the command itself wrote them.
 
 use super::{Walk, Written};
-use crate::analysis::{Access, Touch, Unknown};
+use crate::analysis::{Access, Analysis, Touch, Unknown};
 use crate::path;
+use crate::state::Surroundings;
 use crate::value::{Origin, StandsFor, Value};
+
+impl Analysis {
+    /// Notes a path that a tool touches by itself: `~` is home, what is relative lies in the folder at hand, links are
+    /// followed.
+    pub fn touch(&mut self, access: Access, path: &str, state: &Surroundings<'_>) {
+        let path = match path.strip_prefix('~') {
+            Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+                path::normal(state.home, &format!("./{rest}"))
+            }
+            _ => path::normal(state.cwd, path),
+        };
+        let followed = state.links.and_then(|links| links.resolve(&path, access != Access::Delete));
+        let target = followed.filter(|target| *target != path);
+        self.touches.push(Touch { access, path, target, whole: false, unclear: false, program: None });
+    }
+}
 
 impl Walk<'_> {
     /// Notes that a path is touched. `program` is the index of the one that does.
@@ -85,7 +102,11 @@ impl Walk<'_> {
     }
 
     fn origin_of_plain(&self, path: &str) -> Origin {
-        if crate::policy::is_secret(path, self.state.home) { Origin::SECRET } else { Origin::default() }
+        if crate::tables::secrets::is_secret(path, self.state.home) {
+            Origin::SECRET
+        } else {
+            Origin::default()
+        }
     }
 
     /// Where what a value names as a path comes from.

@@ -1,0 +1,225 @@
+//! Filters over the paths of a command.
+
+use super::{Match, RunsFilter, WhenUnclear, owned, unclear_program};
+use crate::analysis::{Access, Analysis, CommandProgram, Touch};
+use crate::path;
+use crate::state::Surroundings;
+use crate::tables::secrets;
+
+/// Asks for paths.
+#[derive(Clone, Debug, Default)]
+pub struct Paths {
+    globs: Vec<String>,
+    not: Vec<String>,
+    outside: bool,
+    secret: bool,
+    roots: Vec<String>,
+    whole: Option<bool>,
+    unclear: WhenUnclear,
+    except: Vec<RunsFilter>,
+}
+
+impl Paths {
+    /// Paths that one of these globs fits. `~` is home, what is relative lies in the project.
+    #[must_use]
+    pub fn matching(globs: &[&str]) -> Paths {
+        Paths { globs: owned(globs), ..Paths::default() }
+    }
+
+    /// Paths outside of the project and of the folders for temporary files.
+    #[must_use]
+    pub fn outside() -> Paths {
+        Paths { outside: true, ..Paths::default() }
+    }
+
+    /// Files that hold secrets, by their names: `.env`, private keys, tokens of programs.
+    #[must_use]
+    pub fn secret() -> Paths {
+        Paths { secret: true, ..Paths::default() }
+    }
+
+    /// These folders themselves, all of what is in them, and what they lie in.
+    #[must_use]
+    pub fn roots(roots: &[&str]) -> Paths {
+        Paths { roots: owned(roots), ..Paths::default() }
+    }
+
+    /// These as well as those.
+    #[must_use]
+    pub fn or(mut self, other: Paths) -> Paths {
+        self.globs.extend(other.globs);
+        self.roots.extend(other.roots);
+        self.outside |= other.outside;
+        self.secret |= other.secret;
+        self
+    }
+
+    /// Not those that one of these globs fits.
+    #[must_use]
+    pub fn not(mut self, globs: &[&str]) -> Paths {
+        self.not.extend(owned(globs));
+        self
+    }
+
+    /// Only where all below is meant; with `false`, only if that is so of none.
+    #[must_use]
+    pub fn whole(mut self, whole: bool) -> Paths {
+        self.whole = Some(whole);
+        self
+    }
+
+    /// What it answers where it is not known.
+    #[must_use]
+    pub fn when_unclear(mut self, unclear: WhenUnclear) -> Paths {
+        self.unclear = unclear;
+        self
+    }
+
+    pub(super) fn except(mut self, globs: &[String], programs: &[RunsFilter]) -> Paths {
+        self.not.extend_from_slice(globs);
+        self.except.extend_from_slice(programs);
+        self
+    }
+
+    pub(super) fn matches(
+        &self,
+        access: Access,
+        analysis: &Analysis,
+        state: &Surroundings<'_>,
+    ) -> Option<Match> {
+        let program = |touch: &Touch| analysis.programs.get(touch.program?);
+        let excepted = |program: &CommandProgram| self.except.iter().any(|except| except.fits(program));
+        let of_access = |touch: &Touch| touch.access == access && !program(touch).is_some_and(excepted);
+        let mut found = None;
+        for (index, touch) in analysis.touches.iter().enumerate().filter(|(_, touch)| of_access(touch)) {
+            if !self.fit(touch, state) {
+                continue;
+            }
+            if self.whole == Some(false) && touch.whole {
+                return None;
+            }
+            if self.whole.is_none_or(|whole| whole == touch.whole) && found.is_none() {
+                found = Some(Match { program: touch.program, touch: Some(index), ..Match::default() });
+            }
+        }
+        found.or_else(|| self.doubt(access, analysis, state).filter(|_| self.unclear == WhenUnclear::Match))
+    }
+
+    /// Why it is not known whether such a path is touched, where that is so.
+    fn doubt(&self, access: Access, analysis: &Analysis, state: &Surroundings<'_>) -> Option<Match> {
+        let of_access = |touch: &Touch| touch.access == access && touch.unclear;
+        let mut touches = analysis.touches.iter().enumerate().filter(|(_, touch)| of_access(touch));
+        let Some((index, touch)) = touches.find(|(_, touch)| self.may_fit(&touch.path, state)) else {
+            return unclear_program(analysis);
+        };
+        let why = format!("cannot tell which path {}: `{}`", access.passive(), touch.path);
+        Some(Match { program: touch.program, touch: Some(index), unclear: Some(why), ..Match::default() })
+    }
+
+    /// Whether a path of which parts are not known, and may be several names, can be one of those.
+    fn may_fit(&self, path: &str, state: &Surroundings<'_>) -> bool {
+        let Some((known, _)) = path.strip_prefix('/').and_then(|rest| rest.split_once('*')) else {
+            return !path.starts_with('/');
+        };
+        let folder = format!("/{}", known.rsplit_once('/').map_or("", |(folder, _)| folder));
+        let any = format!("{}/**", folder.trim_end_matches('/'));
+        self.outside && is_outside(&folder, state)
+            || self.roots.iter().any(|root| path::is_within(&absolute(root, state), &folder))
+            || self.globs.iter().any(|glob| path::meet(&any, &absolute(glob, state)))
+    }
+
+    fn fit(&self, touch: &Touch, state: &Surroundings<'_>) -> bool {
+        let mut paths = [Some(&touch.path), touch.target.as_ref()].into_iter().flatten();
+        paths.any(|path| self.fit_path(path, touch.whole && touch.access != Access::Read, state))
+    }
+
+    fn fit_path(&self, path: &str, all_below: bool, state: &Surroundings<'_>) -> bool {
+        if !path.starts_with('/') {
+            // Where it lies is not known.
+            return false;
+        }
+        // Of a pattern, only what all of it is, is not asked for.
+        let literal = path.replace(['*', '?', '['], "\u{1}");
+        if self.not.iter().any(|glob| glob_fits(glob, &literal, state)) {
+            return false;
+        }
+        let below = |glob: &String| {
+            let glob = absolute(glob, state);
+            let folder = glob.split(['*', '?', '[', '{']).next().unwrap_or_default();
+            all_below && path::is_within(folder, path)
+        };
+        self.outside && is_outside(path, state)
+            || self.secret && secrets::is_secret(path, state.home)
+            || self.roots.iter().any(|root| covers(path, &absolute(root, state)))
+            || self.globs.iter().any(|glob| glob_fits(glob, path, state) || below(glob))
+    }
+}
+
+fn absolute(glob: &str, state: &Surroundings<'_>) -> String {
+    match glob.strip_prefix('~') {
+        Some(rest) => format!("{}{rest}", state.home),
+        None if glob.starts_with('/') || glob.starts_with("**") => glob.to_owned(),
+        None => format!("{}/{glob}", state.project),
+    }
+}
+
+/// Whether a glob fits a path that may be a pattern itself.
+pub(crate) fn glob_fits(glob: &str, path: &str, state: &Surroundings<'_>) -> bool {
+    // A search from a folder on, `/proj/**/*.log`, finds what it is asked to by name, and all of a folder asked for.
+    if let Some((folder, name)) = path.split_once("/**/") {
+        let asked = absolute(glob, state);
+        let (asked_folder, asked_name) = asked.rsplit_once('/').unwrap_or(("", &asked));
+        return match asked_name {
+            "**" => path::meet(folder, &asked),
+            _ if asked_folder == "**" || path::is_within(asked_folder, folder) => {
+                (asked_name.starts_with('*') || !name.starts_with('*')) && path::names_meet(name, asked_name)
+            }
+            _ => false,
+        };
+    }
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let asked = glob.rsplit('/').next().unwrap_or_default();
+    // `logs/*` can mean any file; asked for are those that it is meant for.
+    if name.starts_with('*')
+        && (!asked.starts_with('*') || name.trim_matches('*').is_empty() && asked != "**")
+    {
+        return false;
+    }
+    if name.starts_with('*') && !name.contains("**") && asked.starts_with("**") {
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        return path::meet(folder, &absolute(glob, state));
+    }
+    path::meet(path, &absolute(glob, state))
+}
+
+/// Whether what is taken at this path is the folder, all in it, or what it lies in.
+fn covers(path: &str, root: &str) -> bool {
+    if path == "/" || path::is_within(root, path) {
+        return true;
+    }
+    if let Some((folder, last)) = path.rsplit_once('/')
+        && matches!(last, "*" | "**" | ".*" | "?*" | ".[!.]*" | ".??*")
+    {
+        let folder = if folder.is_empty() { "/" } else { folder };
+        return folder == root || path::is_within(root, folder);
+    }
+    // A pattern that may be one of the folders on the way.
+    if path.contains(['*', '?', '[']) && !path.contains("**") {
+        let mut at = root;
+        while let Some((folder, _)) = at.rsplit_once('/') {
+            if !at.is_empty() && path::meet(path, at) {
+                return true;
+            }
+            at = folder;
+        }
+    }
+    false
+}
+
+fn is_outside(path: &str, state: &Surroundings<'_>) -> bool {
+    let inside = path::is_within(path, state.project)
+        || state.temporary.iter().any(|folder| path::is_within(path, folder))
+        || matches!(path, "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty" | "/dev/zero")
+        || path.starts_with("/dev/fd/");
+    !inside
+}

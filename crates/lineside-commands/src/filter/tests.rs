@@ -1,0 +1,70 @@
+//! Runs filters over commands as they are written.
+
+use super::*;
+use crate::state::Shell;
+
+fn analysed(command: &str) -> Analysis {
+    crate::analyse(command, Shell::Bash, &state())
+}
+
+fn state() -> Surroundings<'static> {
+    Surroundings::new("/proj", "/home/dev")
+}
+
+fn check(filter: &CommandFilter, command: &str, expected: bool) {
+    let found = filter.matches(&analysed(command), &state());
+    assert_eq!(found.is_some(), expected, "{command}: {found:?}");
+}
+
+fn one(filter: RunsFilter) -> CommandFilter {
+    CommandFilter::Runs(vec![filter].into())
+}
+
+#[test]
+fn only_what_is_asked_for_can_be_unclear() {
+    let push = || runs(["git"]).subcommand("push").when_unclear(WhenUnclear::Match);
+    let to_main = one(push().operand(&["main"]));
+    check(&to_main, "git push origin main", true);
+    check(&to_main, "git push origin \"$BRANCH\"", true);
+    check(&one(push()), "git commit -m \"$(date)\"", false);
+    check(&one(push().operand(&["main"])), "git push origin feature", false);
+    check(&one(push()), "$CMD push", true);
+    check(&one(push().when_unclear(WhenUnclear::Skip)), "$CMD push", false);
+    check(&one(push().flags(&["-f"]).no_flag(&["-n"])), "git push $FLAGS", true);
+    check(&one(push().flags(&["-f"]).no_flag(&["-n"])), "git push -n $FLAGS", false);
+    let found = to_main.matches(&analysed("$CMD"), &state()).unwrap();
+    let why = found.unclear.unwrap();
+    assert!(why.starts_with("cannot tell which program runs: "), "{why}");
+}
+
+#[test]
+fn a_folder_that_goes_as_a_whole_takes_what_lies_in_it_along() {
+    let deletes = |globs: &[&str]| CommandFilter::Touches(Access::Delete, Paths::matching(globs));
+    check(&deletes(&["db/migrations/**"]), "rm -rf db", true);
+    check(&deletes(&["db/migrations/**"]), "rm -rf db/migrations", true);
+    check(&deletes(&["db/migrations/**"]), "rm -rf docs", false);
+    check(&deletes(&["~/.ssh/**"]), "rm -r ~", true);
+}
+
+#[test]
+fn a_path_of_which_parts_are_not_known_may_be_any_below_what_is() {
+    let unclear = Paths::matching(&["migrations/**"]).when_unclear(WhenUnclear::Match);
+    let deletes = CommandFilter::Touches(Access::Delete, unclear);
+    check(&deletes, "rm \"$FILE\"", true);
+    check(&deletes, "rm /proj/\"$FILE\"", true);
+    check(&deletes, "rm /tmp/\"$FILE\"", false);
+    check(&deletes, "cat \"$FILE\"", false);
+}
+
+#[test]
+fn what_is_excepted_counts_for_nothing() {
+    let filter = CommandFilter::Any(vec![
+        CommandFilter::Touches(Access::Read, Paths::secret()),
+        one(runs(["printenv"])),
+    ]);
+    let except = filter.except(&["config/.env.ci".to_owned()], &[runs(["printenv"]).operand(&["PATH"])]);
+    check(&except, "cat config/.env.ci", false);
+    check(&except, "cat .env config/.env.ci", true);
+    check(&except, "printenv PATH", false);
+    check(&except, "printenv TOKEN", true);
+}
