@@ -1,10 +1,11 @@
-//! `lineside explain`: which hooks would run for an event, in which order, and why the others would not. Runs no hook.
+//! `lineside explain`: what a command does, or which hooks would run for an event and why the others would not. Runs
+//! neither.
 
-use std::io::{ErrorKind, IsTerminal as _};
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use lineside::Bus;
 use lineside::core::AnyEvent;
@@ -23,12 +24,15 @@ use crate::places::PlaceArgs;
 use crate::sessions::Sessions;
 use crate::style::{Styles, columns, print, print_json, tell};
 
+mod command;
 mod page;
 
-/// Say which hooks would run for an event, and why the others not.
+use command::CommandArgs;
+
+/// Say what a command does, or which hooks would run for an event.
 ///
-/// No hook is run. Plugins of OpenClaw and Flyto that are trusted are loaded all the same, because they alone know which
-/// hooks they register. The event is one JSON object as `lineside run` reads it.
+/// Neither the command nor a hook is run. Plugins of OpenClaw and Flyto that are trusted are loaded all the same, because
+/// they alone know which hooks they register. An event is one JSON object as `lineside run` reads it.
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArgs {
     #[command(flatten)]
@@ -37,24 +41,44 @@ pub(crate) struct ExplainArgs {
     #[command(flatten)]
     ask: AskArgs,
 
-    /// Print one JSON object: `event`, `hooks`, `elsewhere` and `diagnostics`.
+    /// Print one JSON object: `event`, `hooks`, `elsewhere` and `diagnostics`, and of a command what --batch has.
     #[arg(long)]
     json: bool,
 
-    /// The event, one JSON object; `-` or nothing for standard input. A command line such as "rm -rf /" stands for the event of
-    /// a shell that is to run it.
-    #[arg(value_name = "EVENT.json")]
-    event: Option<PathBuf>,
+    #[command(flatten)]
+    command: CommandArgs,
+
+    /// A command, such as "rm -rf build", or the file of an event; `-` or nothing for an event on standard input.
+    ///
+    /// The name of a file or of a point is an event, unless --shell, --cwd or --home say that it is a command.
+    #[arg(value_name = "COMMAND|EVENT.json", conflicts_with = "batch")]
+    subject: Option<PathBuf>,
+}
+
+/// What is to be explained.
+enum Subject {
+    Command(String),
+    /// The text of one.
+    Event(Vec<u8>),
 }
 
 /// Runs the command.
 ///
 /// # Errors
-/// The project or the event cannot be opened, the event is none, there is no daemon to be asked, or the output cannot be
-/// written.
+/// The project, the event or the commands cannot be opened, the event is none, there is no daemon to be asked, or the
+/// output cannot be written.
 pub(crate) async fn run(args: &ExplainArgs, styles: Styles) -> Result<ExitCode> {
-    let text = read(args.event.as_deref()).await?;
-    let what = || format!("cannot explain {}", name_of(args.event.as_deref()));
+    if let Some(file) = &args.command.batch {
+        let scene = args.command.scene(&args.places)?;
+        scene.batch(&read(Some(file)).await?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let subject = args.subject().await?;
+    let text = match &subject {
+        Subject::Command(command) => event_of(command),
+        Subject::Event(text) => text.clone(),
+    };
+    let what = || format!("cannot explain {}", name_of(args.subject.as_deref()));
     let (explanation, untrusted) = match args.ask.paths()? {
         Some(paths) => {
             // What is no event is reported in the same words as without a daemon.
@@ -79,7 +103,12 @@ pub(crate) async fn run(args: &ExplainArgs, styles: Styles) -> Result<ExitCode> 
         }
     };
     if args.json {
-        print_json(&explanation)?;
+        let mut object = lineside::json::to_value(&explanation)?;
+        if let (Subject::Command(command), Some(object)) = (&subject, object.as_object_mut()) {
+            let scene = args.command.scene(&args.places)?;
+            object.extend(scene.object(command.as_bytes()));
+        }
+        print_json(&object)?;
         return Ok(ExitCode::SUCCESS);
     }
     print(page::lines(&explanation, columns(), styles.out))?;
@@ -93,26 +122,46 @@ pub(crate) async fn run(args: &ExplainArgs, styles: Styles) -> Result<ExitCode> 
     Ok(ExitCode::SUCCESS)
 }
 
+impl ExplainArgs {
+    /// What the argument names: a file and a point are events, another text is a command.
+    async fn subject(&self) -> Result<Subject> {
+        let name = self.subject.as_deref().filter(|name| *name != Path::new("-"));
+        let Some(name) = name else { return Ok(Subject::Event(read(None).await?)) };
+        let text = name.to_str();
+        if let Some(text) = text.filter(|_| self.command.are_of_a_command()) {
+            return Ok(Subject::Command(text.to_owned()));
+        }
+        if name.symlink_metadata().is_ok() {
+            return read(Some(name)).await.map(Subject::Event);
+        }
+        match text {
+            Some(text) if lineside::points::find(text).is_ok() => {
+                Ok(Subject::Event(json!({"point": text}).to_string().into_bytes()))
+            }
+            Some(text) if !is_name_of_json(text) => Ok(Subject::Command(text.to_owned())),
+            _ => bail!(
+                "there is no file {}; an event is a file with one JSON object, a command is explained with --shell bash",
+                name.display()
+            ),
+        }
+    }
+}
+
+/// Whether a text names a file of JSON rather than a command.
+fn is_name_of_json(text: &str) -> bool {
+    let suffixes = [".json", ".jsonl"];
+    !text.contains(' ') && suffixes.iter().any(|suffix| text.ends_with(suffix))
+}
+
 /// Reads aside, so that a signal still ends the command while nothing comes.
 async fn read(path: Option<&Path>) -> Result<Vec<u8>> {
     match path {
         Some(path) if path != Path::new("-") => {
-            match (tokio::fs::read(path).await, path.to_str().and_then(as_command)) {
-                (Err(error), Some(event)) if error.kind() == ErrorKind::NotFound => {
-                    tell(&format!(
-                        "note: there is no such file, so this is about a shell with: {}",
-                        path.display()
-                    ));
-                    Ok(event)
-                }
-                (text, _) => text.with_context(|| {
-                    format!("failed to open {}; the event is a file with one JSON object", path.display())
-                }),
-            }
+            tokio::fs::read(path).await.with_context(|| format!("failed to open {}", path.display()))
         }
         _ => {
             if std::io::stdin().is_terminal() {
-                tell("reading an event from this terminal, one JSON object; Ctrl-D ends the input");
+                tell("reading from this terminal; Ctrl-D ends the input");
             }
             let mut text = Vec::new();
             tokio::io::stdin().read_to_end(&mut text).await.context("failed to read stdin")?;
@@ -121,11 +170,10 @@ async fn read(path: Option<&Path>) -> Result<Vec<u8>> {
     }
 }
 
-/// The event of a shell that is to run what stands where a file was to be named: a command line has a blank.
-fn as_command(line: &str) -> Option<Vec<u8>> {
-    let call =
-        json!({"point": "before_tool", "payload": {"tool_name": "Shell", "tool_input": {"command": line}}});
-    line.trim().contains(' ').then(|| call.to_string().into_bytes())
+/// The event of a shell that is to run a command.
+fn event_of(command: &str) -> Vec<u8> {
+    let payload = json!({"tool_name": "Shell", "tool_input": {"command": command}});
+    json!({"point": "before_tool", "payload": payload}).to_string().into_bytes()
 }
 
 fn name_of(path: Option<&Path>) -> String {

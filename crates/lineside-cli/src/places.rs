@@ -70,6 +70,11 @@ pub(crate) struct Ground {
 }
 
 impl PlaceArgs {
+    /// The project that is named, as it is written.
+    pub(crate) fn project(&self) -> Option<&Path> {
+        self.project.as_deref()
+    }
+
     /// Whether a person has named a project, whose hooks are to hold.
     pub(crate) fn names_a_project(&self) -> bool {
         self.project.is_some() && !self.untrusted

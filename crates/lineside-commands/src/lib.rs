@@ -23,6 +23,7 @@ mod analysis;
 mod code;
 mod expand;
 mod limits;
+mod links;
 mod parse;
 mod path;
 mod reading;
@@ -34,6 +35,7 @@ mod walk;
 
 pub use analysis::{Access, Analysis, Argument, CommandProgram, Flag, Touch, Trait, Unclear, Unknown};
 pub use filter::CommandFilter;
+pub use links::FileLinks;
 pub use policy::Policy;
 pub use state::{Links, Shell, Surroundings};
 pub use walk::{analyse, analyse_bytes};

@@ -45,6 +45,7 @@
 //! | `claude`, `codex`, `copilot`, `cursor`, `gemini`, `kimi` | hooks in the files of the agent program of that name, and its hook command (`hosts`) |
 //! | `opencode`, `qwen` | the hook command of the agent program of that name (`hosts`) |
 //! | `hosts` | what agent programs share (`dialects`) |
+//! | `commands` | what a shell command does, told without starting it |
 //! | `client` | the verbs of the bus, over the socket of a daemon |
 //! | `macros` | the derives of [`kameo`] (`actors`) |
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -103,6 +104,8 @@ mod debug_log;
 #[cfg(feature = "automation")]
 pub use lineside_automation as automation;
 pub use lineside_bus as bus;
+#[cfg(feature = "commands")]
+pub use lineside_commands as commands;
 pub use lineside_core as core;
 #[cfg(feature = "dialects")]
 pub use lineside_dialects as dialects;

@@ -121,5 +121,55 @@ fn a_command_line_is_explained_and_only_what_keeps_it_out_is_named() {
     );
     let said = stage.run(&["explain", "event.json"], "");
     assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("the event is a file with one JSON object"), "{said:?}");
+    assert!(
+        said.err
+            .contains("an event is a file with one JSON object, a command is explained with --shell bash"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn a_batch_of_commands_gets_a_line_for_each() {
+    let stage = Stage::new();
+    let said = stage.run(
+        &["explain", "--batch", "-", "--project", "/proj", "--home", "/home/dev"],
+        "sudo rm -rf \"$X\" ~/a*.log\0echo $(date) > log\0$CMD\0",
+    );
+    assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
+    let lines: Vec<Value> = said.out.lines().map(|line| lineside::json::from_str(line).unwrap()).collect();
+    let sudo = json!({"program": "sudo", "args": ["rm", "-rf", {"any": true}, {"glob": "/home/dev/a*.log"}], "way": []});
+    let rm = json!({"program": "rm", "args": ["-rf", {"any": true}, {"glob": "/home/dev/a*.log"}], "way": ["sudo"]});
+    assert_eq!(lines[0]["programs"], json!([sudo, rm]));
+    assert_eq!(lines[0]["deletes"], json!(["/home/dev/a*.log"]));
+    assert_eq!(lines[0]["unclear"][0]["what"], "paths");
+    let policies = ["no-destructive-shell", "stay-in-project", "no-privilege-escalation"];
+    assert_eq!(lines[0]["policies"], json!(policies));
+    let date = json!([{"program": "date", "args": [], "way": []}]);
+    let log = json!(["/proj/log"]);
+    assert_eq!((&lines[1]["programs"], &lines[1]["writes"]), (&date, &log));
+    assert_eq!(lines[1]["policies"], json!([]));
+    assert_eq!(lines[2]["unclear"][0]["what"], "program");
+    assert_eq!(lines.len(), 3);
+    let keys: Vec<&String> = lines[0].as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["programs", "reads", "writes", "deletes", "unclear", "policies"]);
+}
+
+#[test]
+fn a_name_of_a_file_or_a_point_is_an_event_unless_it_is_said_to_be_a_command() {
+    let stage = Stage::new();
+    stage.file("project/ls", &shell("git status"));
+    let said = stage.run(&["explain", "--json", "ls"], "").json();
+    assert!(said[0].get("programs").is_none(), "{said:?}");
+    let said = stage.run(&["explain", "--json", "--shell", "sh", "ls"], "").json();
+    assert_eq!(said[0]["programs"], json!([{"program": "ls", "args": [], "way": []}]));
+    let said = stage.run(&["explain", "--json", "date"], "").json();
+    assert_eq!(said[0]["programs"][0]["program"], "date");
+    assert_eq!(said[0]["event"]["point"], "before_tool");
+    let said = stage.run(&["explain", "--json", "on_idle"], "").json();
+    assert_eq!(said[0]["event"]["point"], "on_idle");
+    let said = stage.run(&["explain", "--json", "--shell", "fish", "rm -rf /"], "").json();
+    assert!(
+        said[0]["unclear"][0]["reason"].as_str().unwrap().contains("neither bash, sh nor zsh"),
+        "{said:?}"
+    );
 }

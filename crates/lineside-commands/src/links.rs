@@ -1,0 +1,94 @@
+//! Links as the file system has them; what they lead to is not opened.
+
+use std::collections::VecDeque;
+use std::io::ErrorKind;
+use std::path::{Component, Path, PathBuf};
+
+use crate::state::Links;
+
+/// How many links one path may take, as for Linux.
+const LINKS: usize = 40;
+/// The longest path that a system has.
+const LONGEST: usize = 4096;
+
+/// Follows the links of this machine: one question to the system for each name of a path that is there.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FileLinks;
+
+impl Links for FileLinks {
+    fn resolve(&self, path: &str, last: bool) -> Option<String> {
+        if !path.starts_with('/') || path.len() > LONGEST {
+            return None;
+        }
+        let (folder, name) =
+            if last { (path, None) } else { path.rsplit_once('/').map(|(a, b)| (a, Some(b)))? };
+        let mut found = follow(Path::new(folder))?;
+        found.extend(name);
+        found.into_os_string().into_string().ok().filter(|found| found != path)
+    }
+}
+
+fn follow(path: &Path) -> Option<PathBuf> {
+    let mut done = PathBuf::from("/");
+    let mut left: VecDeque<PathBuf> = parts(path).collect();
+    let (mut links, mut is_there) = (0, true);
+    while let Some(part) = left.pop_front() {
+        if part == Path::new("..") {
+            done.pop();
+            continue;
+        }
+        done.push(part);
+        if !is_there {
+            continue;
+        }
+        match std::fs::read_link(&done) {
+            Ok(target) => {
+                links += 1;
+                if links > LINKS {
+                    return None;
+                }
+                done.pop();
+                if target.is_absolute() {
+                    done = PathBuf::from("/");
+                }
+                for part in parts(&target).collect::<Vec<_>>().into_iter().rev() {
+                    left.push_front(part);
+                }
+            }
+            Err(error) => is_there = error.kind() == ErrorKind::InvalidInput,
+        }
+    }
+    Some(done)
+}
+
+fn parts(path: &Path) -> impl Iterator<Item = PathBuf> {
+    let named = |part: &Component<'_>| matches!(part, Component::Normal(_) | Component::ParentDir);
+    path.components().filter(named).map(|part| PathBuf::from(part.as_os_str()))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_followed_to_what_is_not_there_yet() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        std::fs::create_dir(root.join("real")).unwrap();
+        symlink("real", root.join("link")).unwrap();
+        symlink("../new", root.join("real/dangling")).unwrap();
+        symlink("loop", root.join("loop")).unwrap();
+        let at = |path: &str| format!("{}/{path}", root.display());
+        let links = FileLinks;
+        assert_eq!(links.resolve(&at("link/a/b"), true), Some(at("real/a/b")));
+        assert_eq!(links.resolve(&at("link/dangling"), true), Some(at("new")));
+        assert_eq!(links.resolve(&at("link"), true), Some(at("real")));
+        assert_eq!(links.resolve(&at("link"), false), None, "the link itself");
+        assert_eq!(links.resolve(&at("real/a"), true), None, "no link");
+        assert_eq!(links.resolve(&at("loop/x"), true), None);
+        assert_eq!(links.resolve("link", true), None);
+    }
+}
