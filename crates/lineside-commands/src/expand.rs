@@ -59,6 +59,7 @@ impl Walk<'_> {
     pub(crate) fn words(&mut self, words: &[&str]) -> Vec<Value> {
         let mut all = Vec::with_capacity(words.len());
         for word in words {
+            self.reads(word);
             if word.contains('{') && word.contains('}') && self.shell != crate::Shell::Sh {
                 for word in self.spread(word) {
                     self.fields(&word, &mut all);
@@ -82,7 +83,7 @@ impl Walk<'_> {
     fn fields(&mut self, word: &str, all: &mut Vec<Value>) {
         // The usual word: nothing in it means anything.
         if word.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./:=,+@%".contains(&b)) {
-            all.push(Value::known(word));
+            all.push(Value { place: self.place(word), ..Value::known(word) });
             return;
         }
         let mut fields = Fields::default();
@@ -98,6 +99,10 @@ impl Walk<'_> {
         };
         self.read(word, Mode::Split, &mut fields);
         fields.end();
+        if self.is_located() {
+            let place = self.place(word);
+            fields.done.iter_mut().for_each(|value| value.place = place);
+        }
         all.append(&mut fields.done);
     }
 
@@ -113,6 +118,7 @@ impl Walk<'_> {
 
     fn single(&mut self, word: &str, mode: Mode) -> Value {
         let mut fields = Fields::default();
+        self.reads(word);
         self.read(word, mode, &mut fields);
         // `"$@"` where one value is asked for is joined by blanks.
         let mut value = Value::default();
@@ -121,6 +127,7 @@ impl Walk<'_> {
             value.text.push(' ');
         }
         value.push(&fields.current);
+        value.place = self.place(word);
         value
     }
 

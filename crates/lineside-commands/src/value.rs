@@ -6,6 +6,7 @@
 use std::rc::Rc;
 
 use crate::analysis::Argument;
+use crate::places::Place;
 
 /// Any text.
 pub(crate) const UNKNOWN: char = '\u{10FFF0}';
@@ -47,7 +48,7 @@ impl Origin {
 }
 
 /// A value: one word, or the text that a program prints or is given.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Value {
     /// The text with marks.
     pub(crate) text: String,
@@ -55,6 +56,15 @@ pub(crate) struct Value {
     pub(crate) origin: Origin,
     /// What the word stands for, where that is more than its text.
     pub(crate) stands_for: Option<Rc<StandsFor>>,
+    /// Where it stands, or where what it holds stands; known only where places are asked for.
+    pub(crate) place: Place,
+}
+
+/// Two values are one wherever they stand.
+impl PartialEq for Value {
+    fn eq(&self, other: &Value) -> bool {
+        self.text == other.text && self.origin == other.origin && self.stands_for == other.stands_for
+    }
 }
 
 /// What a word stands for.
@@ -87,6 +97,7 @@ impl Value {
     pub(crate) fn push(&mut self, other: &Value) {
         self.text.push_str(&other.text);
         self.origin = self.origin.with(other.origin);
+        self.place = self.place.to(other.place);
         if other.stands_for.is_some() {
             self.stands_for.clone_from(&other.stands_for);
         }

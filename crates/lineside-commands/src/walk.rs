@@ -8,6 +8,7 @@ mod builtins;
 mod data;
 mod inside;
 mod lists;
+mod located;
 mod redirect;
 mod run;
 mod scope;
@@ -23,6 +24,7 @@ pub(crate) use scope::Scope;
 
 use crate::analysis::{Analysis, Unknown};
 use crate::parse::{Parse, Shuck};
+use crate::places::{Place, Places, Trail};
 use crate::state::{Shell, Surroundings};
 use crate::value::{FRESH, Origin, UNKNOWN, Value, has_marks};
 use crate::{limits, path};
@@ -31,8 +33,19 @@ use crate::{limits, path};
 ///
 /// Nothing fails: what is not understood, and what passes a bound, is in [`Analysis::unclear`] with its reason.
 pub fn analyse(text: &str, shell: Shell, state: &Surroundings<'_>) -> Analysis {
+    walk(text, shell, state, None).analysis
+}
+
+/// The same, with the place in the text of all that is listed.
+pub fn explain(text: &str, shell: Shell, state: &Surroundings<'_>) -> (Analysis, Places) {
+    let walk = walk(text, shell, state, Some(Box::new(Trail::new(text))));
+    (walk.analysis, walk.trail.map(|trail| trail.found).unwrap_or_default())
+}
+
+fn walk<'s>(text: &str, shell: Shell, state: &Surroundings<'s>, trail: Option<Box<Trail>>) -> Walk<'s> {
     let mut walk = Walk {
         state: *state,
+        trail,
         shell,
         analysis: Analysis::default(),
         scope: Scope::new(state.cwd),
@@ -56,7 +69,7 @@ pub fn analyse(text: &str, shell: Shell, state: &Surroundings<'_>) -> Analysis {
         exported_functions: HashMap::new(),
     };
     walk.top(text);
-    walk.analysis
+    walk
 }
 
 /// The same for bytes: what is no UTF-8 is unclear.
@@ -81,6 +94,8 @@ pub(crate) struct Written {
 
 pub(crate) struct Walk<'s> {
     pub(crate) state: Surroundings<'s>,
+    /// Places, where they are asked for.
+    trail: Option<Box<Trail>>,
     pub(crate) shell: Shell,
     pub(crate) analysis: Analysis,
     pub(crate) scope: Scope,
@@ -130,8 +145,10 @@ impl Walk<'_> {
             self.unclear_text("the text has signs of a plane for private use");
             return;
         }
-        if text.contains(|c| INVISIBLE.contains(&c)) {
-            self.unclear_text("the text has invisible signs");
+        if let Some(at) = text.find(|c| INVISIBLE.contains(&c)) {
+            let rest = &text[at..];
+            let end = rest.find(|c| !INVISIBLE.contains(&c)).unwrap_or(rest.len());
+            self.at(self.place(&rest[..end]), |walk| walk.unclear_text("the text has invisible signs"));
         }
         self.text(text);
     }
@@ -155,6 +172,14 @@ impl Walk<'_> {
             self.unclear_text("the command is nested too deeply");
             return;
         }
+        let level = self.trail.as_mut().map(|trail| trail.enter(text));
+        self.text_at_hand(text);
+        if let (Some(trail), Some(level)) = (&mut self.trail, level) {
+            trail.leave(level);
+        }
+    }
+
+    fn text_at_hand(&mut self, text: &str) {
         self.levels += 1;
         if text.contains("expand_aliases") && text.contains('\n') {
             self.by_lines(text);
@@ -186,6 +211,10 @@ impl Walk<'_> {
 
     /// RunsFilter a value as a text: what is known of it, if all is.
     pub(crate) fn run_value(&mut self, value: &Value, what: &str) {
+        self.at(value.place, |walk| walk.run_known(value, what));
+    }
+
+    fn run_known(&mut self, value: &Value, what: &str) {
         if value.origin.has(Origin::DECODED) {
             self.unclear_text(&format!("{what} was decoded"));
         }
@@ -201,7 +230,7 @@ impl Walk<'_> {
         let before = std::mem::take(&mut self.out);
         let scope = self.scope.clone();
         self.nesting += 1;
-        self.text(text);
+        self.at(Place::default(), |walk| walk.text(text));
         self.nesting -= 1;
         self.scope = scope;
         let mut value = std::mem::replace(&mut self.out, before);
@@ -215,7 +244,7 @@ impl Walk<'_> {
     pub(crate) fn process(&mut self, text: &str, input: bool) -> Value {
         let content = self.substitute(text);
         let stands_for = input.then(|| std::rc::Rc::new(crate::value::StandsFor::Content(content.clone())));
-        Value { text: UNKNOWN.to_string(), origin: content.origin, stands_for }
+        Value { text: UNKNOWN.to_string(), stands_for, ..content }
     }
 
     /// A variable that the command or its surroundings set.
@@ -265,7 +294,7 @@ impl Walk<'_> {
     }
 
     pub(crate) fn unclear_text(&mut self, reason: &str) {
-        self.analysis.cannot_tell(Unknown::Program, reason);
+        self.cannot_tell(Unknown::Program, reason);
     }
 
     pub(crate) fn count_words(&mut self, count: usize) {

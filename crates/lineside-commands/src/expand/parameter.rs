@@ -89,6 +89,7 @@ impl Walk<'_> {
         }
         let (values, joins) = self.lookup(&parts);
         if parts.operator.is_empty() {
+            self.locate_value(parts.name, values.as_deref());
             return (values.unwrap_or_else(|| vec![self.unset(parts.name)]), joins && quoted);
         }
         let operator = parts.operator;

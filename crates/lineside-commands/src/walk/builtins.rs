@@ -177,10 +177,10 @@ impl Walk<'_> {
         let words = skip(words, &[]);
         let text = data::joined(words);
         if text.origin.has(Origin::FETCHED) {
-            self.analysis.does(crate::Trait::RunsFetched);
+            self.does(crate::Trait::RunsFetched);
         }
         if text.origin.has(Origin::DECODED) {
-            self.analysis.does(crate::Trait::RunsDecoded);
+            self.does(crate::Trait::RunsDecoded);
         }
         if !text.is_unclear() {
             self.run_value(&text, "what `eval` runs");
@@ -200,7 +200,7 @@ impl Walk<'_> {
         let Some(file) = words.first() else { return };
         let text = self.content(file, None);
         if text.origin.has(Origin::FETCHED) {
-            self.analysis.does(crate::Trait::RunsFetched);
+            self.does(crate::Trait::RunsFetched);
         }
         self.run_value(&text, "what a sourced file holds");
     }
@@ -220,7 +220,7 @@ impl Walk<'_> {
                     let words: Vec<&str> = inner.split_ascii_whitespace().collect();
                     self.words(&words)
                 }
-                None => vec![Value { text: value.to_owned(), origin: word.origin, stands_for: None }],
+                None => vec![Value { text: value.to_owned(), stands_for: None, ..word.clone() }],
             };
             self.note_environment(&name, values.first());
             self.scope.set(&name, values);
@@ -229,7 +229,7 @@ impl Walk<'_> {
 
     fn set_options(&mut self, words: &[Value]) {
         if words.is_empty() {
-            self.analysis.does(crate::Trait::ShowsEnvironment);
+            self.does(crate::Trait::ShowsEnvironment);
             return;
         }
         let mut words = words;

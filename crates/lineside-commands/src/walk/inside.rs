@@ -50,7 +50,7 @@ impl Walk<'_> {
             "reads-shell" => self.unclear_text("what a shell of another account reads is not known"),
             "foreign" => {
                 if reading.has("-EncodedCommand") || reading.has("-e") {
-                    self.analysis.does(Trait::RunsDecoded);
+                    self.does(Trait::RunsDecoded);
                 }
                 if !reading.operands.is_empty() || !reading.given.is_empty() {
                     self.unclear_text("the text is for a shell that is not understood");
@@ -97,7 +97,7 @@ impl Walk<'_> {
                     let text = spelt(&operand.text);
                     let kind = text.split(':').next().unwrap_or_default().to_ascii_uppercase();
                     if matches!(kind.as_str(), "EXEC" | "SYSTEM") {
-                        self.analysis.does(Trait::RunsFetched);
+                        self.does(Trait::RunsFetched);
                     }
                     if let Some((_, path)) =
                         text.split_once(':').filter(|_| matches!(kind.as_str(), "FILE" | "OPEN" | "GOPEN"))
@@ -109,7 +109,7 @@ impl Walk<'_> {
             }
             "printenv" => {
                 if reading.operands.is_empty() {
-                    self.analysis.does(Trait::ShowsEnvironment);
+                    self.does(Trait::ShowsEnvironment);
                 }
                 if reading.operands.iter().any(|name| crate::expand::is_secret_name(&name.text))
                     || reading.operands.is_empty()
@@ -224,8 +224,9 @@ impl Walk<'_> {
         }
         let texts: Vec<String> = texts.iter().map(|text| spelt(&text.text)).collect();
         if texts.iter().any(|text| crate::sql::destroys(text)) {
-            self.analysis.does(Trait::DestroysData);
+            self.does(Trait::DestroysData);
         }
+        self.locate_elsewhere(inner);
         self.analysis.elsewhere.push(crate::CommandProgram {
             name: crate::Argument::Text(name),
             args: inner[1..].iter().map(Value::argument).collect(),
@@ -299,7 +300,7 @@ impl Walk<'_> {
         };
         let from_file = reading.has("--pathspec-from-file");
         if !files.is_empty() || from_file {
-            self.analysis.does(Trait::OverwritesFiles);
+            self.does(Trait::OverwritesFiles);
         }
         for file in files {
             self.touch(Access::Write, &file, false, Some(index));

@@ -175,6 +175,7 @@ impl Walk<'_> {
             self.analysis.programs.truncate(programs);
             self.analysis.touches.truncate(touches);
             self.analysis.unclear.truncate(unclear);
+            self.forget_places();
         }
     }
 

@@ -64,7 +64,11 @@ impl Walk<'_> {
                         stripped = lines.join("\n");
                         body = &stripped;
                     }
-                    let text = if *expands { self.quoted(body) } else { Value::known(body) };
+                    let text = if *expands {
+                        self.quoted(body)
+                    } else {
+                        Value { place: self.place(body), ..Value::known(body) }
+                    };
                     self.input_of(descriptor, text, &mut done);
                 }
                 Redirect::Duplicate { target, input } => {
@@ -123,7 +127,7 @@ impl Walk<'_> {
             Out::File(path) => self.written(path.clone(), printed),
             Out::Away => {
                 if printed.origin.has(Origin::SECRET) {
-                    self.analysis.does(Trait::SendsSecret);
+                    self.does(Trait::SendsSecret);
                 }
             }
             Out::Elsewhere => {}

@@ -75,6 +75,7 @@ impl Walk<'_> {
         words: &[Value],
         environment: Vec<String>,
     ) -> usize {
+        self.locate_program(words);
         self.analysis.programs.push(CommandProgram {
             name,
             args: words[1..].iter().map(Value::argument).collect(),
@@ -124,7 +125,7 @@ impl Walk<'_> {
                             && self.absolute(&value).1
                             && value.stands_for.is_none()
                         {
-                            self.analysis.does(Trait::DeletesUnclear);
+                            self.does(Trait::DeletesUnclear);
                         }
                     }
                 }
@@ -142,7 +143,7 @@ impl Walk<'_> {
                 Deed::Fetches => fetches = true,
                 Deed::Sends => sends = true,
                 Deed::Environment => {
-                    self.analysis.does(Trait::ShowsEnvironment);
+                    self.does(Trait::ShowsEnvironment);
                     read = read.with(Origin::SECRET);
                 }
                 Deed::Secrets => read = read.with(Origin::SECRET),
@@ -161,7 +162,7 @@ impl Walk<'_> {
         }
         let carried = read.with(given);
         if (sends || away) && carried.has(Origin::SECRET) {
-            self.analysis.does(Trait::SendsSecret);
+            self.does(Trait::SendsSecret);
         }
         let origin = if fetches { read.with(Origin::FETCHED) } else { read };
         if fetches {
@@ -223,7 +224,7 @@ impl Walk<'_> {
         for text in texts {
             let text = crate::value::spelt(&text.text);
             if crate::sql::destroys(&text) {
-                self.analysis.does(Trait::DestroysData);
+                self.does(Trait::DestroysData);
             }
             self.analysis.programs[index].texts.push(text);
         }
@@ -231,7 +232,7 @@ impl Walk<'_> {
 
     /// Notes that operands of a deletion are not known.
     pub(crate) fn unclear_paths(&mut self, reason: &str) {
-        self.analysis.cannot_tell(Unknown::Paths, reason);
+        self.cannot_tell(Unknown::Paths, reason);
     }
 }
 

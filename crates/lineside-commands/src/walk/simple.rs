@@ -3,6 +3,7 @@
 use super::Walk;
 use super::redirect::Out;
 use crate::parse::{Assignment, Redirection};
+use crate::places::Place;
 use crate::value::{Origin, Value};
 use crate::{Shell, limits};
 
@@ -37,7 +38,8 @@ impl Walk<'_> {
             };
             self.away = redirected.out == Out::Away;
             self.away_shell = self.away;
-            self.exec(values, environment);
+            let place = values.iter().fold(Place::default(), |all, value| all.to(value.place));
+            self.at(place, |walk| walk.exec(values, environment));
             self.away_shell = false;
         }
         if let Some(kept) = kept {
@@ -87,7 +89,7 @@ impl Walk<'_> {
         if self.calls.iter().any(|call| call == name) {
             // One that starts itself in the background or in a pipe fills the machine.
             if self.calls.last().is_some_and(|last| last == name) && body.contains(['|', '&']) {
-                self.analysis.does(crate::Trait::RunsAway);
+                self.does(crate::Trait::RunsAway);
             }
             return;
         }
@@ -97,15 +99,19 @@ impl Walk<'_> {
         }
         self.calls.push(name.to_owned());
         let outer = self.scope.positional.replace(arguments);
+        let now = self.goes_into(body);
         self.text(body);
+        self.comes_back(now);
         self.scope.positional = outer;
         self.calls.pop();
     }
 
     fn unknown_program(&mut self, words: &[Value], environment: Vec<String>) {
-        self.unclear_text(&format!("which program runs is not known: `{}`", words[0].argument()));
+        self.at(words[0].place, |walk| {
+            walk.unclear_text(&format!("which program runs is not known: `{}`", words[0].argument()));
+        });
         if words[0].origin.has(Origin::FETCHED) {
-            self.analysis.does(crate::Trait::RunsFetched);
+            self.does(crate::Trait::RunsFetched);
         }
         let index = self.list_program(crate::Argument::Any, words, environment);
         // `"$SHELL" -c '…'` runs the text, whichever shell it is.

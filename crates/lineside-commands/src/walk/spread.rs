@@ -42,7 +42,7 @@ impl Walk<'_> {
                 "-delete" => {
                     self.touch(Access::Delete, &found, true, Some(index));
                     if roots.iter().any(Value::is_unclear) {
-                        self.analysis.does(Trait::DeletesUnclear);
+                        self.does(Trait::DeletesUnclear);
                         self.unclear_paths("`find` deletes below a folder that is not known");
                     }
                 }

@@ -34,7 +34,7 @@ impl Walk<'_> {
             "asks" => {
                 // Data that goes along is sent; a program of a person's own machine reads it otherwise.
                 if self.reads_input().has(Origin::SECRET) {
-                    self.analysis.does(Trait::SendsSecret);
+                    self.does(Trait::SendsSecret);
                 }
             }
             "download" => self.download(reading, index),
@@ -84,7 +84,7 @@ impl Walk<'_> {
 
     fn shows_environment(&mut self, reading: &Reading) {
         if reading.operands.iter().all(|operand| operand.text.contains('=')) && !reading.has("-i") {
-            self.analysis.does(Trait::ShowsEnvironment);
+            self.does(Trait::ShowsEnvironment);
         }
     }
 
@@ -123,7 +123,7 @@ impl Walk<'_> {
             let origin =
                 if file.plain() == Some("-") { self.reads_input() } else { self.reads_file(&file, index) };
             if origin.has(Origin::SECRET) {
-                self.analysis.does(Trait::SendsSecret);
+                self.does(Trait::SendsSecret);
             }
         }
     }
@@ -153,7 +153,7 @@ impl Walk<'_> {
     fn listens(&mut self, reading: &Reading) {
         for flag in ["-e", "-c"] {
             if reading.values(flag).next().is_some() {
-                self.analysis.does(Trait::RunsFetched);
+                self.does(Trait::RunsFetched);
             }
         }
     }

@@ -3,6 +3,7 @@
 use super::{Walk, Written};
 use crate::analysis::{Access, Analysis, Touch, Unknown};
 use crate::path;
+use crate::places::Place;
 use crate::state::Surroundings;
 use crate::value::{Origin, StandsFor, Value};
 
@@ -29,7 +30,7 @@ impl Walk<'_> {
             match &**found {
                 StandsFor::Found(patterns) => {
                     for pattern in patterns.clone() {
-                        self.note(access, pattern, whole, false, program, true);
+                        self.note(access, pattern, whole, false, program, true, value.place);
                     }
                 }
                 StandsFor::Content(_) => {}
@@ -41,11 +42,13 @@ impl Walk<'_> {
         }
         let (path, unclear) = self.absolute(value);
         if unclear && access == Access::Delete {
-            self.analysis
-                .cannot_tell(Unknown::Paths, format!("what is deleted is not known: `{}`", value.argument()));
+            self.at(value.place, |walk| {
+                let reason = format!("what is deleted is not known: `{}`", value.argument());
+                walk.cannot_tell(Unknown::Paths, &reason);
+            });
         }
         let last = access != Access::Delete || value.text.ends_with('/');
-        self.note(access, path, whole, unclear, program, last);
+        self.note(access, path, whole, unclear, program, last, value.place);
     }
 
     fn note(
@@ -56,12 +59,14 @@ impl Walk<'_> {
         unclear: bool,
         program: Option<usize>,
         last: bool,
+        place: Place,
     ) {
         let made = if last { self.files.get(&path).and_then(|file| file.link.clone()) } else { None };
         let target = made.or_else(|| self.state.links?.resolve(&path, last).filter(|target| *target != path));
         let touch = Touch { access, path, target, whole, unclear, program };
         if !self.analysis.touches.contains(&touch) {
             self.analysis.touches.push(touch);
+            self.locate_touch(place);
         }
     }
 

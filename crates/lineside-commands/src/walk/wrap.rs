@@ -126,7 +126,7 @@ impl Walk<'_> {
     /// A text that a shell of its own runs.
     pub(crate) fn shell_text(&mut self, text: &Value, shell: Shell, arguments: &[Value], index: usize) {
         if text.origin.has(Origin::FETCHED) {
-            self.analysis.does(Trait::RunsFetched);
+            self.does(Trait::RunsFetched);
         }
         if let Some(program) = self.analysis.programs.get_mut(index) {
             program.texts.push(crate::value::spelt(&text.text));
@@ -142,10 +142,10 @@ impl Walk<'_> {
     /// RunsFilter a text in a shell of its own: variables and functions of this one are not seen there.
     pub(crate) fn script(&mut self, text: &Value, shell: Shell, arguments: Vec<Value>, what: &str) {
         if text.origin.has(Origin::FETCHED) {
-            self.analysis.does(Trait::RunsFetched);
+            self.does(Trait::RunsFetched);
         }
         if text.origin.has(Origin::DECODED) {
-            self.analysis.does(Trait::RunsDecoded);
+            self.does(Trait::RunsDecoded);
         }
         let outer = self.shell;
         self.shell = shell;
@@ -174,7 +174,7 @@ impl Walk<'_> {
                     if !reading.has("--version") && !reading.has("--help") {
                         self.unclear_text(&format!("what `{name}` reads and runs is not known"));
                         if self.away_shell {
-                            self.analysis.does(Trait::RunsFetched);
+                            self.does(Trait::RunsFetched);
                         }
                     }
                     return false;
@@ -206,10 +206,10 @@ impl Walk<'_> {
     /// Code of another language: the literal calls in it.
     pub(crate) fn code(&mut self, value: &Value, language: &str, index: usize) {
         if value.origin.has(Origin::FETCHED) {
-            self.analysis.does(Trait::RunsFetched);
+            self.does(Trait::RunsFetched);
         }
         if value.origin.has(Origin::DECODED) {
-            self.analysis.does(Trait::RunsDecoded);
+            self.does(Trait::RunsDecoded);
         }
         let Some(text) = value.literal() else {
             self.unclear_text("the code that an interpreter runs is not known");
@@ -250,7 +250,7 @@ impl Walk<'_> {
             code::Call::Delete { path, whole } => {
                 self.touch(Access::Delete, &Value::known(path), whole, Some(index));
             }
-            code::Call::Environment => self.analysis.does(Trait::ShowsEnvironment),
+            code::Call::Environment => self.does(Trait::ShowsEnvironment),
             code::Call::Unknown => self.unclear_text("code runs a text that is not known"),
         }
     }
