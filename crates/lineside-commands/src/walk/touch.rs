@@ -29,8 +29,9 @@ impl Walk<'_> {
         if let Some(found) = &value.stands_for {
             match &**found {
                 StandsFor::Found(patterns) => {
-                    for pattern in patterns.clone() {
-                        self.note(access, pattern, whole, false, program, true, value.place);
+                    for path in patterns.clone() {
+                        let touch = Touch { access, path, target: None, whole, unclear: false, program };
+                        self.note(touch, true, value.place);
                     }
                 }
                 StandsFor::Content(_) => {}
@@ -48,22 +49,14 @@ impl Walk<'_> {
             });
         }
         let last = access != Access::Delete || value.text.ends_with('/');
-        self.note(access, path, whole, unclear, program, last, value.place);
+        self.note(Touch { access, path, target: None, whole, unclear, program }, last, value.place);
     }
 
-    fn note(
-        &mut self,
-        access: Access,
-        path: String,
-        whole: bool,
-        unclear: bool,
-        program: Option<usize>,
-        last: bool,
-        place: Place,
-    ) {
-        let made = if last { self.files.get(&path).and_then(|file| file.link.clone()) } else { None };
-        let target = made.or_else(|| self.state.links?.resolve(&path, last).filter(|target| *target != path));
-        let touch = Touch { access, path, target, whole, unclear, program };
+    /// With `last` false, a link that is the path itself is not followed.
+    fn note(&mut self, mut touch: Touch, last: bool, place: Place) {
+        let made = if last { self.files.get(&touch.path).and_then(|file| file.link.clone()) } else { None };
+        let target = made.or_else(|| self.state.links?.resolve(&touch.path, last));
+        touch.target = target.filter(|target| *target != touch.path);
         if !self.analysis.touches.contains(&touch) {
             self.analysis.touches.push(touch);
             self.locate_touch(place);
