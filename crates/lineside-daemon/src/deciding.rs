@@ -210,19 +210,25 @@ fn not_published(error: &PublishError) -> Problem {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use lineside::core::{AttributedBy, Attribution};
     use lineside::dialects::{Places, Trust};
 
     use super::*;
     use crate::{Server, Settings};
 
+    async fn served(folder: &Path) -> Server {
+        let (socket, state) = (folder.join("run/lineside.sock"), folder.join("state"));
+        let cwd = folder.to_path_buf();
+        let places = Places { environment: [].into(), project_root: None, cwd, trust: Trust::Withheld };
+        Server::start(Settings::new(socket, state, places)).await.unwrap()
+    }
+
     #[tokio::test]
     async fn a_parent_that_closes_meanwhile_is_not_opened_as_a_root_for_a_caller_below_it() {
         let folder = tempfile::tempdir().unwrap();
-        let (socket, state) = (folder.path().join("run/lineside.sock"), folder.path().join("state"));
-        let cwd = folder.path().to_path_buf();
-        let places = Places { environment: [].into(), project_root: None, cwd, trust: Trust::Withheld };
-        let server = Server::start(Settings::new(socket, state, places)).await.unwrap();
+        let server = served(folder.path()).await;
         let daemon = &server.daemon;
         let opening = |id: &str, by| Opening {
             id: id.to_owned(),
@@ -243,10 +249,7 @@ mod tests {
     #[tokio::test]
     async fn the_time_of_a_publisher_holds_for_what_comes_before_the_hooks_too() {
         let folder = tempfile::tempdir().unwrap();
-        let (socket, state) = (folder.path().join("run/lineside.sock"), folder.path().join("state"));
-        let cwd = folder.path().to_path_buf();
-        let places = Places { environment: [].into(), project_root: None, cwd, trust: Trust::Withheld };
-        let server = Server::start(Settings::new(socket, state, places)).await.unwrap();
+        let server = served(folder.path()).await;
         let daemon = &server.daemon;
         let _session = server.bus().session("s").open().await.unwrap();
         let prepared = daemon.preparing.begin("s");

@@ -219,17 +219,7 @@ impl Assembly {
     /// A bus without foreign hooks, for all dialects.
     #[must_use]
     pub fn new(bus: Bus) -> Self {
-        let outside = Outside {
-            runner: Runner::new(),
-            http: HttpClient::new(),
-            environment: None,
-            inherit: Inherit::All,
-            worker: None,
-            warm: Arc::new(HookWorkers::new(&bus)),
-            exported: Arc::default(),
-            ground: None,
-            seal: None,
-        };
+        let outside = Outside::new(Arc::new(HookWorkers::new(&bus)));
         Self {
             bus,
             project: None,

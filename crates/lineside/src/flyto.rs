@@ -40,11 +40,9 @@ use std::sync::Arc;
 use lineside_bus::register::RegisterHookError;
 use lineside_bus::{Bus, Installed, Interceptor, OfDialect, Session};
 use lineside_core::hook::{Hook, Standby};
-use lineside_core::invocation::Inherit;
 use lineside_core::{Layer, SkipReason};
 use lineside_dialects::flyto::{DIALECT, FlytoHook};
 use lineside_dialects::is_web_address;
-use lineside_exec::{HttpClient, Runner};
 use lineside_redact::redact;
 
 pub use definition::{Definition, Function, Variables};
@@ -73,13 +71,18 @@ impl Manager {
     /// The runtime's. Programs that it starts are its own; use [`Assembly::flyto`] to have a drain wait for them.
     #[must_use]
     pub fn of_bus(bus: &Bus) -> Self {
-        Self::new(bus.clone(), bus.of_dialect(DIALECT), None, own())
+        Self::new(bus.clone(), bus.of_dialect(DIALECT), None, Outside::new(Arc::default()))
     }
 
     /// That of a session, which its sub-agents' sessions inherit (FL-45).
     #[must_use]
     pub fn of_session(session: &Session) -> Self {
-        Self::new(session.bus(), session.of_dialect(DIALECT), Some(session.source().depth), own())
+        Self::new(
+            session.bus(),
+            session.of_dialect(DIALECT),
+            Some(session.source().depth),
+            Outside::new(Arc::default()),
+        )
     }
 
     fn new(bus: Bus, hooks: OfDialect, depth: Option<u32>, outside: Outside) -> Self {
@@ -195,20 +198,6 @@ impl Assembly {
     pub fn flyto_of(&self, session: &Session) -> Manager {
         let hooks = session.of_dialect(DIALECT);
         Manager::new(self.bus().clone(), hooks, Some(session.source().depth), self.outside.clone())
-    }
-}
-
-fn own() -> Outside {
-    Outside {
-        runner: Runner::new(),
-        http: HttpClient::new(),
-        environment: None,
-        inherit: Inherit::All,
-        worker: None,
-        warm: Arc::default(),
-        exported: Arc::default(),
-        ground: None,
-        seal: None,
     }
 }
 

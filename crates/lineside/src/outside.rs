@@ -40,6 +40,21 @@ pub(crate) struct Outside {
 }
 
 impl Outside {
+    /// On no project's ground, with what this process has: hooks inherit its environment, and their warm workers are these.
+    pub(crate) fn new(warm: Arc<HookWorkers>) -> Self {
+        Self {
+            runner: Runner::new(),
+            http: HttpClient::new(),
+            environment: None,
+            inherit: Inherit::All,
+            worker: None,
+            warm,
+            exported: Arc::default(),
+            ground: None,
+            seal: None,
+        }
+    }
+
     /// The same for a hook, which stands on the ground of its file's project alone.
     pub(crate) fn of(mut self, hook: &Hook) -> Self {
         self.ground = self.ground.filter(|ground| ground.declares(hook));
@@ -178,26 +193,15 @@ mod tests {
     use std::sync::Arc;
 
     use lineside_bus::Bus;
-    use lineside_core::invocation::{Environment, Inherit, Program};
+    use lineside_core::invocation::{Environment, Program};
     use lineside_core::worker::{HookWorker, HookWorkerBounds, WorkerReach, WorkerStart};
-    use lineside_exec::{HttpClient, Runner};
 
     use super::Outside;
     use crate::workers::HookWorkers;
 
     #[tokio::test]
     async fn a_worker_of_the_user_that_is_python_as_text_imports_nothing_from_the_project_it_stands_in() {
-        let outside = Outside {
-            runner: Runner::new(),
-            http: HttpClient::new(),
-            environment: None,
-            inherit: Inherit::All,
-            worker: None,
-            warm: Arc::new(HookWorkers::new(&Bus::new())),
-            exported: Arc::default(),
-            ground: None,
-            seal: None,
-        };
+        let outside = Outside::new(Arc::new(HookWorkers::new(&Bus::new())));
         for (script, expected) in [("-c", true), ("/opt/guard.py", false)] {
             let mut worker = HookWorker {
                 reach: WorkerReach::Program {

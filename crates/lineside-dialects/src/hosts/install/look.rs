@@ -229,37 +229,55 @@ fn switched_off_by(host: Host, places: &Places) -> Option<PathBuf> {
 mod tests {
     use std::collections::BTreeMap;
     use std::fs;
-    use std::path::Path;
+    use std::path::PathBuf;
+
+    use tempfile::TempDir;
 
     use super::*;
     use crate::dialect::Trust;
 
+    /// A home with a trusted project in it.
+    struct Home {
+        folder: TempDir,
+        places: Places,
+    }
+
+    impl Home {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let home = folder.path().canonicalize().unwrap();
+            let project = home.join("project");
+            let environment = BTreeMap::from([("HOME".to_owned(), home.to_str().unwrap().to_owned())]);
+            let trust = Trust::Granted;
+            let places = Places { environment, project_root: Some(project.clone()), cwd: project, trust };
+            Self { folder, places }
+        }
+
+        /// Writes a file below the home and returns its path.
+        fn write(&self, file: &str, text: &str) -> PathBuf {
+            let file = self.folder.path().canonicalize().unwrap().join(file);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(&file, text).unwrap();
+            file
+        }
+
+        fn look(&self, host: Host) -> Vec<Interference> {
+            look(host, &self.places)
+        }
+    }
+
     #[test]
     fn what_may_undo_our_entries_is_found_with_file_event_and_position() {
         // HO-69
-        let home = tempfile::tempdir().unwrap();
-        let home = home.path().canonicalize().unwrap();
-        let project = home.join("project");
-        let places = Places {
-            environment: BTreeMap::from([("HOME".to_owned(), home.to_str().unwrap().to_owned())]),
-            project_root: Some(project.clone()),
-            cwd: project.clone(),
-            trust: Trust::Granted,
-        };
-        let write = |file: &Path, text: &str| {
-            fs::create_dir_all(file.parent().unwrap()).unwrap();
-            fs::write(file, text).unwrap();
-        };
-        let user = home.join(".claude/settings.json");
-        let of_project = project.join(".claude/settings.json");
+        let home = Home::new();
         let other = r#"{"hooks": {"PreToolUse": [{"hooks": [
             {"type": "prompt"},
             {"type": "command", "command": "mine"}]}], "Stop": [{"hooks": [{"type": "command", "command": "mine"}]}],
             "PostToolUse": [{"hooks": [{"type": "command", "command": "mine"}]}]}}"#;
-        write(&of_project, other);
-        assert_eq!(look(Host::Claude, &places), [], "nothing of ours stands there");
-        write(
-            &user,
+        let of_project = home.write("project/.claude/settings.json", other);
+        assert_eq!(home.look(Host::Claude), [], "nothing of ours stands there");
+        let user = home.write(
+            ".claude/settings.json",
             r#"{"hooks": {"PreToolUse": [{"hooks": [{"command": "lineside", "args": ["hook", "claude"], "onFailure": "block"}]}]}}"#,
         );
         let rival = Interference::Rival {
@@ -268,133 +286,93 @@ mod tests {
             event: "PreToolUse".to_owned(),
             position: 2,
         };
-        assert_eq!(look(Host::Claude, &places), std::slice::from_ref(&rival));
-        write(&of_project, &other.replacen('{', r#"{"disableAllHooks": true, "#, 1));
-        assert_eq!(look(Host::Claude, &places), [Interference::Off { file: user, by: None }, rival]);
+        assert_eq!(home.look(Host::Claude), std::slice::from_ref(&rival));
+        home.write("project/.claude/settings.json", &other.replacen('{', r#"{"disableAllHooks": true, "#, 1));
+        assert_eq!(home.look(Host::Claude), [Interference::Off { file: user, by: None }, rival]);
 
         // Of Codex alone a limit is cut, and one that is short enough is not.
-        write(
-            &home.join(".gemini/settings.json"),
+        home.write(
+            ".gemini/settings.json",
             r#"{"hooks": {"SessionEnd": [{"hooks": [{"type": "command", "command": "lineside hook gemini"}]}]}}"#,
         );
-        assert_eq!(look(Host::Gemini, &places), []);
-        let codex = home.join(".codex/hooks.json");
+        assert_eq!(home.look(Host::Gemini), []);
         let end = |timeout: u64| {
             format!(
                 "{{\"hooks\": {{\"SessionEnd\": [{{\"hooks\": [{{\"type\": \"command\", \"command\": \"lineside hook codex\", \"timeout\": {timeout}}}]}}]}}}}"
             )
         };
-        write(&codex, &end(CUT));
-        assert_eq!(look(Host::Codex, &places), []);
-        write(
-            &codex,
+        home.write(".codex/hooks.json", &end(CUT));
+        assert_eq!(home.look(Host::Codex), []);
+        let codex = home.write(
+            ".codex/hooks.json",
             r#"{"hooks": {"SessionEnd": [{"hooks": [{"type": "command", "command": "lineside hook codex", "timeout": 60}]}]}}"#,
         );
-        write(&home.join(".codex/config.toml"), "a = = 1");
-        let found = look(Host::Codex, &places);
+        home.write(".codex/config.toml", "a = = 1");
+        let found = home.look(Host::Codex);
         let cut = Interference::Cut { file: codex, line: 1, event: "SessionEnd".to_owned(), seconds: 3 };
         assert!(matches!(&found[..], [Interference::Unreadable { .. }, found] if *found == cut), "{found:?}");
     }
 
     #[test]
     fn an_entry_at_a_gate_that_opens_when_its_program_is_gone_is_found() {
-        let home = tempfile::tempdir().unwrap();
-        let home = home.path().canonicalize().unwrap();
-        let places = Places {
-            environment: BTreeMap::from([("HOME".to_owned(), home.to_str().unwrap().to_owned())]),
-            project_root: Some(home.join("project")),
-            cwd: home.join("project"),
-            trust: Trust::Granted,
-        };
+        let home = Home::new();
         let event = "PreToolUse".to_owned();
         for (host, name, old) in [
             (Host::Codex, ".codex/hooks.json", r#"{"command": "lineside hook codex"}"#),
             (Host::Claude, ".claude/settings.json", r#"{"command": "lineside", "args": ["hook", "claude"]}"#),
         ] {
-            let file = home.join(name);
-            fs::create_dir_all(file.parent().unwrap()).unwrap();
-            let write = |text: &str| fs::write(&file, text).unwrap();
             let at = |event: &str| format!(r#"{{"hooks": {{"{event}": [{{"hooks": [{old}]}}]}}}}"#);
-            write(&at("PreToolUse"));
-            assert_eq!(
-                look(host, &places),
-                [Interference::Open { file: file.clone(), line: 1, event: event.clone() }]
-            );
+            let file = home.write(name, &at("PreToolUse"));
+            assert_eq!(home.look(host), [Interference::Open { file, line: 1, event: event.clone() }]);
             // An agent that may not stop would be lost.
-            write(&at("Stop"));
-            assert_eq!(look(host, &places), []);
+            home.write(name, &at("Stop"));
+            assert_eq!(home.look(host), []);
         }
     }
 
     #[test]
     fn what_is_off_is_off_by_its_file_or_by_its_name() {
-        let home = tempfile::tempdir().unwrap();
-        let home = home.path().canonicalize().unwrap();
-        let places = Places {
-            environment: BTreeMap::from([("HOME".to_owned(), home.to_str().unwrap().to_owned())]),
-            project_root: Some(home.join("project")),
-            cwd: home.join("project"),
-            trust: Trust::Granted,
-        };
-        let write = |file: &str, text: &str| {
-            let file = home.join(file);
-            fs::create_dir_all(file.parent().unwrap()).unwrap();
-            fs::write(&file, text).unwrap();
-            file
-        };
-        write(
+        let home = Home::new();
+        home.write(
             ".copilot/hooks/lineside.json",
             r#"{"version": 1, "hooks": {"preToolUse": [{"type": "command", "bash": "", "command": "lineside hook copilot"}]}}"#,
         );
-        write(".copilot/hooks/other.json", r#"{"version": 1, "disableAllHooks": true, "hooks": {}}"#);
-        assert_eq!(look(Host::Copilot, &places), [], "another file is off");
+        home.write(".copilot/hooks/other.json", r#"{"version": 1, "disableAllHooks": true, "hooks": {}}"#);
+        assert_eq!(home.look(Host::Copilot), [], "another file is off");
         let ours = r#""hooks": {"AfterTool": [{"hooks": [{"type": "command", "command": "lineside hook gemini"}]}]}"#;
         let of = |disabled: &str| {
             let text = format!("{{\"hooksConfig\": {{\"disabled\": [\"{disabled}\"]}}, {ours}}}");
-            let file = write(".gemini/settings.json", &text);
-            (look(Host::Gemini, &places), file)
+            let file = home.write(".gemini/settings.json", &text);
+            (home.look(Host::Gemini), file)
         };
         assert_eq!(of("other").0, []);
         let (found, file) = of("lineside");
         assert_eq!(found, [Interference::Off { file, by: None }]);
         // Of Kimi each handler names its event.
-        write(".kimi/config.toml", "[[hooks]]\nevent = \"Stop\"\ncommand = \"lineside hook kimi\"\n");
-        assert_eq!(look(Host::Kimi, &places), []);
-        write(".kimi-code/config.toml", "a = = 1");
-        assert!(matches!(look(Host::Kimi, &places)[..], [Interference::Unreadable { .. }]));
+        home.write(".kimi/config.toml", "[[hooks]]\nevent = \"Stop\"\ncommand = \"lineside hook kimi\"\n");
+        assert_eq!(home.look(Host::Kimi), []);
+        home.write(".kimi-code/config.toml", "a = = 1");
+        assert!(matches!(home.look(Host::Kimi)[..], [Interference::Unreadable { .. }]));
     }
 
     #[test]
     fn a_project_that_switches_all_hooks_off_is_named_also_where_its_hooks_are_not_imported() {
-        let home = tempfile::tempdir().unwrap();
-        let home = home.path().canonicalize().unwrap();
-        let places = Places {
-            environment: BTreeMap::from([("HOME".to_owned(), home.to_str().unwrap().to_owned())]),
-            project_root: Some(home.join("project")),
-            cwd: home.join("project"),
-            trust: Trust::Granted,
-        };
-        let write = |file: &str, text: &str| {
-            let file = home.join(file);
-            fs::create_dir_all(file.parent().unwrap()).unwrap();
-            fs::write(&file, text).unwrap();
-            file
-        };
-        let of_qwen = write(
+        let home = Home::new();
+        let of_qwen = home.write(
             ".qwen/settings.json",
             r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "lineside hook qwen"}]}]}}"#,
         );
-        let of_copilot = write(
+        let of_copilot = home.write(
             ".copilot/hooks/lineside.json",
             r#"{"version": 1, "hooks": {"agentStop": [{"type": "command", "command": "lineside hook copilot"}]}}"#,
         );
         for (host, file, folder) in [(Host::Qwen, of_qwen, ".qwen"), (Host::Copilot, of_copilot, ".claude")] {
-            assert_eq!(look(host, &places), [], "{host}");
-            let by = write(&format!("project/{folder}/settings.json"), r#"{"disableAllHooks": true}"#);
-            assert_eq!(look(host, &places), [Interference::Off { file, by: Some(by) }], "{host}");
+            assert_eq!(home.look(host), [], "{host}");
+            let by = home.write(&format!("project/{folder}/settings.json"), r#"{"disableAllHooks": true}"#);
+            assert_eq!(home.look(host), [Interference::Off { file, by: Some(by) }], "{host}");
             // What a person says of their own copy outranks it.
-            write(&format!("project/{folder}/settings.local.json"), r#"{"disableAllHooks": false}"#);
-            assert_eq!(look(host, &places), [], "{host}");
+            home.write(&format!("project/{folder}/settings.local.json"), r#"{"disableAllHooks": false}"#);
+            assert_eq!(home.look(host), [], "{host}");
         }
     }
 
