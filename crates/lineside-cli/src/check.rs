@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use lineside::State;
-use lineside::core::Severity;
+use lineside::core::{OnFailure, Severity};
 use lineside::json::json;
+use lineside::{LoadReport, LoadedHook, State};
 
 use crate::loading::{exit_status, finding, load, untrusted};
 use crate::places::LookArgs;
@@ -27,7 +27,7 @@ pub(crate) struct CheckArgs {
 const EXIT_STATUS: &str = "\
 Exit status:
   0    nothing has an error; there may be warnings
-  1    something has an error
+  1    something has an error, or a guard refuses everything because its program is missing
   2    nothing could be done";
 
 /// Runs the command.
@@ -47,7 +47,7 @@ pub(crate) async fn run(args: &CheckArgs, styles: Styles) -> Result<ExitCode> {
             "hooks": ready, "errors": errors, "warnings": warnings, "diagnostics": report.diagnostics,
         });
         print_json(&all)?;
-        return Ok(exit_status(&report.diagnostics));
+        return Ok(exit(&report));
     }
     print(report.diagnostics.iter().map(|diagnostic| finding(diagnostic, styles.out)))?;
     if let Some(note) = untrusted(&report) {
@@ -61,5 +61,15 @@ pub(crate) async fn run(args: &CheckArgs, styles: Styles) -> Result<ExitCode> {
     let sum =
         format!("{} ready, {}, {}", count(ready, "hook"), count(errors, "error"), count(warnings, "warning"));
     print([styles.out.paint(tone, &sum)])?;
-    Ok(exit_status(&report.diagnostics))
+    Ok(exit(&report))
+}
+
+/// Failure also where a guard refuses every event that it is asked about, because what it starts is not there.
+fn exit(report: &LoadReport) -> ExitCode {
+    let refuses = |found: &LoadedHook| {
+        found.state == State::ProgramMissing
+            && found.hook.part.is_gate()
+            && found.hook.on_failure == OnFailure::Block
+    };
+    if report.hooks.iter().any(refuses) { ExitCode::FAILURE } else { exit_status(&report.diagnostics) }
 }

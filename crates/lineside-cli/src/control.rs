@@ -1,6 +1,7 @@
 //! `lineside status`, `stop`, `reload`, `off` and `on`: looking at the daemon and steering it. `status`, `off` and `on`
 //! work with the daemon dead.
 
+use std::os::fd::OwnedFd;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -10,7 +11,8 @@ use lineside::Client;
 use lineside::client::RequestError;
 use lineside::json::{Map, Value, json};
 use lineside_daemon::switch::Switch;
-use rustix::process::{Pid, test_kill_process};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::daemon_paths::{DaemonArgs, DaemonPaths};
 use crate::painter::one_line;
@@ -122,10 +124,14 @@ pub(crate) async fn status(args: &StatusArgs, styles: Styles) -> Result<ExitCode
 pub(crate) async fn stop(args: &StopArgs) -> Result<ExitCode> {
     let ControlArgs { daemon, json } = &args.control;
     let paths = daemon.paths()?;
-    let empty = Map::new();
-    let answer = ask(&paths, async |client| client.post::<Map>("/v1/stop", &empty).await).await;
-    let ending = match answer {
-        Ok(ending) => ending,
+    let asked = ask(&paths, async |client| {
+        let status = client.get::<Map>("/v1/status").await?;
+        // Named before it is asked to end, so that the number is not another's.
+        let process = process(&status);
+        client.post::<Map>("/v1/stop", &Map::new()).await.map(|ending| (ending, process))
+    });
+    let (ending, process) = match asked.await {
+        Ok(asked) => asked,
         Err(error) if is_no_daemon(&error) => {
             say(*json, &json!({"status": "no daemon"}), "no daemon runs")?;
             return Ok(ExitCode::SUCCESS);
@@ -133,12 +139,9 @@ pub(crate) async fn stop(args: &StopArgs) -> Result<ExitCode> {
         Err(error) => return Err(error),
     };
     let pid = ending.get("pid").and_then(Value::as_u64).unwrap_or_default();
-    let process = i32::try_from(pid).ok().and_then(Pid::from_raw);
-    // A socket that a supervisor has handed over stays.
-    let is_there = || {
-        paths.socket.symlink_metadata().is_ok()
-            && process.is_none_or(|process| test_kill_process(process).is_ok())
-    };
+    // Where it runs, its number may mean nothing here.
+    let is_there =
+        || process.as_ref().map_or_else(|| paths.socket.symlink_metadata().is_ok(), |process| !has_ended(process));
     let ended = async {
         while is_there() {
             tokio::time::sleep(LOOK).await;
@@ -148,6 +151,18 @@ pub(crate) async fn stop(args: &StopArgs) -> Result<ExitCode> {
     ended.with_context(|| format!("the daemon (process {pid}) has not ended within {} s", END.as_secs()))?;
     say(*json, &json!({"status": "ended", "pid": pid}), &format!("the daemon (process {pid}) has ended"))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The daemon's process.
+fn process(status: &Map) -> Option<OwnedFd> {
+    let pid = status.get("pid").and_then(Value::as_u64)?;
+    pidfd_open(Pid::from_raw(i32::try_from(pid).ok()?)?, PidfdFlags::empty()).ok()
+}
+
+/// Also where its parent has not looked at how it ended.
+fn has_ended(process: &OwnedFd) -> bool {
+    let now = Timespec::default();
+    poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&now)).is_ok_and(|ready| ready > 0)
 }
 
 /// `lineside reload`.

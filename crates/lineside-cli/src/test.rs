@@ -79,7 +79,7 @@ A suite for a format that this build does not know is skipped, with the reason.
 Exit status:
   0    no case failed
   1    a case failed, or a case file has an error
-  2    nothing could be done, or there was no case to run
+  2    nothing could be done, or there was no case to run, or each was skipped
   130  interrupted (143: terminated, 129: hung up, 131: quit)";
 
 /// Runs the command.
@@ -130,6 +130,9 @@ pub(crate) async fn run(args: &TestArgs, styles: Styles) -> Result<ExitCode> {
         outcomes.push(outcome);
     }
     let total = printer.finish(&outcomes)?;
+    if total.passed + total.failed == 0 {
+        bail!("no case ran: this build knows the format of none of these suites");
+    }
     Ok(if total.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 
 use crate::daemon_paths::DaemonPaths;
 use crate::painter::one_line;
@@ -27,6 +27,7 @@ pub(super) fn install(paths: &DaemonPaths, further: &[String], dry_run: bool) ->
         paths.state.display().to_string(),
     ];
     line.extend_from_slice(further);
+    plain(&line)?;
     let (files, next) = if cfg!(target_os = "macos") {
         let file = home.join(format!("Library/LaunchAgents/{LABEL}.plist"));
         let next = format!("launchctl bootstrap gui/$(id -u) {}", file.display());
@@ -60,6 +61,16 @@ fn write(file: &Path, text: &str) -> Result<()> {
         fs::create_dir_all(folder).with_context(|| format!("failed to make {}", folder.display()))?;
     }
     fs::write(file, text).with_context(|| format!("failed to write {}", file.display()))
+}
+
+/// Refuses words with a line break or another control character, behind which the rest would be a directive of its own.
+fn plain(line: &[String]) -> Result<()> {
+    match line.iter().find(|word| word.contains(char::is_control)) {
+        Some(word) => bail!(
+            "{word:?} has a line break or another control character, and no unit can name it; give it another name"
+        ),
+        None => Ok(()),
+    }
 }
 
 /// A user unit of systemd.
@@ -109,6 +120,14 @@ fn plist(line: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_with_a_line_break_gets_no_unit() {
+        let words = ["/bin/lineside", "--socket", "/tmp/a\nExecStartPre=/bin/evil\n.sock"].map(str::to_owned);
+        let said = plain(&words).unwrap_err().to_string();
+        assert!(said.contains("line break"), "{said}");
+        assert!(plain(&words[..2]).is_ok());
+    }
 
     #[test]
     fn words_stay_words() {

@@ -5,6 +5,7 @@ use std::process::{Child, Command};
 
 use lineside::json::{Value, json};
 
+use crate::hook::{given, tool};
 use crate::stage::{Said, Stage};
 
 /// A daemon of a stage.
@@ -78,6 +79,17 @@ fn a_daemon_is_started_looked_at_and_stopped() {
     assert_eq!((ended.code, ended.err.as_str()), (Some(0), "lineside: ended with 0 sessions open\n"));
     assert_eq!(status(&stage).0, Some(3));
     assert_eq!(stage.run(&["stop"], "").out, "no daemon runs\n");
+}
+
+#[test]
+fn a_daemon_has_ended_when_its_process_has_and_not_when_its_socket_is_gone() {
+    let stage = Stage::new();
+    stage.hook("bg", "trigger: before_tool\nasync: true", "cat >/dev/null\necho began > began\nsleep 1");
+    let mut daemon = Daemon::start(&stage);
+    given(&stage, stage.command(&["hook", "claude"]), tool("s", "ls").as_bytes());
+    let said = stage.run(&["stop"], "");
+    assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
+    assert!(daemon.child.try_wait().unwrap().is_some(), "{}", said.out);
 }
 
 #[test]

@@ -90,6 +90,17 @@ fn programs_get_json() {
 }
 
 #[test]
+fn where_no_case_runs_that_is_no_success() {
+    let stage = Stage::new();
+    let case = case("c", &json!([]));
+    let suite = json!({"dialect": "agenthoks", "cases": [case]});
+    stage.file("project/s.cases.json", &suite.to_string());
+    let said = stage.run(&["test", "s.cases.json"], "");
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("no case ran") && said.out.contains("agenthoks"), "{said:?}");
+}
+
+#[test]
 fn a_filter_leaves_the_others_out() {
     let stage = all_kinds();
     let said = stage.run(&["test", "deep", "--filter", "passes"], "");
