@@ -289,6 +289,32 @@ fn t03_a_script_that_is_exchanged_runs_as_it_was_trusted_or_not_at_all() {
 }
 
 #[test]
+fn t03_a_file_that_comes_to_lie_beside_a_trusted_script_is_not_used_by_it() {
+    let ground = Ground::new();
+    fs::create_dir_all(ground.path("one/.git")).unwrap();
+    let hook = "hooks:\n  - {name: guard, on: before_tool, command: [python3, .lineside/scripts/guard.py], timeout: 10000}\n";
+    ground.file("one/.lineside/hooks.yaml", hook);
+    ground.file("one/.lineside/scripts/words.py", "REFUSED = 'forbidden'\n");
+    let guard =
+        "import json, sys, words\ntext = sys.stdin.read()\nsys.exit(2 if words.REFUSED in text else 0)\n";
+    ground.file("one/.lineside/scripts/guard.py", guard);
+    trust(&ground, "one");
+    let _daemon = ground.background();
+    let ran = ground.path("one/ran");
+    for added in ["json.py", "deeper/json.py"] {
+        // Python leaves nothing beside its modules that was not looked at.
+        assert!(ground.ask("s", "one", "ls").lets_pass());
+        assert!(!ground.ask("s", "one", "forbidden").lets_pass());
+        let added = format!("one/.lineside/scripts/{added}");
+        ground.file(&added, &format!("open({:?}, 'w')\n", ran.display().to_string()));
+        let answer = ground.ask("s", "one", "ls");
+        assert!(!answer.lets_pass() && !ran.exists(), "{added}: {answer:?}");
+        fs::remove_file(ground.path(&added)).unwrap();
+        reload(&ground);
+    }
+}
+
+#[test]
 fn t06_what_an_agent_takes_out_of_the_store_closes_and_opens_nothing() {
     let ground = Ground::new();
     ground.repository("one", "forbidden");

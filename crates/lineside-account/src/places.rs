@@ -157,10 +157,13 @@ impl Places {
 #[must_use]
 pub fn is_of_own(path: &Path) -> bool {
     let own = rustix::process::geteuid().as_raw();
-    let Some(parent) = path.parent() else { return false };
-    let is_own = parent.metadata().is_ok_and(|folder| folder.uid() == own && folder.mode() & 0o022 == 0);
-    is_own
-        && path.symlink_metadata().is_ok_and(|found| found.uid() == own)
+    // There is mostly nothing.
+    let Some(parent) =
+        path.parent().filter(|_| path.symlink_metadata().is_ok_and(|found| found.uid() == own))
+    else {
+        return false;
+    };
+    parent.metadata().is_ok_and(|folder| folder.uid() == own && folder.mode() & 0o022 == 0)
         && parent.ancestors().all(|above| is_held(above, own))
         && fs::canonicalize(parent).is_ok_and(|real| real.ancestors().all(|above| is_held(above, own)))
 }

@@ -140,8 +140,11 @@ pub(crate) async fn stop(args: &StopArgs) -> Result<ExitCode> {
     };
     let pid = ending.get("pid").and_then(Value::as_u64).unwrap_or_default();
     // Where it runs, its number may mean nothing here.
-    let is_there =
-        || process.as_ref().map_or_else(|| paths.socket.symlink_metadata().is_ok(), |process| !has_ended(process));
+    let is_there = || {
+        process
+            .as_ref()
+            .map_or_else(|| paths.socket.symlink_metadata().is_ok(), |process| !has_ended(process))
+    };
     let ended = async {
         while is_there() {
             tokio::time::sleep(LOOK).await;
@@ -278,7 +281,7 @@ fn finding_line(finding: &Value, style: Style) -> String {
 /// The project of the current folder.
 fn here(paths: &DaemonPaths) -> Option<Found> {
     let here = std::env::current_dir().ok()?;
-    project::find(&here, &project::of_user(&places::environment()), paths)
+    project::find(&here, &project::of_user(places::environment()), paths)
 }
 
 /// How the project of this folder stands, and the others that sessions work in.

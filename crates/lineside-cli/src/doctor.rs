@@ -301,7 +301,7 @@ async fn daemon(paths: &DaemonPaths, places: &Places) -> Looked {
 ///
 /// The hooks in files of agent programs are left out: the program runs them itself.
 fn project_finding(paths: &DaemonPaths, places: &Places) -> Option<Finding> {
-    let found = project::find(places.work_dir(), &project::of_user(&places.environment), paths)?;
+    let found = project::find(places.work_dir(), &project::of_user(places.environment.clone()), paths)?;
     let (text, remedy) = found.wrong()?;
     Some(if found.is_of_programs_alone() {
         Finding::note(text, remedy)

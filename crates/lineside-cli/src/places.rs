@@ -89,12 +89,7 @@ impl PlaceArgs {
         let here = directory(named.unwrap_or(Path::new(".")))?;
         let environment = environment();
         let found = match (named, DaemonPaths::usual()) {
-            (None, Ok(paths)) => {
-                let trust = Trust::Withheld;
-                let user =
-                    Places { environment: environment.clone(), project_root: None, cwd: here.clone(), trust };
-                project::find(&here, &user, &paths)
-            }
+            (None, Ok(paths)) => project::find(&here, &project::of_user(environment.clone()), &paths),
             _ => None,
         };
         let root = found.as_ref().map_or_else(|| here.clone(), |found| found.root().to_path_buf());
@@ -121,13 +116,7 @@ impl PlaceArgs {
 
     /// Where a daemon finds the hooks of the user, and their formats; projects are found by their sessions.
     pub(crate) fn of_daemon(&self) -> (Places, Vec<&'static dyn Dialect>) {
-        let places = Places {
-            environment: environment(),
-            project_root: None,
-            cwd: PathBuf::from("/"),
-            trust: Trust::Withheld,
-        };
-        (places, self.dialects())
+        (project::of_user(environment()), self.dialects())
     }
 
     /// The project that a person has named, and may be taken to trust.

@@ -19,8 +19,7 @@ pub(crate) struct Found {
 }
 
 /// Places without a project: those of the user alone.
-pub(crate) fn of_user(environment: &BTreeMap<String, String>) -> Places {
-    let environment = environment.clone();
+pub(crate) fn of_user(environment: BTreeMap<String, String>) -> Places {
     Places { environment, project_root: None, cwd: PathBuf::from("/"), trust: Trust::Withheld }
 }
 
@@ -50,9 +49,7 @@ impl Found {
         let read = if self.is_trusted() { self.read } else { read(&self.read.root, places, None) };
         Self { read, standing: self.standing }
     }
-}
 
-impl Found {
     pub(crate) fn root(&self) -> &Path {
         &self.read.root
     }

@@ -107,10 +107,10 @@ pub(crate) async fn run(args: &ServeArgs, styles: Styles) -> Result<ExitCode> {
     let lineside_account::Places { socket, state, .. } = args.daemon.places(named.clone())?;
     let paths = DaemonPaths { socket, state };
     let (places, dialects) = args.places.of_daemon();
-    let consents = args.places.named()?.filter(|_| !args.dry_run && !args.in_background);
-    if let Some(root) = consents {
+    let named_project = args.places.named()?;
+    if let Some(root) = named_project.as_deref().filter(|_| !args.dry_run && !args.in_background) {
         // Naming it is an answer for what was never asked, and none for what has changed since.
-        if let Some(note) = project::consent(&root, &places, &paths)? {
+        if let Some(note) = project::consent(root, &places, &paths)? {
             tell(&format!("{}: {}", styles.err.paint(Tone::Warning, "warning"), one_line(&note)));
         }
         if args.detached {
@@ -137,7 +137,7 @@ pub(crate) async fn run(args: &ServeArgs, styles: Styles) -> Result<ExitCode> {
     limits.drain = Duration::from_secs(args.drain);
     let mut settings = Settings::new(paths.socket.clone(), paths.state, places).only(dialects).limits(limits);
     settings.http = args.http;
-    settings.project = args.places.named()?;
+    settings.project = named_project;
     settings.findings = findings;
     let handed_over = ListenFd::from_env().take_unix_listener(0);
     let handed_over = handed_over.context("failed to take the socket that was handed over")?;

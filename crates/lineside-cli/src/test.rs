@@ -176,19 +176,18 @@ impl Planned {
     }
 
     fn has(&self, id: &str) -> bool {
-        match &self.plan {
-            Plan::Run { suite, .. } | Plan::Skip { suite, .. } => {
-                suite.cases.iter().any(|case| case.id == id)
-            }
-            Plan::Broken(_) => false,
-        }
+        self.suite().is_some_and(|suite| suite.cases.iter().any(|case| case.id == id))
     }
 
     /// Whether there is nothing to report.
     fn is_empty(&self) -> bool {
+        self.suite().is_some_and(|suite| suite.cases.is_empty())
+    }
+
+    fn suite(&self) -> Option<&Suite> {
         match &self.plan {
-            Plan::Run { suite, .. } | Plan::Skip { suite, .. } => suite.cases.is_empty(),
-            Plan::Broken(_) => false,
+            Plan::Run { suite, .. } | Plan::Skip { suite, .. } => Some(suite),
+            Plan::Broken(_) => None,
         }
     }
 

@@ -88,7 +88,10 @@ pub(crate) async fn run(args: &TrustArgs, styles: Styles) -> Result<ExitCode> {
         return list(&paths, args.json, styles);
     }
     let found = project(args.project.as_deref(), &paths)?.anew(&places());
-    let Ok(content) = &found.read.content else { return refused(found) };
+    let content = match &found.read.content {
+        Ok(content) => content,
+        Err(error) => bail!("the hooks of {} cannot be trusted: {error}", found.root().display()),
+    };
     let digest = content.digest();
     if args.json {
         print_json(&object(&found, content))?;
@@ -134,7 +137,7 @@ pub(crate) async fn untrust(args: &UntrustArgs) -> Result<ExitCode> {
 }
 
 fn places() -> Places {
-    of_user(&environment())
+    of_user(environment())
 }
 
 fn project(named: Option<&Path>, paths: &DaemonPaths) -> Result<Found> {
@@ -142,15 +145,6 @@ fn project(named: Option<&Path>, paths: &DaemonPaths) -> Result<Found> {
     find(&folder, &places(), paths).with_context(|| {
         format!("there are no hooks in {} or above it, up to the root of its working tree", folder.display())
     })
-}
-
-/// Of a content that cannot be read nothing can be trusted.
-fn refused(found: Found) -> Result<ExitCode> {
-    let root = found.root().display().to_string();
-    match found.read.content {
-        Err(error) => bail!("the hooks of {root} cannot be trusted: {error}"),
-        Ok(_) => Ok(ExitCode::FAILURE),
-    }
 }
 
 /// Asks the person at the terminal. What comes from a pipe is no answer: a program may have written it.
@@ -183,12 +177,12 @@ fn object(found: &Found, content: &Content) -> Value {
 }
 
 fn list(paths: &DaemonPaths, as_json: bool, styles: Styles) -> Result<ExitCode> {
-    let store = Store::of(&paths.state);
+    let (store, places) = (Store::of(&paths.state), places());
     let (mut rows, mut objects, mut is_sound) = (Vec::new(), Vec::new(), true);
     for (file, record) in store.records() {
         match record {
             Ok(record) => {
-                let found = crate::project::at(Path::new(&record.root), &places(), paths);
+                let found = crate::project::at(Path::new(&record.root), &places, paths);
                 let reach = if record.anywhere { ", anywhere" } else { "" };
                 is_sound &= found.is_trusted();
                 let word = if found.is_trusted() { "as trusted" } else { found.word() };

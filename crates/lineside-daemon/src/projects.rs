@@ -15,7 +15,7 @@ use lineside::claims::Claims;
 use lineside::core::Source;
 use lineside::dialects::{Dialect, Places, Trust};
 use lineside::trust::Store;
-use lineside::{Assembly, Bus, LoadReport, Session, project};
+use lineside::{Assembly, LoadReport, Session, project};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -33,7 +33,6 @@ pub(crate) struct Projects {
 }
 
 struct Inner {
-    bus: Bus,
     /// Those of projects are made of it.
     assembly: Assembly,
     /// The user's places.
@@ -62,7 +61,6 @@ impl Projects {
         let of_all = of_all.and_then(|root| root.canonicalize().ok());
         Self {
             inner: Arc::new(Inner {
-                bus: assembly.bus().clone(),
                 assembly: assembly.of_project(Path::new("/")),
                 user: user.clone(),
                 dialects: dialects.clone(),
@@ -164,7 +162,7 @@ impl Projects {
         for project in self.all() {
             project.load(&self.inner).await?;
         }
-        let bus = &self.inner.bus;
+        let bus = self.inner.assembly.bus();
         for session in bus.sessions().into_iter().filter_map(|id| bus.find(id.as_str())) {
             if !session.has_scope()
                 && let Some(project) = self.of(session.source(), None).await?
@@ -195,22 +193,28 @@ impl Projects {
 
     /// How many of the open sessions are in a project.
     pub(crate) fn sessions(&self, of: &Project) -> usize {
-        let bus = &self.inner.bus;
+        let bus = self.inner.assembly.bus();
         let open = bus.sessions().into_iter().filter_map(|id| bus.find(id.as_str()));
         open.filter(|session| session.is_in(of.scope())).count()
     }
 
     /// Forgets the projects that have had no session for long.
     pub(crate) async fn forget_unused(&self, now: Instant) {
-        for project in self.all() {
-            if now.saturating_duration_since(project.last_used()) < KEPT {
-                continue;
-            }
+        let is_idle = |project: &Project| now.saturating_duration_since(project.last_used()) >= KEPT;
+        let idle: Vec<_> = self.known().values().filter(|project| is_idle(project)).cloned().collect();
+        for project in idle {
             if self.sessions(&project) > 0 {
                 project.used();
                 continue;
             }
-            self.known().remove(&project.root);
+            {
+                let mut known = self.known();
+                // A session may be about to be opened in it.
+                if !is_idle(&project) {
+                    continue;
+                }
+                known.remove(&project.root);
+            }
             project.end(&self.inner).await;
         }
     }

@@ -20,7 +20,9 @@ pub fn refuse_programs_of_projects(ground: &Ground, loaded: &mut Loaded) {
     let mut reported = BTreeSet::new();
     for found in mem::take(&mut loaded.hooks) {
         let may_stay = ground.declares(&found.hook) || found.closed || found.hook.standby != Standby::Ready;
-        match program(&found).filter(|_| !may_stay) {
+        // It may look files up.
+        let program = if may_stay { None } else { program(&found) };
+        match program {
             Some(program) => refuse(found, &program, loaded, &mut reported),
             None => loaded.hooks.push(found),
         }

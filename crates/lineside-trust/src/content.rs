@@ -34,6 +34,7 @@ pub struct Wanted {
 pub struct Content {
     root: PathBuf,
     items: Vec<Item>,
+    folders: Vec<PathBuf>,
     bytes: BTreeMap<String, Vec<u8>>,
 }
 
@@ -159,8 +160,8 @@ impl Content {
         for Wanted { path, whole } in wanted {
             reading.take(path, *whole)?;
         }
-        let Reading { items, bytes, .. } = reading;
-        Ok(Self { items: items.into_values().collect(), bytes, root })
+        let Reading { items, bytes, seen, .. } = reading;
+        Ok(Self { items: items.into_values().collect(), folders: seen.into_iter().collect(), bytes, root })
     }
 
     /// The root of the project, without links.
@@ -173,6 +174,12 @@ impl Content {
     #[must_use]
     pub fn items(&self) -> &[Item] {
         &self.items
+    }
+
+    /// The folders of which everything is content, without links: what comes to lie in one is content too.
+    #[must_use]
+    pub fn folders(&self) -> &[PathBuf] {
+        &self.folders
     }
 
     /// The bytes of an item; of a link, where that leads.
@@ -260,7 +267,7 @@ impl Reading<'_> {
             let target = fs::read_link(&next).ok().filter(|_| links <= LINKS).ok_or_else(circle)?;
             self.add(&next, Kind::Link, target.as_os_str().as_encoded_bytes().to_vec())?;
             if target.is_absolute() {
-                at = fs::canonicalize(self.root).unwrap_or_else(|_| self.root.to_path_buf());
+                at = self.root.to_path_buf();
                 let Ok(inside) = target.strip_prefix(self.root) else {
                     return Err(ReadContentError::Open {
                         path: next,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lineside_core::failure::FailureKind;
-use lineside_core::invocation::{Environment, Inherit};
+use lineside_core::invocation::{Environment, Inherit, Program};
 use lineside_core::worker::{HookWorker, WorkerEnded, WorkerReach};
 use lineside_core::{AnyEvent, Failure, Hook, Propagation};
 use lineside_dialects::{Call, Ground, Returned};
@@ -74,9 +74,8 @@ impl Outside {
             Some(ground) => ground.prepare(event, prepare),
             None => prepare(event),
         }?;
-        // The project's own hooks may take modules from it.
-        if let (Call::Command(invocation), None) = (&mut call, &self.ground) {
-            safe_path::keep(&invocation.program, &mut invocation.environment);
+        if let Call::Command(invocation) = &mut call {
+            self.guard_python(&invocation.program, &mut invocation.environment);
         }
         Ok(call)
     }
@@ -136,12 +135,21 @@ impl Outside {
         }
     }
 
+    /// What Python may take from a project, and leave in it.
+    fn guard_python(&self, program: &Program, environment: &mut Environment) {
+        // The project's own hooks may take modules from it.
+        if self.ground.is_none() {
+            safe_path::keep(program, environment);
+        }
+        if self.seal.is_some() {
+            safe_path::keep_clean(environment);
+        }
+    }
+
     /// The same for the environment of a worker that we start.
     pub(crate) fn rebase_worker(&self, worker: &mut HookWorker) {
         if let WorkerReach::Program { program, environment, .. } = &mut worker.reach {
-            if self.ground.is_none() {
-                safe_path::keep(program, environment);
-            }
+            self.guard_python(program, environment);
             self.rebase_shared(environment);
         }
     }

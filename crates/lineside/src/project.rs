@@ -114,7 +114,10 @@ impl Project {
         let of_items = items.iter().map(|item| self.root.join(&item.path));
         let wanted = self.wanted.iter().map(|wanted| wanted.path.clone());
         let paths: BTreeSet<PathBuf> = of_items.chain(wanted).collect();
-        paths.into_iter().map(|path| Watched { path, levels: 0, ends: &[] }).collect()
+        let files = paths.into_iter().map(|path| Watched { path, levels: 0, ends: &[] });
+        let folders = self.content.as_ref().map(Content::folders).unwrap_or_default();
+        let folders = folders.iter().map(|path| Watched { path: path.clone(), levels: 1, ends: &[""] });
+        files.chain(folders).collect()
     }
 
     /// Its hooks, of which none is started when the content is another one than now; `None` when it has changed

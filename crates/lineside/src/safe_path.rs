@@ -15,6 +15,17 @@ pub(crate) fn keep(program: &Program, environment: &mut Environment) {
     }
 }
 
+/// Keeps Python from writing what it has compiled beside a module.
+const NO_BYTECODE: &str = "PYTHONDONTWRITEBYTECODE";
+
+/// Has Python leave the folder of a hook as it is, which was trusted with everything that lies in it, unless the hook sets
+/// the variable itself.
+pub(crate) fn keep_clean(environment: &mut Environment) {
+    if !environment.set.iter().any(|(name, _)| name == NO_BYTECODE) {
+        environment.set.push((NO_BYTECODE.into(), "1".into()));
+    }
+}
+
 /// The interpreters that take modules from the working directory, or from below it, and know no such variable; and their
 /// options for a program that is given as text.
 const OTHERS: [(&str, &[&str]); 5] = [

@@ -1,23 +1,25 @@
 //! What is looked at in the moment before something of a project is started: whether its files are those that were
 //! trusted.
 
-use std::fs::{self, Metadata};
+use std::fs;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lineside_trust::{Content, Wanted};
 
-/// The content that was trusted, with the state of its files when it was read last.
+/// The content that was trusted, with the state that it had when it was read last.
 pub(crate) struct Seal {
     root: PathBuf,
     digest: String,
     wanted: Vec<Wanted>,
-    files: Vec<PathBuf>,
-    marks: Mutex<Vec<Option<Mark>>>,
+    marks: Mutex<Arc<Marks>>,
 }
 
-/// The state of a file: bytes, rights and links do not change without a change of it.
+/// The files of a content, and its folders, in which another file may come to lie, each with its state.
+type Marks = Vec<(PathBuf, Option<Mark>)>;
+
+/// The state of a file or folder: bytes, rights, links and names do not change without a change of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Mark {
     inode: (u64, u64),
@@ -26,20 +28,19 @@ struct Mark {
 }
 
 impl Mark {
-    fn of(found: &Metadata) -> Self {
+    fn of(path: &Path) -> Option<Self> {
+        let found = fs::symlink_metadata(path).ok()?;
         let changed = (found.ctime(), found.ctime_nsec());
-        Self { inode: (found.dev(), found.ino()), size: found.size(), changed }
+        Some(Self { inode: (found.dev(), found.ino()), size: found.size(), changed })
     }
 }
 
 impl Seal {
     /// The seal of a content, as long as it is what is there; `None` when it has changed since it was read.
     pub(crate) fn of(content: &Content, wanted: Vec<Wanted>) -> Option<Self> {
-        let root = content.root().to_path_buf();
-        let files: Vec<PathBuf> = content.items().iter().map(|item| root.join(&item.path)).collect();
-        let marks = Mutex::new(Vec::new());
-        let seal = Self { root, digest: content.digest(), wanted, files, marks };
-        seal.check().is_ok().then_some(seal)
+        let (root, marks) = (content.root().to_path_buf(), Mutex::default());
+        let seal = Self { root, digest: content.digest(), wanted, marks };
+        seal.renew(content).is_ok().then_some(seal)
     }
 
     /// Whether the files are those that were trusted: as they were when they were read last, or read again and the same.
@@ -47,23 +48,40 @@ impl Seal {
     /// # Errors
     /// They are not, with what to do.
     pub(crate) fn check(&self) -> Result<(), String> {
-        let now = self.now();
-        if *self.marks.lock().unwrap_or_else(PoisonError::into_inner) == now {
+        let marks = Arc::clone(&self.marks());
+        if marks.iter().all(|(path, was)| Mark::of(path) == *was) {
             return Ok(());
         }
-        let remedy = format!("look at it and say: lineside trust {}", self.root.display());
-        match Content::read(&self.root, &self.wanted) {
-            Ok(content) if content.digest() == self.digest && self.now() == now => {
-                *self.marks.lock().unwrap_or_else(PoisonError::into_inner) = now;
-                Ok(())
-            }
-            Ok(_) => Err(format!("a file of the project is not what was trusted; {remedy}")),
-            Err(error) => Err(format!("a file of the project cannot be read any more: {error}; {remedy}")),
-        }
+        self.renew(&self.read()?)
     }
 
-    fn now(&self) -> Vec<Option<Mark>> {
-        let mark = |file: &PathBuf| fs::symlink_metadata(file).ok().as_ref().map(Mark::of);
-        self.files.iter().map(mark).collect()
+    fn marks(&self) -> MutexGuard<'_, Arc<Marks>> {
+        self.marks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the state of a content that was just read, if what was trusted is there still when that is taken.
+    fn renew(&self, content: &Content) -> Result<(), String> {
+        let items = content.items().iter().map(|item| self.root.join(&item.path));
+        let paths = items.chain(content.folders().iter().cloned());
+        let marked = |path: PathBuf| {
+            let mark = Mark::of(&path);
+            (path, mark)
+        };
+        let marks = paths.map(marked).collect();
+        if self.read()?.digest() != self.digest {
+            return Err(format!("a file of the project is not what was trusted; {}", self.remedy()));
+        }
+        *self.marks() = Arc::new(marks);
+        Ok(())
+    }
+
+    fn read(&self) -> Result<Content, String> {
+        let wrong =
+            |error| format!("a file of the project cannot be read any more: {error}; {}", self.remedy());
+        Content::read(&self.root, &self.wanted).map_err(wrong)
+    }
+
+    fn remedy(&self) -> String {
+        format!("look at it and say: lineside trust {}", self.root.display())
     }
 }

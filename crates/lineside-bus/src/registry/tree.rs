@@ -334,7 +334,6 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
     pub(crate) fn listeners(&self, sessions: &[Arc<Node<I, O, S>>]) -> Vec<O> {
         let mut seen = HashSet::new();
         let mut places = vec![self.bus.registered()];
-        // Most have nothing but what the bus has.
         for node in sessions {
             // Those of a session that is closed are heard by what is open below it.
             let own = node.places().map(|(_, own)| own);
@@ -365,7 +364,7 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
     /// Whether an event of a session may meet a hook at its point.
     pub(crate) fn hears(&self, node: &Node<I, O, S>, point: &PointInfo) -> bool {
         let own = |node: &Node<I, O, S>| node.own.get().is_some_and(|own| own.hears(point));
-        let scope = |node: &Node<I, O, S>| node.own_scope().is_some_and(|scope| scope.hears(point));
+        let scope = |node: &Node<I, O, S>| node.scope.get().is_some_and(|scope| scope.hears(point));
         self.bus.hears(point) || node.lineage().any(|(_, node)| own(node) || scope(node))
     }
 
@@ -408,13 +407,15 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
         }
         // It is kept at a place above which all sessions that have it nearest have the same.
         let own = node.lineage().find_map(|(from, node)| Some((from, &**node.own.get()?)));
-        let scope = node.lineage().find_map(|(_, node)| node.scope.get());
+        let scopes = || node.lineage().filter_map(|(_, node)| node.scope.get());
+        let scope = scopes().next();
+        let is_only = |scope| scopes().all(|other| Arc::ptr_eq(other, scope));
         match (own, scope) {
             (Some((from, own)), scope) if from == From::Here || scope.is_none() => {
                 own.coverage(from, changes, compute)
             }
             (None, None) => self.bus.coverage(From::Below, changes, compute),
-            (None, Some(scope)) if node.parent.is_none() => scope.coverage(From::Below, changes, compute),
+            (None, Some(scope)) if is_only(scope) => scope.coverage(From::Below, changes, compute),
             _ => compute().into(),
         }
     }

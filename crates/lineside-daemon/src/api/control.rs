@@ -263,7 +263,10 @@ fn findings(daemon: &Daemon, loaded: &Loaded) -> Vec<Finding> {
     };
     let store = daemon.projects.finding().map(|text| Finding { of: "hooks", severity: "error", text });
     let of_projects: Vec<_> = daemon.projects.all().iter().flat_map(|project| project.findings()).collect();
-    let hooks = [&*loaded.report.diagnostics, &*of_projects].concat();
-    let own = [of("settings", &daemon.settings.findings), of("hooks", &hooks)].concat();
-    own.into_iter().chain(store).collect()
+    let own = [
+        ("settings", &*daemon.settings.findings),
+        ("hooks", &*loaded.report.diagnostics),
+        ("hooks", &*of_projects),
+    ];
+    own.into_iter().flat_map(|(what, found)| of(what, found)).chain(store).collect()
 }

@@ -172,7 +172,7 @@ impl Project {
                 self.now.swap(Arc::new(Now { stands, report: Arc::new(report), is_of_programs_alone }));
             if loading.is_loaded && before.stands != stands {
                 let text = format!("project {}: {}", self.root.display(), stands.as_str());
-                of.bus.announce(Notice::warning(text));
+                of.assembly.bus().announce(Notice::warning(text));
             }
             (loading.watched, loading.is_loaded) = (watched, true);
             loading.watching.loaded.put(footprint, async { Ok::<_, RegisterHookError>(()) }).await?;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use lineside::Bus;
 use lineside::trust::Reach;
 
 use super::*;
