@@ -126,8 +126,11 @@ impl Ground {
 
     /// The hook command as an agent program starts it: with the places that `install` has recorded, and an environment
     /// without any.
+    ///
+    /// The test is a person, and `timeout` the agent program: what stands below an agent may do less.
     pub(crate) fn hook(&self, agent: Agent) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_lineside"));
+        let mut command = Command::new("timeout");
+        command.args(["--foreground", "600", env!("CARGO_BIN_EXE_lineside")]);
         command.args(agent.entry()).arg("--home").arg(self.path("home")).arg("--socket").arg(self.socket());
         command.env_clear().env("PATH", "/usr/bin:/bin").current_dir(self.path("project"));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -9,6 +9,7 @@ mod environment;
 mod answers;
 mod doors;
 mod files;
+mod guards;
 mod halves;
 mod memory;
 mod projects;

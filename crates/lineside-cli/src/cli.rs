@@ -8,6 +8,7 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
 use crate::check::CheckArgs;
 use crate::control::{OffArgs, OnArgs, ReloadArgs, StatusArgs, StopArgs};
+use crate::daemon_paths::DaemonArgs;
 use crate::demo::{Pace, Screen};
 use crate::doctor::DoctorArgs;
 use crate::explain::ExplainArgs;
@@ -26,8 +27,8 @@ use crate::test::TestArgs;
 use crate::tree::SessionsArgs;
 use crate::trust::{TrustArgs, UntrustArgs};
 use crate::{
-    check, control, demo, doctor, explain, hook, hosts, import, install, jobs, kit, list, loading, run,
-    serve, test, tree, trust,
+    check, control, demo, doctor, explain, hook, hosts, import, install, jobs, kit, list, loading, person,
+    run, serve, test, tree, trust,
 };
 
 /// A hook bus for AI agents: events in, hooks run, decisions out.
@@ -137,6 +138,9 @@ impl Cli {
     /// Something kept it from being done at all; what was done and went badly is in the exit status.
     pub(crate) async fn run(&self) -> Result<ExitCode> {
         let styles = Styles::new(self.colour);
+        if let Some(daemon) = self.command.takes_off_guards() {
+            person::refuse_agents(daemon).await?;
+        }
         if self.command.may_run_hooks() {
             loading::end_leftovers();
         }
@@ -177,6 +181,35 @@ impl Cli {
 }
 
 impl Command {
+    /// The daemon whose guards it can take off, if it can: only a person does that, and no process below an agent.
+    fn takes_off_guards(&self) -> Option<&DaemonArgs> {
+        match self {
+            Self::Off(OffArgs { control })
+            | Self::Stop(StopArgs { control })
+            | Self::Reload(ReloadArgs { control }) => Some(control.daemon()),
+            Self::Trust(args) => args.records(),
+            Self::Untrust(args) => Some(args.daemon()),
+            Self::Install(args) => args.changes(),
+            Self::Uninstall(args) => args.changes(),
+            Self::Serve(args) => args.consents(),
+            Self::Run(_)
+            | Self::Explain(_)
+            | Self::List(_)
+            | Self::Check(_)
+            | Self::Test(_)
+            | Self::Demo(_)
+            | Self::Hook(_)
+            | Self::Jobs(_)
+            | Self::Kit(_)
+            | Self::Status(_)
+            | Self::Sessions(_)
+            | Self::On(_)
+            | Self::Import(_)
+            | Self::Hosts(_)
+            | Self::Doctor(_) => None,
+        }
+    }
+
     /// Whether it may start programs.
     fn may_run_hooks(&self) -> bool {
         match self {

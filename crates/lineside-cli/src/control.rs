@@ -38,6 +38,12 @@ pub(crate) struct ControlArgs {
     json: bool,
 }
 
+impl ControlArgs {
+    pub(crate) fn daemon(&self) -> &DaemonArgs {
+        &self.daemon
+    }
+}
+
 /// Say how the daemon stands, and whether hooks are switched off.
 ///
 /// Exit status: 0 the daemon answers and its hook files are sound, 1 they are not, 3 there is no daemon.
@@ -53,7 +59,7 @@ pub(crate) struct StatusArgs {
 #[derive(Debug, Args)]
 pub(crate) struct StopArgs {
     #[command(flatten)]
-    control: ControlArgs,
+    pub(crate) control: ControlArgs,
 }
 
 /// Have the daemon load all hook files anew.
@@ -62,7 +68,7 @@ pub(crate) struct StopArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ReloadArgs {
     #[command(flatten)]
-    control: ControlArgs,
+    pub(crate) control: ControlArgs,
 }
 
 /// Switch all hooks of this user off; `on` switches them on.
@@ -71,7 +77,7 @@ pub(crate) struct ReloadArgs {
 #[derive(Debug, Args)]
 pub(crate) struct OffArgs {
     #[command(flatten)]
-    control: ControlArgs,
+    pub(crate) control: ControlArgs,
 }
 
 /// Switch hooks on again.

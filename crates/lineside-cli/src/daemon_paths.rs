@@ -52,7 +52,7 @@ impl AskArgs {
 }
 
 /// The two paths, absolute.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct DaemonPaths {
     pub(crate) socket: PathBuf,
     pub(crate) state: PathBuf,

@@ -80,6 +80,20 @@ struct WhichArgs {
     daemon: DaemonArgs,
 }
 
+impl InstallArgs {
+    /// The daemon of the entries that are changed, if any are.
+    pub(crate) fn changes(&self) -> Option<&DaemonArgs> {
+        self.which.changes()
+    }
+}
+
+impl UninstallArgs {
+    /// As [`InstallArgs::changes`].
+    pub(crate) fn changes(&self) -> Option<&DaemonArgs> {
+        self.which.changes()
+    }
+}
+
 /// One host or all.
 #[derive(Debug, Clone, Copy)]
 enum Chosen {
@@ -106,6 +120,10 @@ struct Done {
 }
 
 impl WhichArgs {
+    fn changes(&self) -> Option<&DaemonArgs> {
+        (!self.dry_run).then_some(&self.daemon)
+    }
+
     fn level(&self) -> Level {
         if self.project.is_some() { Level::Project } else { Level::User }
     }
@@ -225,8 +243,8 @@ pub(crate) fn run_uninstall(args: &UninstallArgs, styles: Styles) -> Result<Exit
     let mut report = Report::new(which, places.clone(), styles);
     let mut failed = false;
     for host in hosts {
-        let recorded = machine::recorded_state(host, which.level(), &places);
-        let state = recorded.unwrap_or_else(|| paths.state.clone());
+        let recorded = machine::recorded(host, which.level(), &places);
+        let state = recorded.map_or_else(|| paths.state.clone(), |daemon| daemon.state);
         let _alone = which.alone(&state, false)?;
         let acts = uninstall(host, which.level(), &places, &state);
         match performed(acts, which.dry_run, &state) {

@@ -25,6 +25,7 @@ mod trust;
 mod places;
 mod project;
 mod daemon_paths;
+mod person;
 mod loading;
 mod lineage;
 mod sessions;

@@ -83,6 +83,11 @@ impl ServeArgs {
         self.detached
     }
 
+    /// The daemon that a project is named to, whose hooks are to hold from then on.
+    pub(crate) fn consents(&self) -> Option<&DaemonArgs> {
+        self.places.names_a_project().then_some(&self.daemon)
+    }
+
     /// What a daemon that the system starts is to be given as well, where it is not the default.
     fn lasting(&self, named: &Named) -> Vec<String> {
         let mut line = self.places.words();

@@ -69,6 +69,19 @@ pub(crate) struct UntrustArgs {
     daemon: DaemonArgs,
 }
 
+impl TrustArgs {
+    /// The daemon whose store is written, if it is.
+    pub(crate) fn records(&self) -> Option<&DaemonArgs> {
+        (!self.show && !self.list).then_some(&self.daemon)
+    }
+}
+
+impl UntrustArgs {
+    pub(crate) fn daemon(&self) -> &DaemonArgs {
+        &self.daemon
+    }
+}
+
 const EXIT_STATUS: &str = "\
 Exit status:
   0    it is trusted, or was shown

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -15,13 +16,14 @@ use lineside::core::{AttributedBy, Attribution, SessionId};
 use lineside::{Bus, Session};
 use tokio::time::Instant;
 
+use crate::guarded::{AgentAbove, Guarded};
 use crate::lineage::{DEEPEST, Lineage, Process};
 
 /// The processes of agents, and those above callers.
-#[derive(Default)]
 pub(crate) struct Agents {
     lineage: Lineage,
     kept: Mutex<Kept>,
+    guarded: Guarded,
 }
 
 /// What is kept of open sessions. Each entry goes with its session.
@@ -74,6 +76,30 @@ pub(crate) enum Shown<'a> {
 }
 
 impl Agents {
+    pub(crate) fn of(state: &Path) -> Self {
+        Self { lineage: Lineage::default(), kept: Mutex::default(), guarded: Guarded::of(state) }
+    }
+
+    /// That a process stands below no agent, and may take off guards.
+    ///
+    /// # Errors
+    /// It does, or it is not known: why it is refused, and what a person does instead.
+    pub(crate) fn is_of_a_person(&self, peer: Option<u32>) -> Result<(), String> {
+        let line = self.whole_line(peer)?;
+        let own = std::process::id();
+        if line.is_empty() && peer != Some(own) && Process::of(own).is_some() {
+            return Err(UNKNOWN.to_owned());
+        }
+        let above = line.get(1..).unwrap_or_default();
+        let of_session = |session: &Session| {
+            let held = self.kept().roots.get(session.id().as_str()).and_then(|root| root.process);
+            let (pid, name) = held.map_or_else(Default::default, |process| (process.pid, process.command()));
+            AgentAbove { pid, name, session: session.id().to_string() }
+        };
+        let agent = self.nearest(above, "").last().map(of_session);
+        agent.or_else(|| self.guarded.among(above)).map_or(Ok(()), |agent| Err(agent.refusal()))
+    }
+
     /// Where the session `id`, which a process opens by itself, stands.
     ///
     /// # Errors
@@ -235,6 +261,10 @@ impl Agents {
         if let Some(process) = process {
             kept.of_process.entry(process).or_default().push(id);
         }
+        drop(kept);
+        if let Some(process) = process.filter(|_| is_settled) {
+            self.guarded.note(process, root);
+        }
     }
 
     /// A session has ended.
@@ -330,6 +360,9 @@ fn together(grant: &Shown<'_>, nearest: Option<&Session>) -> Result<Option<Sessi
     }
 }
 
+const UNKNOWN: &str = "it is not known which process asks, and one below an agent does not take off its guards; a person asks \
+    over the socket, and waits for the answer";
+
 const TOO_DEEP: &str = "lineside: this was denied: more than 250 processes are above this program, so that it is not known \
     below which agent it runs; start it from fewer";
 
@@ -360,7 +393,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_known_of_a_process_goes_with_its_sessions() {
-        let (bus, agents) = (Bus::new(), Agents::default());
+        let (bus, agents) = (Bus::new(), Agents::of(Path::new("/nonexistent")));
         for number in 0..1_000 {
             let session = bus.session(number.to_string()).open().await.unwrap();
             agents.note(&session, Some(own()));
@@ -375,7 +408,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn each_session_has_its_turn_and_one_without_a_process_ends_when_it_was_silent_for_long() {
-        let (bus, agents) = (Bus::new(), Agents::default());
+        let (bus, agents) = (Bus::new(), Agents::of(Path::new("/nonexistent")));
         let opened = (0..10).map(|number| bus.session(number.to_string()).open_now().unwrap());
         let sessions: Vec<Session> = opened.collect();
         let silent = Duration::from_secs(24 * 60 * 60);

@@ -71,6 +71,7 @@ mod control;
         control::health,
         control::status,
         control::metrics,
+        control::person,
         control::reload,
         control::stop,
         control::openapi,
@@ -108,8 +109,12 @@ pub(crate) fn router(daemon: &Arc<Daemon>, door: Door) -> Router {
         .route("/v1/jobs/{job}/retry", post(jobs::retry))
         .route("/v1/status", get(control::status))
         .route("/v1/metrics", get(control::metrics))
+        .route_layer(middleware::from_fn(caller::user_only));
+    let person = Router::new()
+        .route("/v1/person", get(control::person))
         .route("/v1/reload", post(control::reload))
         .route("/v1/stop", post(control::stop))
+        .route_layer(middleware::from_fn_with_state(Arc::clone(daemon), caller::person_only))
         .route_layer(middleware::from_fn(caller::user_only));
     let session = Router::new()
         .route("/", get(sessions::look_up).delete(sessions::close))
@@ -120,6 +125,7 @@ pub(crate) fn router(daemon: &Arc<Daemon>, door: Door) -> Router {
         .route("/context/{delivery}/accept", post(context::accept));
     Router::new()
         .merge(user)
+        .merge(person)
         .route("/v1/sessions", get(sessions::list).post(sessions::open))
         .nest("/v1/sessions/{session}", session)
         .route("/v1/attach", post(attach::attach))

@@ -5,7 +5,7 @@ use std::any::Any;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use axum::extract::{FromRequestParts, Request};
+use axum::extract::{FromRequestParts, Request, State};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::middleware::Next;
@@ -127,6 +127,15 @@ impl Caller {
         Ok(session)
     }
 
+    /// That it may take off guards: the user, over the socket, outside of all agents.
+    ///
+    /// # Errors
+    /// It stands below an agent, or it is not known.
+    pub(crate) fn is_a_person(&self, daemon: &Daemon) -> Result<(), Problem> {
+        let refused = |why| Problem::new(StatusCode::FORBIDDEN, "below-an-agent", "A person does this", why);
+        daemon.agents.is_of_a_person(self.peer).map_err(refused)
+    }
+
     /// The session that it may act below and nowhere else; `None` for the user, outside of all agents.
     ///
     /// # Errors
@@ -135,6 +144,18 @@ impl Caller {
         let grant = self.granted().map_or(Shown::None, Shown::Of);
         let standing = daemon.agents.standing_of_client(self.peer, &grant);
         standing.map(|standing| standing.above).map_err(granted_elsewhere)
+    }
+
+    /// That it may end a session, with the hooks that programs have registered there: what stands below an agent ends what is
+    /// below that alone.
+    ///
+    /// # Errors
+    /// The session is not below that of the agent, or it is not known what the caller stands below.
+    pub(crate) fn may_end(&self, daemon: &Daemon, session: &Session) -> Result<(), Problem> {
+        match self.confined(daemon)? {
+            Some(above) if !session.is_below(&above) => Err(not_below_agent(session.id().as_str(), &above)),
+            _ => Ok(()),
+        }
     }
 
     /// The parent of a session that is to be opened, and how it was found: the one that is named, else that of the grant,
@@ -181,11 +202,10 @@ fn granted_elsewhere(why: String) -> Problem {
 
 fn not_below_agent(id: &str, above: &Session) -> Problem {
     let detail = format!(
-        "the process runs below the agent of session `{}`, and `{id}` is not below that; leave `parent` out, or show the \
-         grant of a session below it",
+        "the process runs below the agent of session `{}`, and `{id}` is not below that; name a session below it, or none",
         above.id()
     );
-    Problem::new(StatusCode::FORBIDDEN, ELSEWHERE.0, "The parent is a session elsewhere", detail).blocks()
+    Problem::new(StatusCode::FORBIDDEN, ELSEWHERE.0, "It is a session elsewhere", detail).blocks()
 }
 
 fn not_below(id: &str, above: &Session) -> Problem {
@@ -234,6 +254,19 @@ pub(crate) async fn user_only(caller: Caller, request: Request, next: Next) -> R
     match caller.granted() {
         None => next.run(request).await,
         Some(_) => too_far().into_response(),
+    }
+}
+
+/// Lets only a person in: no process that stands below an agent, whether it shows a grant or not.
+pub(crate) async fn person_only(
+    State(daemon): State<Arc<Daemon>>,
+    caller: Caller,
+    request: Request,
+    next: Next,
+) -> Response {
+    match caller.is_a_person(&daemon) {
+        Ok(()) => next.run(request).await,
+        Err(problem) => problem.into_response(),
     }
 }
 

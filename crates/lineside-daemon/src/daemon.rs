@@ -168,6 +168,7 @@ impl Daemon {
             vocabulary: Vocabulary::new(&settings.dialects),
             feed: Feed::new(assembly.bus().signals(), most),
             room: Room::new(settings.limits.memory),
+            agents: Agents::of(&settings.state),
             settings,
             hosts: Hosts::new(assembly.bus().clone()).preparing(move |opening, work| {
                 opens.forget(opening.source().session.as_str());
@@ -184,7 +185,6 @@ impl Daemon {
             deliveries: Deliveries::default(),
             grants: Grants::default(),
             attachments: Attachments::default(),
-            agents: Agents::default(),
             preparing: Preparing::default(),
             tracker,
             mismatches: Mismatches::default(),

@@ -30,6 +30,7 @@ mod attachments;
 mod preparing;
 mod grants;
 mod lineage;
+pub mod guarded;
 mod shares;
 mod agents;
 mod trace;

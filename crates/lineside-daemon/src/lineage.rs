@@ -69,11 +69,20 @@ impl Lineage {
         self.seen(pid, Stat::of)
     }
 
+    /// The same up to the first process of the system, for a process that is no daemon.
+    pub(crate) fn whole(&self, pid: u32) -> Vec<Process> {
+        self.line(pid, 0, Stat::of)
+    }
+
     fn seen(&self, pid: u32, look: impl Fn(u32) -> Option<Stat>) -> Vec<Process> {
+        self.line(pid, std::process::id(), look)
+    }
+
+    fn line(&self, pid: u32, last: u32, look: impl Fn(u32) -> Option<Stat>) -> Vec<Process> {
         let mut line = Vec::new();
         let mut found = look(pid);
         let mut next = found.as_ref().map(|stat| stat.process);
-        while let Some(process) = next.filter(|next| next.pid != std::process::id() && line.len() < DEEPEST) {
+        while let Some(process) = next.filter(|next| next.pid != last && line.len() < DEEPEST) {
             line.push(process);
             let known = self.generations().parent(process);
             if let Some(known) = known {
@@ -90,7 +99,7 @@ impl Lineage {
             next = found.as_ref().map(|above| above.process);
             // The first is a caller, which hardly ever comes again.
             if line.len() > 1 && is_certain {
-                self.generations().keep(process, next.filter(|above| above.pid != std::process::id()));
+                self.generations().keep(process, next.filter(|above| above.pid != last));
             }
         }
         line
@@ -105,6 +114,22 @@ impl Process {
     /// The process that has this number now.
     pub(crate) fn of(pid: u32) -> Option<Self> {
         Stat::of(pid).map(|stat| stat.process)
+    }
+
+    /// It as the name of a file.
+    pub(crate) fn name(self) -> String {
+        format!("{}-{}", self.pid, self.started)
+    }
+
+    /// The process with this name of a file.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        let (pid, started) = name.split_once('-')?;
+        Some(Self { pid: pid.parse().ok()?, started: started.parse().ok()? })
+    }
+
+    /// What the system calls it, which a process may choose.
+    pub(crate) fn command(self) -> String {
+        Stat::of(self.pid).filter(|stat| stat.process == self).map(|stat| stat.name).unwrap_or_default()
     }
 
     /// Whether it is there, and has not exited.

@@ -253,11 +253,11 @@ impl Machine {
     }
 }
 
-/// The state folder that the entries of a host name: the one in which their installation was recorded, whatever the
+/// The daemon that the entries of a host name: the one in whose state folder their installation was recorded, whatever the
 /// environment is by now. `None` where there are no entries, or they cannot be read.
-pub(crate) fn recorded_state(host: Host, level: Level, places: &Places) -> Option<PathBuf> {
+pub(crate) fn recorded(host: Host, level: Level, places: &Places) -> Option<Daemon> {
     let files = installed(host, level, places).ok()?;
-    files.iter().flat_map(|file| &file.places).find_map(|named| Some(daemon_of(named)?.state))
+    files.iter().flat_map(|file| &file.places).find_map(|named| daemon_of(named))
 }
 
 /// Whether an entry that names these places comes to this daemon.

@@ -301,7 +301,10 @@ fn a_call_whose_process_is_killed_is_given_up_by_the_daemon() {
     let hook = json!({"hooks": [{"name": "slow", "on": "before_tool", "command": ["sh", "-c", script]}]});
     stage.file("project/.lineside/hooks.yaml", &hook.to_string());
     let daemon = Daemon::start(&stage);
-    let mut child = stage.command(&["hook", "claude"]).spawn().unwrap();
+    // The command itself, and no program around it, is what is killed.
+    let mut child = Command::new(env!("CARGO_BIN_EXE_lineside"));
+    child.args(["hook", "claude", "--home"]).arg(stage.path("home")).current_dir(stage.path("project"));
+    let mut child = child.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(tool("c1", "ls").as_bytes()).unwrap();
     std::fs::read(&began).unwrap();
     child.kill().unwrap();

@@ -157,8 +157,12 @@ fn an_entry_names_the_places_that_are_not_those_of_the_account_and_asks_their_da
     assert_eq!(line, format!("{} hook kimi {arguments}", env!("CARGO_BIN_EXE_lineside")));
     // As the program starts it, whatever that has in its environment.
     let call = || {
-        let mut shell = Command::new("/bin/sh");
-        shell.args(["-c", &line]).env_clear().env("HOME", "/nowhere").env("XDG_STATE_HOME", "/nowhere");
+        let mut shell = Command::new("/usr/bin/timeout");
+        shell
+            .args(["--foreground", "600", "/bin/sh", "-c", &line])
+            .env_clear()
+            .env("HOME", "/nowhere")
+            .env("XDG_STATE_HOME", "/nowhere");
         shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = shell.spawn().unwrap();
         let document = json!({"hook_event_name": "PreToolUse", "session_id": "k", "tool_name": "Shell", "tool_input": {}});

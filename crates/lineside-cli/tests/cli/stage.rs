@@ -54,9 +54,14 @@ impl Stage {
 
     /// The command, in the project.
     pub(crate) fn command<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_lineside"));
+        let is_hook = arguments.iter().take(3).any(|argument| argument.as_ref() == "hook");
+        // The test is a person, and `timeout` the agent program: what stands below an agent may do less.
+        let mut command = Command::new(if is_hook { "timeout" } else { env!("CARGO_BIN_EXE_lineside") });
+        if is_hook {
+            command.args(["--foreground", "600", env!("CARGO_BIN_EXE_lineside")]);
+        }
         command.args(arguments);
-        if arguments.iter().take(3).any(|argument| argument.as_ref() == "hook") {
+        if is_hook {
             // As the entry of an agent program names it: of the environment it takes none.
             command.arg("--home").arg(self.path("home"));
         }

@@ -205,10 +205,27 @@ pub(super) async fn metrics(State(daemon): State<Arc<Daemon>>) -> Response {
     ([(header::CONTENT_TYPE, kind)], text).into_response()
 }
 
+/// Whether the caller may take off guards: it stands below no agent. Asked before what is done without the daemon, such as
+/// switching hooks off.
+#[utoipa::path(
+    get, path = "/v1/person", tag = "daemon",
+    responses(
+        (status = 200, body = Health),
+        (status = 403, body = Problem, description = "it stands below an agent, or is not known"),
+    )
+)]
+pub(super) async fn person(State(daemon): State<Arc<Daemon>>) -> Json<Health> {
+    Json(healthy(&daemon))
+}
+
 /// Load all hook files anew. Events under way end with the hooks that they began with.
 #[utoipa::path(
     post, path = "/v1/reload", tag = "daemon",
-    responses((status = 200, body = Reloaded), (status = 500, body = Problem, description = "the hooks before stay in force"))
+    responses(
+        (status = 200, body = Reloaded),
+        (status = 403, body = Problem, description = "it stands below an agent, or is not known"),
+        (status = 500, body = Problem, description = "the hooks before stay in force"),
+    )
 )]
 pub(super) async fn reload(State(daemon): State<Arc<Daemon>>) -> Result<Json<Reloaded>, Problem> {
     match daemon.load().await {
@@ -226,7 +243,13 @@ pub(super) async fn reload(State(daemon): State<Arc<Daemon>>) -> Result<Json<Rel
 }
 
 /// End the daemon: what is under way comes to its end first.
-#[utoipa::path(post, path = "/v1/stop", tag = "daemon", responses((status = 202, body = Ending)))]
+#[utoipa::path(
+    post, path = "/v1/stop", tag = "daemon",
+    responses(
+        (status = 202, body = Ending),
+        (status = 403, body = Problem, description = "it stands below an agent, or is not known"),
+    )
+)]
 pub(super) async fn stop(State(daemon): State<Arc<Daemon>>) -> Response {
     daemon.ending.cancel();
     (StatusCode::ACCEPTED, Json(Ending { status: "ending", pid: std::process::id() })).into_response()

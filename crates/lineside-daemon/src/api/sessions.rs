@@ -192,7 +192,11 @@ fn from(daemon: &Daemon, top: &BusSession) -> Sessions {
 /// End a session. Its background hooks are waited for.
 #[utoipa::path(
     delete, path = "/v1/sessions/{session}", tag = "sessions", params(("session" = String, Path), CloseQuery),
-    responses((status = 200, body = Closed), (status = 404, body = Problem))
+    responses(
+        (status = 200, body = Closed),
+        (status = 403, body = Problem, description = "the caller stands below an agent, and the session does not"),
+        (status = 404, body = Problem),
+    )
 )]
 pub(super) async fn close(
     State(daemon): State<Arc<Daemon>>,
@@ -201,6 +205,7 @@ pub(super) async fn close(
     Query(query): Query<CloseQuery>,
 ) -> Result<Json<Closed>, Problem> {
     let session = caller.session(&daemon, &session)?;
+    caller.may_end(&daemon, &session)?;
     daemon.note_closed(&session);
     let closing = session.clone();
     // What it runs comes to its end without a waiter too.

@@ -1,0 +1,63 @@
+//! Whether a person asks: what stands below an agent takes off no guard, by no command.
+//!
+//! It is one question for all commands that do. The daemon answers it; what it has written down answers it without one.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use lineside::client::RequestError;
+use lineside::core::propagation::GRANT;
+use lineside::hosts::SERVED;
+use lineside::hosts::install::Level;
+use lineside::json::Map;
+use lineside_account::{Account, Named, Places as Daemon};
+use lineside_daemon::guarded::agent_above;
+
+use crate::control::ask;
+use crate::daemon_paths::{DaemonArgs, DaemonPaths};
+use crate::hosts::machine;
+use crate::places::environment;
+use crate::project::of_user;
+
+/// Refuses what stands below an agent of this daemon, of one that has a place in common with it, or of one that the entries of
+/// agent programs name: which daemon an agent is under is not for the agent to choose.
+///
+/// # Errors
+/// This process stands below an agent.
+pub(crate) async fn refuse_agents(named: &DaemonArgs) -> Result<()> {
+    if std::env::var_os(GRANT).is_some_and(|grant| !grant.is_empty()) {
+        bail!(
+            "{GRANT} is set, so this stands below an agent, which does not take off its own guards; {INSTEAD}"
+        );
+    }
+    let daemons = daemons(named)?;
+    let states: Vec<&Path> = daemons.iter().map(|daemon| &*daemon.state).collect();
+    if let Some(agent) = agent_above(std::process::id(), &states) {
+        bail!("{}", agent.refusal());
+    }
+    for daemon in &daemons {
+        let asked = ask(daemon, async |client| client.get::<Map>("/v1/person").await).await;
+        if let Err(error) = asked
+            && let Some(RequestError::Refused { status: 403, detail, .. }) = error.downcast_ref()
+        {
+            bail!("{detail}");
+        }
+    }
+    Ok(())
+}
+
+const INSTEAD: &str = "a person does it in a terminal that no agent has started";
+
+fn daemons(named: &DaemonArgs) -> Result<Vec<DaemonPaths>> {
+    let named = named.paths()?;
+    let own = Daemon::of(&Account::own(), &Named::default());
+    let own = own.map(|daemon| DaemonPaths { socket: daemon.socket, state: daemon.state });
+    let is_near = |daemon: &DaemonPaths| daemon.socket == named.socket || daemon.state == named.state;
+    let near = [Some(DaemonPaths::usual()?), own].into_iter().flatten().filter(is_near);
+    let places = of_user(&environment());
+    let recorded = SERVED.into_iter().filter_map(|host| machine::recorded(host, Level::User, &places));
+    let recorded = recorded.map(|daemon| DaemonPaths { socket: daemon.socket, state: daemon.state });
+    let all: BTreeSet<DaemonPaths> = [named.clone()].into_iter().chain(near).chain(recorded).collect();
+    Ok(all.into_iter().collect())
+}

@@ -1,0 +1,176 @@
+//! Which processes are those of agents, written down in the state folder: what stands below one of them takes off no guard,
+//! with the daemon dead as well, and after a restart.
+//!
+//! A process is recorded when a second call of a session comes from it, and for as long as it lives, also where its
+//! session has ended: the end of a session is an event that a program below can send. What the daemon remembers beside that
+//! is for [`agents`](crate::agents).
+
+use std::collections::HashSet;
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use crate::lineage::{Lineage, Process};
+
+/// The folder within the state folder.
+const FOLDER: &str = "agents";
+/// From how many records on those of processes that have ended are looked for.
+const MANY: usize = 64;
+
+/// What sets this start of the machine apart from others, in which another process may have the number and the start.
+static BOOT: LazyLock<String> =
+    LazyLock::new(|| fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default());
+
+/// The records of a daemon.
+pub(crate) struct Guarded {
+    folder: PathBuf,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    recorded: HashSet<Process>,
+    /// How many were left when those that have ended were last looked for.
+    left: usize,
+}
+
+/// The process of an agent above another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentAbove {
+    /// Its number.
+    pub pid: u32,
+    /// The name that the system has of it.
+    pub name: String,
+    /// A session of its agent.
+    pub session: String,
+}
+
+impl AgentAbove {
+    /// Why what stands below is not done, and what a person does instead.
+    #[must_use]
+    pub fn refusal(&self) -> String {
+        let Self { pid, name, session } = self;
+        format!(
+            "this stands below process {pid} (`{name}`), which is that of the agent of session `{session}`, and an agent \
+             does not take off its own guards; a person does it in a terminal that this process has not started, or when it \
+             has ended"
+        )
+    }
+}
+
+impl Guarded {
+    /// The records in a state folder. Those of processes that have ended are removed.
+    pub(crate) fn of(state: &Path) -> Self {
+        let guarded = Self { folder: state.join(FOLDER), kept: Mutex::default() };
+        let living = fs::read_dir(&guarded.folder).into_iter().flatten().filter_map(|entry| {
+            let path = entry.ok()?.path();
+            let process = Process::named(path.file_name()?.to_str()?)?;
+            let is_living = process.is_alive() && session_of(&path).is_some();
+            if !is_living {
+                fs::remove_file(&path).ok();
+            }
+            is_living.then_some(process)
+        });
+        let recorded: HashSet<_> = living.collect();
+        let left = recorded.len();
+        *guarded.kept.lock().unwrap_or_else(PoisonError::into_inner) = Kept { recorded, left };
+        guarded
+    }
+
+    /// Writes down that this process is that of the agent of a session.
+    pub(crate) fn note(&self, process: Process, session: &str) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if !kept.recorded.insert(process) {
+            return;
+        }
+        if let Err(error) = self.write(process, session) {
+            tracing::warn!(%error, folder = %self.folder.display(), "the process of an agent is not recorded");
+        }
+        if kept.recorded.len() >= MANY.max(2 * kept.left) {
+            kept.recorded.retain(|process| {
+                let is_alive = process.is_alive();
+                if !is_alive {
+                    fs::remove_file(self.folder.join(process.name())).ok();
+                }
+                is_alive
+            });
+            kept.left = kept.recorded.len();
+        }
+    }
+
+    fn write(&self, process: Process, session: &str) -> io::Result<()> {
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
+        let path = self.folder.join(process.name());
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        write!(file, "{}{session}", *BOOT)
+    }
+
+    /// The nearest of these processes that is recorded.
+    pub(crate) fn among(&self, line: &[Process]) -> Option<AgentAbove> {
+        nearest(&self.folder, line)
+    }
+}
+
+/// The nearest agent above a process of this machine, as the daemons of these state folders have recorded them.
+///
+/// `None` also where the system does not show the processes above.
+#[must_use]
+pub fn agent_above(pid: u32, states: &[&Path]) -> Option<AgentAbove> {
+    let line = Lineage::default().whole(pid);
+    states.iter().find_map(|state| nearest(&state.join(FOLDER), line.get(1..)?))
+}
+
+fn nearest(folder: &Path, line: &[Process]) -> Option<AgentAbove> {
+    line.iter().find_map(|process| {
+        let session = session_of(&folder.join(process.name()))?;
+        Some(AgentAbove { pid: process.pid, name: process.command(), session })
+    })
+}
+
+/// The session of a record of this start of the machine.
+fn session_of(record: &Path) -> Option<String> {
+    let text = fs::read(record).ok()?;
+    Some(String::from_utf8_lossy(text.strip_prefix(BOOT.as_bytes())?).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::parent_id;
+
+    use super::*;
+
+    #[test]
+    fn a_process_below_an_agent_is_known_without_a_daemon_until_the_agent_has_ended() {
+        let state = tempfile::tempdir().unwrap();
+        let above = || agent_above(std::process::id(), &[state.path()]);
+        let guarded = Guarded::of(state.path());
+        assert_eq!(above(), None);
+        let parent = Process::of(parent_id()).unwrap();
+        guarded.note(parent, "s1");
+        let found = above().unwrap();
+        assert_eq!((found.pid, &*found.session), (parent.pid, "s1"));
+        assert!(found.refusal().contains("a person does it"));
+        drop(guarded);
+        assert_eq!(Guarded::of(state.path()).kept.into_inner().unwrap().recorded, HashSet::from([parent]));
+        let record = state.path().join(FOLDER).join(parent.name());
+        fs::write(&record, "of another start of the machine").unwrap();
+        assert_eq!(above(), None);
+        assert!(Guarded::of(state.path()).kept.into_inner().unwrap().recorded.is_empty() && !record.exists());
+    }
+
+    #[test]
+    fn records_of_processes_that_have_ended_go_when_there_are_many() {
+        let state = tempfile::tempdir().unwrap();
+        let guarded = Guarded::of(state.path());
+        let living = Process::of(std::process::id()).unwrap();
+        guarded.note(living, "s");
+        for number in 1..1_000_u32 {
+            let ended = Process::named(&format!("{}-{number}", living.pid)).unwrap();
+            guarded.note(ended, "s");
+            assert!(fs::read_dir(state.path().join(FOLDER)).unwrap().count() <= MANY + 1);
+        }
+        assert!(guarded.kept.lock().unwrap().recorded.contains(&living));
+    }
+}

@@ -1,0 +1,167 @@
+//! An agent that would take off its own guards: whatever stands below a session is refused that, by every command and by the
+//! API, with the daemon alive, dead or new; a person is not.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use lineside::json::json;
+
+use crate::ground::{AGENTS, Answer, Ground, answer};
+
+/// The commands that take guards off, or agree to what a repository brings along.
+const COMMANDS: [&str; 10] = [
+    "off",
+    "stop",
+    "reload",
+    "trust",
+    "trust --yes 0",
+    "untrust",
+    "install claude --untried",
+    "uninstall claude",
+    "serve --project .",
+    "serve --detached --project=.",
+];
+
+/// Ways in which a process sheds what its environment or its parent says.
+const SHED: [&str; 4] =
+    ["", "env -i HOME=$HOME PATH=$PATH LINESIDE_SOCKET=$LINESIDE_SOCKET", "setsid -w", "nohup"];
+
+/// Asks the daemon for a path by a request of one's own.
+const ASKS: &str = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); \
+    s.sendall(b'POST ' + sys.argv[2].encode() + b' HTTP/1.1\\r\\nhost: l\\r\\ncontent-type: application/json\\r\\n\
+connection: close\\r\\ncontent-length: 2\\r\\n\\r\\n{}'); print(s.recv(4096).decode())";
+
+impl Ground {
+    /// Runs lines of a shell as an agent program that has called its hook twice.
+    fn agent(&self, lines: &str) -> Answer {
+        let document = AGENTS[1].document("s1", "ls", &self.path("project"));
+        let document = self.file("document", &document.to_string());
+        let own = env!("CARGO_BIN_EXE_lineside");
+        let hook = format!(
+            "{own} hook codex --home {} --socket {} < {}",
+            self.path("home").display(),
+            self.socket().display(),
+            document.display()
+        );
+        // `timeout` is the program of the agent: no shell, and above all of this.
+        let mut command = Command::new("timeout");
+        let script = format!("{hook}; {hook}; {lines}");
+        command.args(["--foreground", "600", "sh", "-c", &script]).env_clear();
+        command.env("HOME", self.path("home")).env("PATH", "/usr/bin:/bin");
+        command.env("LINESIDE_SOCKET", self.socket()).current_dir(self.path("project"));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        answer(command.spawn().unwrap())
+    }
+
+    /// That nothing was taken off.
+    fn assert_guarded(&self, what: &str, answer: &Answer) {
+        let state = self.path("home/.local/state/lineside");
+        assert!(!state.join("off").exists() && !self.path("run/off").exists(), "{what}: {answer:?}");
+        assert!(!state.join("trusted-projects").exists(), "{what}: {answer:?}");
+        assert!(!self.path("home/.claude").exists(), "{what}: {answer:?}");
+    }
+}
+
+fn tried(command: &str, how: &str) -> String {
+    let own = env!("CARGO_BIN_EXE_lineside");
+    format!("{how} {own} {command} </dev/null; echo \"exit $?\"")
+}
+
+#[test]
+fn an_agent_cannot_take_off_its_own_guards_by_any_command() {
+    let ground = Ground::new();
+    ground.file("project/.lineside/hooks.yaml", "hooks: [{name: g, on: before_tool, command: 'exit 0'}]\n");
+    let _daemon = ground.background();
+    for command in COMMANDS {
+        for how in SHED {
+            let what = format!("{how} {command}");
+            let told = ground.agent(&tried(command, how));
+            assert!(told.err.contains("a person does it"), "{what}: {told:?}");
+            assert!(told.out.ends_with("exit 2\n"), "{what}: {told:?}");
+            ground.assert_guarded(&what, &told);
+        }
+    }
+    let said = answer(ground.command(&["off"]).spawn().unwrap());
+    assert_eq!(said.code, Some(0), "a person does: {said:?}");
+}
+
+#[test]
+fn an_agent_that_has_ended_its_session_or_its_daemon_takes_off_nothing_either() {
+    let ground = Ground::new();
+    let _daemon = ground.background();
+    let ended = json!({"session_id": "s1", "hook_event_name": "SessionEnd", "cwd": ground.path("project"), "reason": "exit"});
+    let ended = ground.file("ended", &ended.to_string());
+    let own = env!("CARGO_BIN_EXE_lineside");
+    let end = format!(
+        "{own} hook codex --home {} --socket {} < {}",
+        ground.path("home").display(),
+        ground.socket().display(),
+        ended.display()
+    );
+    let pid = format!("{own} status --json | sed 's/.*\"pid\":\\([0-9]*\\).*/\\1/'");
+    let kill = format!("kill -9 $({pid}); while {own} status >/dev/null; do :; done");
+    let begin = format!("{own} serve --detached");
+    let elsewhere =
+        format!("--state {} --socket {}", ground.path("else").display(), ground.socket().display());
+    for (before, command) in [
+        (end.clone(), "off".to_owned()),
+        (kill.clone(), "off".to_owned()),
+        (format!("{kill}; {begin}"), "stop".to_owned()),
+        (kill, format!("off {elsewhere}")),
+        (end, format!("stop {elsewhere}")),
+    ] {
+        let told = ground.agent(&format!("{before}; {}", tried(&command, "")));
+        assert!(
+            told.err.contains("a person does it") && told.out.ends_with("exit 2\n"),
+            "{before}: {told:?}"
+        );
+        ground.assert_guarded(&before, &told);
+    }
+}
+
+#[test]
+fn an_agent_cannot_take_off_its_own_guards_by_the_api() {
+    let ground = Ground::new();
+    let _daemon = ground.daemon(&["--http", "127.0.0.1:0"]);
+    let asks = ground.file("asks.py", ASKS);
+    let ask = |path: &str| {
+        ground.agent(&format!("exec python3 {} {} {path}", asks.display(), ground.socket().display()))
+    };
+    for path in ["/v1/stop", "/v1/reload"] {
+        let told = ask(path);
+        assert!(told.out.contains("403") && told.out.contains("a person does it"), "{path}: {told:?}");
+        // One that does not wait for its answer is not known.
+        let gone = format!(
+            "python3 -c \"$(sed 's/; print.*//' {})\" {} {path}",
+            asks.display(),
+            ground.socket().display()
+        );
+        ground.agent(&gone);
+    }
+    let alive = ground.asked("/v1/reload", "", &json!({}));
+    assert!(alive.contains(" 200 "), "a person does: {alive}");
+}
+
+#[test]
+fn over_http_the_process_that_asks_is_not_known_and_takes_off_nothing() {
+    let ground = Ground::new();
+    let mut daemon = ground.command(&["serve", "--http", "127.0.0.1:0"]).spawn().unwrap();
+    let mut ready = String::new();
+    let mut out = std::io::BufReader::new(daemon.stdout.take().unwrap());
+    std::io::BufRead::read_line(&mut out, &mut ready).unwrap();
+    let address = ready.split("http://").nth(1).and_then(|rest| rest.split([' ', ',', '\n']).next());
+    let address = address.unwrap_or_else(|| panic!("{ready}")).trim_end_matches('/').to_owned();
+    let token = fs::read_to_string(ground.path("home/.local/state/lineside/http-token")).unwrap();
+    let asked = |path: &str| {
+        let mut curl = Command::new("python3");
+        let code = "import sys, urllib.request, urllib.error\nr = urllib.request.Request(sys.argv[1], data=b'{}', headers={'Content-Type': 'application/json', 'Authorization': 'Bearer ' + sys.argv[2]})\ntry: print(urllib.request.urlopen(r).status)\nexcept urllib.error.HTTPError as e: print(e.code, e.read().decode())\n";
+        curl.args(["-c", code, &format!("http://{address}{path}"), token.trim()]);
+        String::from_utf8(curl.output().unwrap().stdout).unwrap()
+    };
+    for path in ["/v1/stop", "/v1/reload"] {
+        let told = asked(path);
+        assert!(told.starts_with("403") && told.contains("over the socket"), "{path}: {told}");
+    }
+    daemon.kill().unwrap();
+    daemon.wait().unwrap();
+}
