@@ -55,7 +55,7 @@ fn daemons(named: &DaemonArgs) -> Result<Vec<DaemonPaths>> {
     let own = own.map(|daemon| DaemonPaths { socket: daemon.socket, state: daemon.state });
     let is_near = |daemon: &DaemonPaths| daemon.socket == named.socket || daemon.state == named.state;
     let near = [Some(DaemonPaths::usual()?), own].into_iter().flatten().filter(is_near);
-    let places = of_user(&environment());
+    let places = of_user(environment());
     let recorded = SERVED.into_iter().filter_map(|host| machine::recorded(host, Level::User, &places));
     let recorded = recorded.map(|daemon| DaemonPaths { socket: daemon.socket, state: daemon.state });
     let all: BTreeSet<DaemonPaths> = [named.clone()].into_iter().chain(near).chain(recorded).collect();
