@@ -33,6 +33,7 @@ cargo xtask CHORE
 
   test [--only STEP[,STEP]] [--list]   everything that must hold, installing what it lacks
   tidy                                 the rules of the repository that no compiler checks
+  tidy --sizes [COMMIT]                the production lines of each crate, and what they were at a commit
   api                                  writes the listings of the public items, which `test` compares
   bench [--quick] [--only NAME[,NAME]] every bench, one table of their figures, and which fall short
   install [--root DIR]                 `lineside`, and the full command beside it, into `bin` of cargo's folder
@@ -76,6 +77,8 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
         ["test"] => test::run(&Workspace::find()?, &test::every_step()),
         ["test", "--only", names] => test::run(&Workspace::find()?, &test::steps_named(names)?),
         ["tidy"] => tidy::run(&Workspace::find()?),
+        ["tidy", "--sizes"] => tidy::sizes::run(&Workspace::find()?, None),
+        ["tidy", "--sizes", commit] => tidy::sizes::run(&Workspace::find()?, Some(commit)),
         ["api"] => tidy::public_api::run(&Workspace::find()?),
         ["bench", rest @ ..] => bench::run(&Workspace::find()?, &bench::Order::read(rest)?),
         ["install"] => install::run(&Workspace::find()?, None),

@@ -38,6 +38,7 @@ mod names;
 mod patches;
 mod prose;
 pub(crate) mod public_api;
+pub(crate) mod sizes;
 mod tasks;
 mod top_level;
 mod unfinished;

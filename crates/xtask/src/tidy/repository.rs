@@ -91,7 +91,7 @@ impl File {
             .collect()
     }
 
-    fn is_production(&self) -> bool {
+    pub(super) fn is_production(&self) -> bool {
         let mut parts = self.path.split('/').skip(2);
         self.path.starts_with("crates/")
             && parts.next() == Some("src")
@@ -110,7 +110,7 @@ fn crates(workspace: &Workspace) -> Vec<Crate> {
     workspace.packages.iter().map(describe).collect()
 }
 
-fn collect(path: &Path, shown: &str, files: &mut Vec<File>) -> Result<()> {
+pub(super) fn collect(path: &Path, shown: &str, files: &mut Vec<File>) -> Result<()> {
     if path.is_symlink() {
         return Ok(());
     }
