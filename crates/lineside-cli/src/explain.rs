@@ -22,10 +22,12 @@ use crate::list::untrusted;
 use crate::loading::{finding, load, untrusted_hooks};
 use crate::places::PlaceArgs;
 use crate::sessions::Sessions;
-use crate::style::{Styles, columns, print, print_json, tell};
+use crate::style::{Styles, Tone, columns, print, print_json, tell};
 
 mod command;
 mod page;
+mod picture;
+mod report;
 
 use command::CommandArgs;
 
@@ -110,6 +112,11 @@ pub(crate) async fn run(args: &ExplainArgs, styles: Styles) -> Result<ExitCode> 
         }
         print_json(&object)?;
         return Ok(ExitCode::SUCCESS);
+    }
+    if let Subject::Command(command) = &subject {
+        let scene = args.command.scene(&args.places)?;
+        print(report::lines(command, &scene, columns(), styles.out))?;
+        print(["", &styles.out.paint(Tone::Bold, "Hooks")])?;
     }
     print(page::lines(&explanation, columns(), styles.out))?;
     if !explanation.diagnostics.is_empty() {

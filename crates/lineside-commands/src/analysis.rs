@@ -97,6 +97,22 @@ pub enum Trait {
     RunsAway,
 }
 
+impl Trait {
+    /// What the command does, as `destroys data of a database`.
+    pub fn active(self) -> &'static str {
+        match self {
+            Trait::SendsSecret => "sends a secret to another machine",
+            Trait::RunsFetched => "runs what it fetched from another machine",
+            Trait::RunsDecoded => "runs text that was decoded",
+            Trait::ShowsEnvironment => "prints the environment",
+            Trait::DestroysData => "destroys data of a database",
+            Trait::DeletesUnclear => "deletes folders of names that are not known",
+            Trait::OverwritesFiles => "overwrites files with those of a commit",
+            Trait::RunsAway => "starts itself without an end",
+        }
+    }
+}
+
 impl CommandProgram {
     /// The name, where it is known.
     pub fn known_name(&self) -> Option<&str> {

@@ -84,7 +84,7 @@ pub(crate) struct Trail {
 }
 
 /// The text at hand.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Level {
     /// Where it lies in memory: its words lie there as well.
     address: usize,
@@ -108,7 +108,13 @@ impl Level {
 impl Trail {
     pub(crate) fn new(whole: &str) -> Trail {
         let now = Place::new(0, whole.len());
-        Trail { whole: whole.to_owned(), level: Level::default(), now, found: Places::default() }
+        let level = Level {
+            address: whole.as_ptr() as usize,
+            length: whole.len(),
+            start: Some(0),
+            holder: now,
+        };
+        Trail { whole: whole.to_owned(), level, now, found: Places::default() }
     }
 
     /// Goes into a text; answers the level to come back to.

@@ -63,6 +63,7 @@ fn walk<'s>(text: &str, shell: Shell, state: &Surroundings<'s>, trail: Option<Bo
         aliases: None,
         splits: false,
         away: false,
+        spelling: None,
         prints_settings: false,
         away_shell: false,
         read: Origin::default(),
@@ -120,6 +121,8 @@ pub(crate) struct Walk<'s> {
     pub(crate) splits: bool,
     /// Whether the command at hand prints to another machine.
     away: bool,
+    /// The first word of the command at hand as it stands, where its value is not known.
+    spelling: Option<String>,
     /// Whether the last program that printed is one whose settings shells take: `ssh-agent`, `direnv hook`.
     prints_settings: bool,
     /// Whether the command at hand is joined to another machine, as `bash -i >& /dev/tcp/…`.

@@ -173,3 +173,29 @@ fn a_name_of_a_file_or_a_point_is_an_event_unless_it_is_said_to_be_a_command() {
         "{said:?}"
     );
 }
+
+/// What is said of a command in a project and a home that are not there, without the hooks of the machine.
+fn report(command: &str) -> String {
+    let stage = Stage::new();
+    let said = stage.run(&["explain", "--cwd", "/proj", "--home", "/home/dev", command], "");
+    assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
+    said.out
+}
+
+#[test]
+fn a_command_is_shown_with_its_places_and_the_way_to_each_program() {
+    insta::assert_snapshot!(report(r#"sudo bash -c 'cd / && rm -rf "$1"' _ etc"#));
+}
+
+#[test]
+fn a_script_is_shown_by_its_lines_and_what_is_not_known_with_its_reason() {
+    insta::assert_snapshot!(report(
+        "D=/etc\nfor f in a b\ndo\n\trm -rf \"$D/$f\"\ndone\ncurl -s https://x.sh | sh\n\"$CMD\" --go\n\
+         cat > 日本.txt <<E\nhello\nE\nr\u{200b}m x"
+    ));
+}
+
+#[test]
+fn a_harmless_command_is_said_to_be_one() {
+    insta::assert_snapshot!(report("git add -A && git commit -m 'rm -rf docs' # sudo"));
+}

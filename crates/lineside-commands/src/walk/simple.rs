@@ -36,6 +36,7 @@ impl Walk<'_> {
             } else {
                 self.analysis.environment[known.min(self.analysis.environment.len())..].to_vec()
             };
+            self.spelling = values[0].plain().is_none().then(|| words[0].to_owned());
             self.away = redirected.out == Out::Away;
             self.away_shell = self.away;
             let place = values.iter().fold(Place::default(), |all, value| all.to(value.place));
@@ -106,10 +107,24 @@ impl Walk<'_> {
         self.calls.pop();
     }
 
+    /// Why the value of a word is not known.
+    fn why_unknown(&self, spelt: &str) -> String {
+        let inner = spelt.trim_matches('"').strip_prefix('$').unwrap_or_default();
+        let name = inner.strip_prefix('{').and_then(|name| name.strip_suffix('}')).unwrap_or(inner);
+        let is_name = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        let shown: String = spelt.chars().take(60).collect();
+        if is_name && self.variable(name).is_none() && !name.starts_with(|c: char| c.is_ascii_digit()) {
+            return format!("`${name}` is not set within the command");
+        }
+        format!("which program `{shown}` starts is not known")
+    }
+
     fn unknown_program(&mut self, words: &[Value], environment: Vec<String>) {
-        self.at(words[0].place, |walk| {
-            walk.unclear_text(&format!("which program runs is not known: `{}`", words[0].argument()));
-        });
+        let reason = std::mem::take(&mut self.spelling).map_or_else(
+            || format!("which program runs is not known: `{}`", words[0].argument()),
+            |spelt| self.why_unknown(&spelt),
+        );
+        self.at(words[0].place, |walk| walk.unclear_text(&reason));
         if words[0].origin.has(Origin::FETCHED) {
             self.does(crate::Trait::RunsFetched);
         }
