@@ -128,6 +128,16 @@ impl<'a, H> Candidates<'a, H> {
     }
 }
 
+/// Which hooks a session was under at a moment: while two of one session are equal, nothing was registered or taken away in
+/// between that it is under. A session that is opened anew has another one, also under the same hooks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Generation {
+    /// The number of the session among those that its bus has opened.
+    pub session: u64,
+    /// How often hooks have changed that it is under.
+    pub changes: u64,
+}
+
 /// A digest of which hooks are in force at which points, in hexadecimal: two sessions with the same one are under the
 /// same hooks in the same order, with the same settings.
 pub fn coverage<'a>(points: impl IntoIterator<Item = (&'static str, &'a [Arc<Hook>])>) -> String {

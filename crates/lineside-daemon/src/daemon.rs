@@ -270,7 +270,6 @@ impl Daemon {
         blind: Option<Diagnostic>,
     ) -> Result<Arc<Loaded>, RegisterHookError> {
         let mut report = self.assembly.install(files).await?;
-        self.hosts.forget_decisions();
         report.diagnostics.extend(blind);
         let report = Arc::new(report);
         self.claims.put("", &report);

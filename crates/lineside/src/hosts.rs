@@ -217,7 +217,7 @@ impl Hosts {
             let mut changed = std::pin::pin!(changed);
             // What changes between the look and the wait is not missed.
             changed.as_mut().enable();
-            match self.arrive(coming) {
+            match self.arrive(self.under(coming)) {
                 Arrived::Answer(answer) => return Ok(HostReply::of(answer)),
                 Arrived::Publish(publishing) => return self.publish(*publishing, origin, until).await,
                 Arrived::Later(again) => coming = *again,
@@ -236,11 +236,6 @@ impl Hosts {
     /// well.
     pub fn expire(&self) {
         self.inner.served.expire(Instant::now());
-    }
-
-    /// Other hooks are in force: a call that was decided by those before is judged anew when it comes again.
-    pub fn forget_decisions(&self) {
-        self.inner.served.forget_decisions();
     }
 
     /// Lets a call pass without any hook, as while hooks are switched off. Gives the answer, and the session of the bus
@@ -274,14 +269,25 @@ impl Hosts {
         self.inner.served.arrive(coming, Instant::now())
     }
 
+    /// A call that may have come before, with the hooks that its session is under.
+    fn under(&self, coming: Coming) -> Coming {
+        if !coming.may_come_again() {
+            return coming;
+        }
+        let session = self.bus.find(&coming.incoming().session());
+        coming.under(session.map(|session| session.generation()))
+    }
+
     async fn publish(
         &self,
-        publishing: Publishing,
+        mut publishing: Publishing,
         origin: &CallOrigin,
         until: Option<tokio::time::Instant>,
     ) -> Result<HostReply, ServeHostError> {
         let guard = Undecided { inner: &self.inner, what: Some(publishing.if_abandoned()) };
         let session = self.session(&publishing, origin).await?;
+        // Read before the event is under them: a hook that is registered meanwhile may not have judged it.
+        publishing.under = Some(session.generation());
         let event = self.event(&session, &publishing);
         let receipt = timed(event, origin, until).publish_any().await?;
         let mut outcome = Outcome::of(&receipt);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use lineside_core::envelope::{Agent, Attribution, Model};
 use lineside_core::payload::{Interceptable, Point};
+use lineside_core::plan::Generation;
 use lineside_core::{MessageId, Payload, PointInfo, SessionId, Source};
 
 pub use crate::hook::state::Session;
@@ -24,6 +25,12 @@ impl Session {
     #[must_use]
     pub fn coverage(&self) -> Arc<str> {
         self.shared().tree.coverage(self.node())
+    }
+
+    /// Which hooks it is under now: what was decided by those of another generation may be decided otherwise by these.
+    #[must_use]
+    pub fn generation(&self) -> Generation {
+        self.shared().tree.generation(self.node())
     }
 
     /// The hooks that it is under, by point, in the order in which they run; interceptors first.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use lineside_core::hook::Hook;
-use lineside_core::plan::coverage;
+use lineside_core::plan::{Generation, coverage};
 use lineside_core::{PointInfo, SessionId, Source};
 
 use super::own::{Leaves, Own};
@@ -17,6 +17,8 @@ use super::table::{From, InForce, Tables, bit};
 pub(crate) struct Node<I, O, S> {
     pub(crate) source: Arc<Source>,
     pub(crate) parent: Option<Arc<Self>>,
+    /// The number of its opening.
+    number: u64,
     /// The hooks that are registered on it, made when the first one is.
     own: OnceLock<Box<Own<I, O>>>,
     /// The scope that it was put into, whose hooks it is under with everything below it.
@@ -76,11 +78,18 @@ const CLOSED: u8 = 1;
 const OVER: u8 = 2;
 
 impl<I: Clone, O: Clone, S> Node<I, O, S> {
-    fn new(source: Source, parent: Option<Arc<Self>>, scope: Option<Arc<Own<I, O>>>, state: S) -> Self {
+    fn new(
+        number: u64,
+        source: Source,
+        parent: Option<Arc<Self>>,
+        scope: Option<Arc<Own<I, O>>>,
+        state: S,
+    ) -> Self {
         let share = parent.as_ref().map(|parent| Arc::clone(&parent.share)).unwrap_or_default();
         Self {
             source: Arc::new(source),
             parent,
+            number,
             share,
             own: OnceLock::new(),
             scope: scope.map(OnceLock::from).unwrap_or_default(),
@@ -93,7 +102,7 @@ impl<I: Clone, O: Clone, S> Node<I, O, S> {
 
     /// A session that is over and stands in no tree.
     pub(crate) fn over(source: Source, state: S) -> Self {
-        let node = Self::new(source, None, None, state);
+        let node = Self::new(0, source, None, None, state);
         node.phase.store(OVER, Ordering::Release);
         node
     }
@@ -183,6 +192,8 @@ pub(crate) struct Tree<I, O, S> {
     sessions: Mutex<Sessions<I, O, S>>,
     /// Changed under the lock of the sessions.
     draining: AtomicBool,
+    /// How many sessions were opened. Changed under the same lock.
+    opened: AtomicU64,
     bus: Own<I, O>,
     /// The number of the last registration.
     registrations: AtomicU64,
@@ -212,6 +223,7 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
         Self {
             sessions: Mutex::default(),
             draining: AtomicBool::new(false),
+            opened: AtomicU64::new(0),
             bus: Own::default(),
             registrations: AtomicU64::new(0),
             most,
@@ -259,7 +271,8 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
             parent.alive.fetch_add(1, Ordering::AcqRel);
             parent.children.fetch_add(1, Ordering::Relaxed);
         }
-        let node = Arc::new(Node::new(source, parent, scope, state(&id)));
+        let number = self.opened.fetch_add(1, Ordering::Relaxed) + 1;
+        let node = Arc::new(Node::new(number, source, parent, scope, state(&id)));
         [&self.share, &*node.share].into_iter().for_each(|share| share.take(bytes));
         sessions.insert(id, Arc::clone(&node));
         Ok(node)
@@ -392,12 +405,17 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
         hooks.collect()
     }
 
+    /// Which hooks a session is under now.
+    pub(crate) fn generation(&self, node: &Node<I, O, S>) -> Generation {
+        // Each of these numbers only grows, so their sum does with any of them.
+        let own = node.places().map(|(_, own)| own.changes());
+        Generation { session: node.number, changes: own.sum::<u64>() + self.bus.changes() }
+    }
+
     /// The digest of all hooks that a session is under.
     pub(crate) fn coverage(&self, node: &Node<I, O, S>) -> Arc<str> {
-        // Read first: what changes meanwhile is not taken for covered. Each of these numbers only grows, so their sum
-        // does with any of them.
-        let own = node.places().map(|(_, own)| own.changes());
-        let changes = own.sum::<u64>() + self.bus.changes();
+        // Read first: what changes meanwhile is not taken for covered.
+        let changes = self.generation(node).changes;
         let compute = || {
             let lists = self.all_in_force(node);
             coverage(lists.iter().flat_map(|(point, lists)| lists.iter().map(|hooks| (*point, &**hooks))))

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use lineside_core::json::Value;
+use lineside_core::plan::Generation;
 
 use super::incoming::Incoming;
 use super::known::{Digest, Known, Shared, digest_of_text};
@@ -41,10 +42,10 @@ struct Call {
     partners: Vec<(Host, Digest)>,
     since: Instant,
     is_open: bool,
-    /// Whether the hooks that judge it may be others than those that are in force by now.
-    is_outdated: bool,
     /// What was decided; nothing while it is under way.
     outcome: Option<Arc<Decided>>,
+    /// The hooks by which it was.
+    by: Option<Generation>,
 }
 
 /// What an arrival is known by: nothing in it is as long as its document may be, but for the name of its session.
@@ -182,8 +183,14 @@ impl Call {
 }
 
 impl Calls {
-    /// An arrival comes.
-    pub(super) fn arrive(&mut self, arriving: &Arc<Arriving>, now: Instant) -> Found {
+    /// An arrival comes to a session that is under these hooks now. What was decided by others is not the decision.
+    pub(super) fn arrive(
+        &mut self,
+        arriving: &Arc<Arriving>,
+        under: Option<Generation>,
+        now: Instant,
+    ) -> Found {
+        self.forget(|call| call.outcome.is_some() && call.by != under && call.is_same(arriving, now));
         if let Some(call) = self.calls.iter_mut().find(|call| call.is_same(arriving, now)) {
             return match &call.outcome {
                 None => Found::Undecided,
@@ -217,8 +224,8 @@ impl Calls {
             partners: Vec::new(),
             since: now,
             is_open: true,
-            is_outdated: false,
             outcome: None,
+            by: None,
         };
         self.weight += call.weight();
         self.calls.push(call);
@@ -233,12 +240,6 @@ impl Calls {
     /// Forgets what was decided so long ago that no arrival is the same call.
     pub(super) fn expire(&mut self, now: Instant) {
         self.forget(|call| now.saturating_duration_since(call.since) > OPEN && call.outcome.is_some());
-    }
-
-    /// Forgets everything that was decided, and what is under way when that is decided: what comes again is judged anew.
-    pub(super) fn forget_decisions(&mut self) {
-        self.calls.iter_mut().for_each(|call| call.is_outdated = true);
-        self.forget(|call| call.outcome.is_some());
     }
 
     fn forget(&mut self, is_forgotten: impl Fn(&Call) -> bool) {
@@ -289,15 +290,11 @@ impl Calls {
         self.forget(|call| call.outcome.is_some() && is_earlier(&call.of));
     }
 
-    /// A call was decided.
-    pub(super) fn decide(&mut self, id: CallId, outcome: &Arc<Decided>) {
-        let found = self.calls.iter_mut().enumerate().find(|(_, call)| call.id == id);
-        let Some((place, call)) = found else { return };
-        if call.is_outdated {
-            return self.remove(place);
-        }
+    /// A call was decided by these hooks.
+    pub(super) fn decide(&mut self, id: CallId, outcome: &Arc<Decided>, by: Option<Generation>) {
+        let Some(call) = self.calls.iter_mut().find(|call| call.id == id) else { return };
         self.weight -= call.weight();
-        call.outcome = Some(Arc::clone(outcome));
+        (call.outcome, call.by) = (Some(Arc::clone(outcome)), by);
         self.weight += call.weight();
         self.forget_the_oldest();
     }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use lineside_core::plan::Generation;
+
 use super::call::Arrival;
 use super::calls::Arriving;
 use super::incoming::{self, Incoming};
@@ -14,13 +16,14 @@ pub struct Coming {
     pub(super) incoming: Box<Incoming>,
     pub(super) arriving: Option<Arc<Arriving>>,
     pub(super) tree: Option<Arc<str>>,
+    pub(super) under: Option<Generation>,
 }
 
 impl From<Box<Arrival>> for Coming {
     fn from(arrival: Box<Arrival>) -> Self {
         let incoming = Box::new(incoming::read(&arrival));
         let arriving = Arriving::of(&incoming, &incoming.session(), arrival.entry, &arrival.event);
-        Self { arrival, incoming, arriving: arriving.map(Arc::new), tree: None }
+        Self { arrival, incoming, arriving: arriving.map(Arc::new), tree: None, under: None }
     }
 }
 
@@ -38,9 +41,58 @@ impl Coming {
         self
     }
 
+    /// Whether it may be a call that came before, whose decision depends on what its session is [under](Self::under).
+    #[must_use]
+    pub fn may_come_again(&self) -> bool {
+        self.arriving.is_some()
+    }
+
+    /// Its session is under these hooks; under none that are known while it is not open.
+    #[must_use]
+    pub fn under(mut self, hooks: Option<Generation>) -> Self {
+        self.under = hooks;
+        self
+    }
+
     /// The event, apart from what the memory of its session makes of it.
     #[must_use]
     pub fn incoming(&self) -> &Incoming {
         &self.incoming
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use lineside_core::json::json;
+
+    use super::*;
+    use crate::hosts::program::Host;
+    use crate::hosts::serve::{Arrived, HostCall, Outcome, Reading, Served, read};
+
+    #[test]
+    fn what_was_decided_by_other_hooks_is_no_decision_of_a_call_that_comes_again() {
+        let (served, now) = (Served::default(), Instant::now());
+        let document = json!({"hook_event_name": "PreToolUse", "session_id": "s", "tool_use_id": "t",
+            "tool_name": "Bash", "tool_input": {"command": "ls"}});
+        let comes = |changes: Option<u64>| {
+            let call = HostCall { host: Host::Claude, event: None, stdin: document.to_string().into_bytes() };
+            let Reading::Event(arrival) = read(call) else { panic!("it is an event") };
+            let under = changes.map(|changes| Generation { session: 1, changes });
+            served.arrive(Coming::from(arrival).under(under), now)
+        };
+        let publishing = |arrived| match arrived {
+            Arrived::Publish(publishing) => *publishing,
+            other => panic!("it is not published: {other:?}"),
+        };
+        let first = publishing(comes(Some(1)));
+        let Arrived::Later(meanwhile) = comes(Some(2)) else { panic!("it is judged twice at a time") };
+        served.settle(first, &Outcome::default(), &[]);
+        assert!(matches!(comes(Some(1)), Arrived::Answer(_)));
+        let anew = publishing(served.arrive(meanwhile, now));
+        served.settle(anew, &Outcome::default(), &[]);
+        assert!(matches!(comes(Some(2)), Arrived::Answer(_)), "it was judged by those in force");
+        publishing(comes(None));
     }
 }

@@ -101,7 +101,7 @@ impl Roots {
 
     /// Takes an event into its session.
     pub(super) fn enter(&mut self, coming: &Coming, session: &str, now: Instant) -> Result<Entered, Not> {
-        let Coming { arrival, incoming, arriving, .. } = coming;
+        let Coming { arrival, incoming, arriving, under, .. } = coming;
         let root_id = incoming.root.clone();
         let root = self.root(&root_id);
         let name = incoming.point.name;
@@ -111,7 +111,7 @@ impl Roots {
         let child = root.subagent(&root_id, incoming);
         let named = incoming.agent.iter().map(|agent| &*agent.id).chain(incoming.child.as_deref());
         named.chain(incoming.tasks.iter().map(String::as_str)).for_each(|id| root.tasks.insert(id, ()));
-        let call = match arriving.as_ref().map(|arriving| root.calls.arrive(arriving, now)) {
+        let call = match arriving.as_ref().map(|arriving| root.calls.arrive(arriving, *under, now)) {
             None => None,
             Some(Found::New(id)) => Some(id),
             Some(Found::Undecided) => return Err(Not::Yet),
@@ -190,14 +190,6 @@ impl Roots {
         let Some(id) = silent.map(|(id, _)| id.clone()) else { return false };
         self.remove(&id);
         true
-    }
-
-    pub(super) fn forget_decisions(&mut self) {
-        let ids: Vec<String> = self.roots.keys().cloned().collect();
-        for id in ids {
-            self.root(&id).calls.forget_decisions();
-            self.weigh(&id);
-        }
     }
 
     pub(super) fn expire(&mut self, now: Instant) {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use lineside_core::json::{Map, Value, json};
+use lineside_core::plan::Generation;
 use lineside_core::{Agent, Point as _, Strength, Verdict};
 use lineside_points::AfterSession;
 
@@ -52,6 +53,9 @@ pub struct Publishing {
     pub agent: Option<Agent>,
     /// What was decided already: interceptors do not run then.
     pub decided: Option<Verdict>,
+    /// The hooks that its session was under before it was published: a call that comes again when these are in force no
+    /// longer is judged anew.
+    pub under: Option<Generation>,
     pub(super) words: Words,
     pub(super) arrival: Box<Arrival>,
     pub(super) call: Option<CallId>,
@@ -185,7 +189,7 @@ impl Served {
             }
             Err(not) => return not.arrived(coming),
         };
-        let Coming { mut arrival, incoming, .. } = coming;
+        let Coming { mut arrival, incoming, under, .. } = coming;
         let mut incoming = *incoming;
         // Everything in it is in the event now.
         drop(std::mem::take(&mut arrival.document));
@@ -202,6 +206,7 @@ impl Served {
             session,
             incoming,
             decided,
+            under,
             words,
             arrival,
             call,
@@ -241,7 +246,7 @@ impl Served {
             let mut roots = self.roots();
             let root = roots.root(root_id);
             if let Some((call, decided)) = &decided {
-                root.calls.decide(*call, decided);
+                root.calls.decide(*call, decided, publishing.under);
             }
             root.take_in(&publishing, &put);
             if publishing.is_start {
@@ -278,11 +283,6 @@ impl Served {
     /// Forgets what is too old, which every call does as well.
     pub fn expire(&self, now: Instant) {
         self.roots().expire(now);
-    }
-
-    /// Other hooks are in force: no decision of those before is given to a call that comes again.
-    pub fn forget_decisions(&self) {
-        self.roots().forget_decisions();
     }
 
     /// How many sessions are remembered, and about how many bytes they take.

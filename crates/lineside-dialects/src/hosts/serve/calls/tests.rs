@@ -37,7 +37,7 @@ fn ls() -> Value {
 }
 
 fn arrive(calls: &mut Calls, arriving: Arriving, now: Instant) -> Found {
-    calls.arrive(&Arc::new(arriving), now)
+    calls.arrive(&Arc::new(arriving), None, now)
 }
 
 fn new(found: Found) -> CallId {
@@ -53,21 +53,11 @@ fn is_decided(found: &Found) -> bool {
 }
 
 fn decide(calls: &mut Calls, id: CallId) {
-    calls
-        .decide(id, &Arc::new(Decided::of(&Outcome { verdict: Verdict::block("no"), ..Outcome::default() })));
-}
-
-#[test]
-fn what_is_under_way_when_hooks_are_loaded_gives_its_decision_to_nothing_that_comes_again() {
-    let (mut calls, now) = (Calls::default(), Instant::now());
-    let comes = |calls: &mut Calls| arrive(calls, named(Host::Claude, "c"), now);
-    let first = new(comes(&mut calls));
-    calls.forget_decisions();
-    assert!(matches!(comes(&mut calls), Found::Undecided), "it is not judged twice at a time");
-    decide(&mut calls, first);
-    let again = new(comes(&mut calls));
-    decide(&mut calls, again);
-    assert!(is_decided(&comes(&mut calls)), "it was judged by those in force");
+    calls.decide(
+        id,
+        &Arc::new(Decided::of(&Outcome { verdict: Verdict::block("no"), ..Outcome::default() })),
+        None,
+    );
 }
 
 /// A shell call `ls` that came through the entry of Claude Code and was decided.
@@ -85,19 +75,22 @@ fn ho_41_a_call_in_another_folder_is_one_of_its_own() {
     let within = |entry, cwd: &str| {
         Arc::new(Arriving { cwd: Some(digest_of_text(cwd)), ..gate(entry, json!({"command": "rm -r *"})) })
     };
-    let Found::New(id) = calls.arrive(&within(Host::Gemini, "/tmp/scratch"), start) else { panic!() };
+    let Found::New(id) = calls.arrive(&within(Host::Gemini, "/tmp/scratch"), None, start) else { panic!() };
     decide(&mut calls, id);
-    assert!(matches!(calls.arrive(&within(Host::Claude, "/important"), start), Found::New(_)));
-    assert!(matches!(calls.arrive(&within(Host::Claude, "/tmp/scratch"), start), Found::Decided(_)));
+    assert!(matches!(calls.arrive(&within(Host::Claude, "/important"), None, start), Found::New(_)));
+    assert!(matches!(calls.arrive(&within(Host::Claude, "/tmp/scratch"), None, start), Found::Decided(_)));
     let nowhere = Arc::new(gate(Host::Cursor, json!({"command": "ls"})));
-    let Found::New(id) = calls.arrive(&nowhere, start) else { panic!() };
+    let Found::New(id) = calls.arrive(&nowhere, None, start) else { panic!() };
     decide(&mut calls, id);
     let ls = |entry: (Host, Digest)| {
         let input = Known::of(&json!({"command": "ls"}));
         Arc::new(Arriving { cwd: Some(digest_of_text("/w")), input, entry, ..gate(Host::Cursor, json!({})) })
     };
-    assert!(matches!(calls.arrive(&ls((Host::Kimi, digest_of_text("e"))), start), Found::New(_)));
-    assert!(matches!(calls.arrive(&ls((Host::Cursor, digest_of_text("other"))), start), Found::Decided(_)));
+    assert!(matches!(calls.arrive(&ls((Host::Kimi, digest_of_text("e"))), None, start), Found::New(_)));
+    assert!(matches!(
+        calls.arrive(&ls((Host::Cursor, digest_of_text("other"))), None, start),
+        Found::Decided(_)
+    ));
 }
 
 #[test]
@@ -214,6 +207,7 @@ fn an_input_that_was_amended_is_known_by_its_id_too() {
     calls.decide(
         id,
         &Arc::new(Decided::of(&Outcome { verdict: Verdict::block("no"), after, ..Outcome::default() })),
+        None,
     );
     assert!(is_decided(&arrive(&mut calls, named(ls()), now)));
     assert!(is_decided(&arrive(&mut calls, named(json!({"command": "ls -l"})), now)));
@@ -299,6 +293,7 @@ fn an_input_that_was_amended_is_known_by_either() {
     calls.decide(
         id,
         &Arc::new(Decided::of(&Outcome { verdict: Verdict::block("no"), after, ..Outcome::default() })),
+        None,
     );
     assert!(is_decided(&arrive(&mut calls, gate(Host::Cursor, json!({"command": "ls -l"})), now)));
     assert!(is_decided(&arrive(&mut calls, gate(Host::Copilot, ls()), now)));
@@ -415,7 +410,7 @@ fn of_calls_that_take_too_much_the_oldest_that_was_decided_is_forgotten_and_is_a
     new(arrive(&mut calls, named(Host::Claude, "under way"), now));
     for call in 0..40 {
         let id = new(arrive(&mut calls, named(Host::Claude, &call.to_string()), now));
-        calls.decide(id, &amended_to(MOST_BYTES / 4));
+        calls.decide(id, &amended_to(MOST_BYTES / 4), None);
         assert!(calls.weight() <= MOST_BYTES, "{}", calls.weight());
     }
     assert!(calls.calls.len() > 3);
@@ -424,7 +419,7 @@ fn of_calls_that_take_too_much_the_oldest_that_was_decided_is_forgotten_and_is_a
     new(arrive(&mut calls, named(Host::Claude, "0"), now));
     // One that is too much by itself is not kept at all.
     let id = new(arrive(&mut calls, named(Host::Claude, "huge"), now));
-    calls.decide(id, &amended_to(MOST_BYTES));
+    calls.decide(id, &amended_to(MOST_BYTES), None);
     assert_eq!(calls.calls.iter().filter(|call| call.outcome.is_some()).count(), 0);
     new(arrive(&mut calls, named(Host::Claude, "huge"), now));
     let left: usize = calls.calls.iter().map(Call::weight).sum();

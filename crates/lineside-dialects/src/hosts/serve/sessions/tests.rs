@@ -48,9 +48,6 @@ fn ho_43_a_second_arrival_waits_for_the_first_and_has_its_decision() {
         Arrived::Answer(answer) => assert_eq!(answer, settled.answer),
         other => panic!("it has no answer: {other:?}"),
     }
-    // Other hooks are in force: it is judged anew.
-    served.forget_decisions();
-    publishing(served.arrive(tool(), now));
 }
 
 #[test]
