@@ -315,6 +315,25 @@ fn t03_a_file_that_comes_to_lie_beside_a_trusted_script_is_not_used_by_it() {
 }
 
 #[test]
+fn t02_hooks_that_are_gone_altogether_close_also_for_a_daemon_that_begins_later() {
+    let ground = Ground::new();
+    ground.repository("one", "forbidden");
+    trust(&ground, "one");
+    let daemon = ground.background();
+    assert!(ground.ask("s", "one", "ls").lets_pass());
+    fs::remove_dir_all(ground.path("one/.lineside")).unwrap();
+    reload(&ground);
+    assert!(!ground.ask("s", "one", "ls").lets_pass());
+    drop(daemon);
+    let _daemon = ground.background();
+    let answer = ground.ask("s", "one", "ls");
+    assert!(!answer.lets_pass(), "{answer:?}");
+    // A person may agree to what is left, which is nothing.
+    trust(&ground, "one");
+    assert!(ground.ask("s", "one", "ls").lets_pass());
+}
+
+#[test]
 fn t06_what_an_agent_takes_out_of_the_store_closes_and_opens_nothing() {
     let ground = Ground::new();
     ground.repository("one", "forbidden");

@@ -26,7 +26,7 @@ pub(crate) fn of_user(environment: BTreeMap<String, String>) -> Places {
 /// The project of a folder, judged by the store of this user; `None` where no folder up to the root of the working tree has
 /// hooks.
 pub(crate) fn find(folder: &Path, places: &Places, paths: &DaemonPaths) -> Option<Found> {
-    let root = project::find(folder, places)?;
+    let root = project::find(folder, places, &Store::of(&paths.state))?;
     Some(at(&root, places, paths))
 }
 

@@ -121,7 +121,8 @@ impl Projects {
 
     /// The root of the project of what works there; none for the one whose hooks hold for every session.
     fn find(&self, work: &Path) -> Option<PathBuf> {
-        let found = project::find_or_known(work, &self.inner.user, |root| self.known().contains_key(root))?;
+        let Inner { user, store, .. } = &*self.inner;
+        let found = project::find_or_known(work, user, store, |root| self.known().contains_key(root))?;
         Some(found).filter(|found| Some(found) != self.inner.of_all.as_ref())
     }
 

@@ -104,6 +104,12 @@ impl Store {
         [self.file(root), self.index()]
     }
 
+    /// Whether a project with this root was trusted, and is to stand closed when nothing of it is there any more.
+    #[must_use]
+    pub fn knows(&self, root: &Path) -> bool {
+        self.file(root).symlink_metadata().is_ok() || self.listed(root).is_some()
+    }
+
     fn folder(&self) -> PathBuf {
         self.state.join("trust")
     }

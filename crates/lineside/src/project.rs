@@ -13,7 +13,7 @@ use lineside_core::point::{Phase, PointRole};
 use lineside_core::worker::WorkerReach;
 use lineside_core::{Diagnostic, OnFailure, Origin, Part, PointInfo};
 use lineside_dialects::{DIALECTS, ForeignHook, Loaded, Places, Start, Trust, Watched, closed_guard};
-use lineside_trust::{Content, Guard, Item, ReadContentError, Wanted, candidates};
+use lineside_trust::{Content, Guard, Item, ReadContentError, Store, Wanted, candidates};
 
 use crate::assembly::{Assembly, HookFiles};
 use crate::seal::Seal;
@@ -38,16 +38,22 @@ pub fn places_of(user: &Places, root: &Path, trust: Trust) -> Places {
     Places { environment, project_root: Some(root.to_path_buf()), cwd: root.to_path_buf(), trust }
 }
 
-/// The root of the project of what works here: the nearest folder that has hooks of any format, as far up as the root of
-/// the repository's working tree, and not the user's home.
+/// The root of the project of what works here: the nearest folder that has hooks of any format, or had some that were
+/// trusted, as far up as the root of the repository's working tree, and not the user's home.
 #[must_use]
-pub fn find(work: &Path, user: &Places) -> Option<PathBuf> {
-    find_or_known(work, user, |_| false)
+pub fn find(work: &Path, user: &Places, store: &Store) -> Option<PathBuf> {
+    find_or_known(work, user, store, |_| false)
 }
 
-/// The same; of a folder that is known to have hooks nothing is read.
-pub fn find_or_known(work: &Path, user: &Places, is_known: impl Fn(&Path) -> bool) -> Option<PathBuf> {
-    candidates(work, user.home()).into_iter().find(|root| is_known(root) || has_hooks(root, user))
+/// The same; of a folder that is known to be a project nothing is read.
+pub fn find_or_known(
+    work: &Path,
+    user: &Places,
+    store: &Store,
+    is_known: impl Fn(&Path) -> bool,
+) -> Option<PathBuf> {
+    let is_project = |root: &PathBuf| is_known(root) || store.knows(root) || has_hooks(root, user);
+    candidates(work, user.home()).into_iter().find(is_project)
 }
 
 /// Whether a folder has hooks of its own. Nothing is started.

@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use lineside_trust::{Content, Wanted};
 
@@ -13,8 +14,12 @@ pub(crate) struct Seal {
     root: PathBuf,
     digest: String,
     wanted: Vec<Wanted>,
-    marks: Mutex<Arc<Marks>>,
+    /// None when it is to be read again in any case.
+    marks: Mutex<Option<Arc<Marks>>>,
 }
+
+/// The clock of a file system may stand still so long: two changes within it have one time.
+const TICK: Duration = Duration::from_millis(50);
 
 /// The files of a content, and its folders, in which another file may come to lie, each with its state.
 type Marks = Vec<(PathBuf, Option<Mark>)>;
@@ -33,6 +38,15 @@ impl Mark {
         let changed = (found.ctime(), found.ctime_nsec());
         Some(Self { inode: (found.dev(), found.ino()), size: found.size(), changed })
     }
+
+    /// Whether a further change might have the same time.
+    #[expect(clippy::disallowed_methods, reason = "the time of a file is one of the wall clock")]
+    fn is_fresh(&self) -> bool {
+        let (seconds, nanoseconds) = self.changed;
+        let changed = u64::try_from(seconds).unwrap_or_default();
+        let changed = UNIX_EPOCH + Duration::new(changed, u32::try_from(nanoseconds).unwrap_or_default());
+        SystemTime::now().duration_since(changed).map_or(true, |age| age < TICK)
+    }
 }
 
 impl Seal {
@@ -48,14 +62,12 @@ impl Seal {
     /// # Errors
     /// They are not, with what to do.
     pub(crate) fn check(&self) -> Result<(), String> {
-        let marks = Arc::clone(&self.marks());
-        if marks.iter().all(|(path, was)| Mark::of(path) == *was) {
-            return Ok(());
-        }
-        self.renew(&self.read()?)
+        let marks = self.marks().clone();
+        let is_as_it_was = |marks: Arc<Marks>| marks.iter().all(|(path, was)| Mark::of(path) == *was);
+        if marks.is_some_and(is_as_it_was) { Ok(()) } else { self.renew(&self.read()?) }
     }
 
-    fn marks(&self) -> MutexGuard<'_, Arc<Marks>> {
+    fn marks(&self) -> MutexGuard<'_, Option<Arc<Marks>>> {
         self.marks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -67,11 +79,12 @@ impl Seal {
             let mark = Mark::of(&path);
             (path, mark)
         };
-        let marks = paths.map(marked).collect();
+        let marks: Marks = paths.map(marked).collect();
+        let is_fresh = marks.iter().filter_map(|(_, mark)| mark.as_ref()).any(Mark::is_fresh);
         if self.read()?.digest() != self.digest {
             return Err(format!("a file of the project is not what was trusted; {}", self.remedy()));
         }
-        *self.marks() = Arc::new(marks);
+        *self.marks() = (!is_fresh).then(|| Arc::new(marks));
         Ok(())
     }
 
