@@ -1,5 +1,6 @@
 //! What an analysis says of a command.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// One word that a program is given.
@@ -45,11 +46,14 @@ impl fmt::Display for Argument {
     }
 }
 
+/// The spellings of an option.
+pub type Spellings = Cow<'static, [Cow<'static, str>]>;
+
 /// An option that a program is given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flag {
     /// Its spellings, of which the command may have used any, or an unambiguous beginning of one.
-    pub spellings: Vec<String>,
+    pub spellings: Spellings,
     /// Its value, where it has one.
     pub value: Option<Argument>,
 }

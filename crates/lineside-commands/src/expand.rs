@@ -296,7 +296,7 @@ impl Walk<'_> {
         if value.text.is_empty() {
             return;
         }
-        if value.text == UNKNOWN.to_string() || value.is_many() {
+        if value.is_any() || value.is_many() {
             fields.append(value);
             return;
         }
@@ -307,7 +307,7 @@ impl Walk<'_> {
                 fields.end();
             }
             if !part.is_empty() {
-                let part = Value { text: globbing(part), ..value.clone() };
+                let part = Value { text: globbing(part).into(), ..value.clone() };
                 fields.append(&part);
             }
         }
@@ -320,7 +320,7 @@ impl Walk<'_> {
         if text.parse::<i64>().is_ok() {
             return Value::known(text);
         }
-        Value::known(FRESH.to_string())
+        Value::of_sign(FRESH)
     }
 }
 

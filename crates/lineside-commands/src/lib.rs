@@ -22,6 +22,7 @@ pub mod policy;
 mod analysis;
 mod code;
 mod expand;
+mod globs;
 mod limits;
 mod links;
 mod parse;
@@ -34,7 +35,9 @@ mod tables;
 mod value;
 mod walk;
 
-pub use analysis::{Access, Analysis, Argument, CommandProgram, Flag, Touch, Trait, Unclear, Unknown};
+pub use analysis::{
+    Access, Analysis, Argument, CommandProgram, Flag, Spellings, Touch, Trait, Unclear, Unknown,
+};
 pub use filter::CommandFilter;
 pub use links::FileLinks;
 pub use places::{KnownValue, Place, Places};

@@ -2,6 +2,8 @@
 
 /// Bytes of a text.
 pub(crate) const TEXT: usize = 64 * 1024;
+/// Bytes of a text of plain words.
+pub(crate) const PLAIN: usize = 1024;
 /// Levels of text: `bash -c "bash -c '…'"`.
 pub(crate) const LEVELS: usize = 16;
 /// Levels of nested commands, over all texts.

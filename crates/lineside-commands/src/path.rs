@@ -2,18 +2,22 @@
 
 /// The path joined to a folder, without `.`, `..` and doubled slashes.
 pub(crate) fn normal(folder: &str, path: &str) -> String {
-    let mut parts: Vec<&str> = Vec::new();
     let folder = if path.starts_with('/') { "" } else { folder };
+    let mut normal = String::with_capacity(folder.len() + path.len() + 2);
     for part in folder.split('/').chain(path.split('/')) {
         match part {
             "" | "." => {}
-            ".." => {
-                parts.pop();
+            ".." => normal.truncate(normal.rfind('/').unwrap_or(0)),
+            part => {
+                normal.push('/');
+                normal.push_str(part);
             }
-            part => parts.push(part),
         }
     }
-    format!("/{}", parts.join("/"))
+    if normal.is_empty() {
+        normal.push('/');
+    }
+    normal
 }
 
 /// Whether a path lies in a folder or is it.
@@ -24,8 +28,15 @@ pub(crate) fn is_within(path: &str, folder: &str) -> bool {
 
 /// Whether both patterns can mean one path. `*`, `?` and `[…]` stay within a name, `**` crosses names.
 pub(crate) fn meet(one: &str, other: &str) -> bool {
-    let one: Vec<&str> = one.split('/').filter(|name| !name.is_empty()).collect();
-    let other: Vec<&str> = other.split('/').filter(|name| !name.is_empty()).collect();
+    if differ(one.as_bytes(), other.as_bytes()) {
+        return false;
+    }
+    // A path that is written crosses no names, and what is asked for does so once or twice: no table is needed.
+    if crossings(one) == 0 && crossings(other) <= 2 {
+        return below(names(one), names(other));
+    }
+    let one: Vec<&str> = names(one).collect();
+    let other: Vec<&str> = names(other).collect();
     // `reached[j]`: whether the names of `one` so far can meet the first `j` of `other`.
     let mut reached = vec![false; other.len() + 1];
     reached[0] = true;
@@ -52,12 +63,61 @@ pub(crate) fn meet(one: &str, other: &str) -> bool {
     reached[other.len()]
 }
 
-fn is_pattern(name: &str) -> bool {
-    name.contains(['*', '?', '[', '{'])
+/// Whether two patterns differ at one of their ends, in front of any sign.
+fn differ(one: &[u8], other: &[u8]) -> bool {
+    let is_sign = |byte: u8| matches!(byte, b'*' | b'?' | b'[' | b']' | b'{' | b'}' | b'\\' | b'/');
+    let literal = |pair: Option<(&u8, &u8)>| pair.is_some_and(|(a, b)| !is_sign(*a) && !is_sign(*b));
+    literal(one.iter().zip(other).find(|(a, b)| a != b || is_sign(**a) && **a != b'/'))
+        || literal(one.last().zip(other.last()).filter(|(a, b)| a != b))
+}
+
+/// How often a pattern crosses names.
+fn crossings(pattern: &str) -> usize {
+    let bytes = pattern.as_bytes();
+    bytes.iter().zip(bytes.iter().skip(1)).filter(|pair| *pair == (&b'*', &b'*')).count()
+}
+
+fn names(path: &str) -> impl DoubleEndedIterator<Item = &str> + Clone {
+    path.split('/').filter(|name| !name.is_empty())
+}
+
+/// Whether these names can be those of a pattern, of which a few cross names.
+fn below<'n, I: DoubleEndedIterator<Item = &'n str> + Clone>(mut given: I, mut asked: I) -> bool {
+    // From the end on: where `**` stands in front, the last name decides nearly always.
+    while let Some(last) = asked.clone().next_back().filter(|last| *last != "**") {
+        asked.next_back();
+        if !given.next_back().is_some_and(|name| names_meet(name, last)) {
+            return false;
+        }
+    }
+    while let Some(first) = asked.next() {
+        if first == "**" {
+            if asked.clone().next().is_none() {
+                return true;
+            }
+            while !below(given.clone(), asked.clone()) {
+                if given.next().is_none() {
+                    return false;
+                }
+            }
+            return true;
+        }
+        if !given.next().is_some_and(|name| names_meet(name, first)) {
+            return false;
+        }
+    }
+    given.next().is_none()
+}
+
+pub(crate) fn is_pattern(name: &str) -> bool {
+    name.bytes().any(|byte| matches!(byte, b'*' | b'?' | b'[' | b'{'))
 }
 
 /// Whether two names, each perhaps a pattern, can be one.
 pub(crate) fn names_meet(one: &str, other: &str) -> bool {
+    if !is_pattern(one) && !is_pattern(other) {
+        return one == other;
+    }
     if let Some((front, alternatives, end)) = alternatives(other) {
         return alternatives.split(',').any(|part| names_meet(one, &format!("{front}{part}{end}")));
     }
@@ -132,4 +192,40 @@ fn signs(pattern: &str) -> Vec<Sign> {
         at += 1;
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_patterns_meet_where_one_path_fits_both() {
+        for (one, other, expected) in [
+            ("/a/b", "/a/b", true),
+            ("/a/b", "/a/c", false),
+            ("/a/b.env", "**/*.env", true),
+            ("/a/b.env", "**/*.envx", false),
+            ("/a/.env", "**/.env", true),
+            ("/.env", "**/.env", true),
+            ("/a/x/.env", "/a/**/.env", true),
+            ("/a/.env", "/a/**/.env", true),
+            ("/b/.env", "/a/**/.env", false),
+            ("/a", "/a/**", true),
+            ("/a/b/c", "/a/**", true),
+            ("/ab", "/a/**", false),
+            ("/a/b/c/d", "/**/b/**/d", true),
+            ("/a/b/c/e", "/**/b/**/d", false),
+            ("/a/*.e", "/a/x*", true),
+            ("/a/*.e", "/a/x", false),
+            ("/a/*", "/a/.e", false),
+            ("/a/**/b", "/a/c/b", true),
+            ("/a/[bc]", "/a/c", true),
+            ("/a/secret.yml", "/a/secret.{yaml,yml}", true),
+            ("/", "/**", true),
+        ] {
+            assert_eq!(meet(one, other), expected, "{one} and {other}");
+        }
+        assert_eq!(normal("/a/b", "../c/./d/"), "/a/c/d");
+        assert_eq!(normal("/", "../.."), "/");
+    }
 }

@@ -108,12 +108,8 @@ impl Level {
 impl Trail {
     pub(crate) fn new(whole: &str) -> Trail {
         let now = Place::new(0, whole.len());
-        let level = Level {
-            address: whole.as_ptr() as usize,
-            length: whole.len(),
-            start: Some(0),
-            holder: now,
-        };
+        let level =
+            Level { address: whole.as_ptr() as usize, length: whole.len(), start: Some(0), holder: now };
         Trail { whole: whole.to_owned(), level, now, found: Places::default() }
     }
 

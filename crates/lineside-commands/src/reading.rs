@@ -1,13 +1,17 @@
 //! The words of a program as options, subcommand and operands, by its row.
 
-use crate::analysis::Flag;
+use std::borrow::Cow;
+
+use compact_str::CompactString;
+
+use crate::analysis::{Flag, Spellings};
 use crate::tables::{self, Opt, Row, Takes};
 use crate::value::Value;
 
 /// An option that was given.
 #[derive(Debug)]
 pub(crate) struct Given {
-    pub(crate) spellings: Vec<String>,
+    pub(crate) spellings: Spellings,
     pub(crate) value: Option<Value>,
 }
 
@@ -46,7 +50,7 @@ impl Reading {
 /// Reads the words behind a program's name.
 pub(crate) fn read(name: &str, words: &[Value]) -> Reading {
     let mut reading = Reading::default();
-    let mut key = name.to_owned();
+    let mut key = CompactString::from(name);
     reading.rows.extend(tables::find(name));
     let mut at = 0;
     let mut ended = false;
@@ -57,7 +61,8 @@ pub(crate) fn read(name: &str, words: &[Value]) -> Reading {
         if ended || text.len() < 2 || !text.starts_with('-') {
             let descends = row.is_some_and(|row| row.subcommands) && !ended;
             if let Some(sub) = word.plain().filter(|_| descends) {
-                key = format!("{key} {sub}");
+                key.push(' ');
+                key.push_str(sub);
                 reading.subcommand.push(sub.to_owned());
                 match tables::find(&key) {
                     Some(row) => reading.rows.push(row),
@@ -95,7 +100,7 @@ fn option(word: &Value, next: Option<&Value>, reading: &mut Reading) -> usize {
         reading.rows.last().is_some_and(|row| row.words) || reading.rows.first().is_some_and(|row| row.words);
     let (name, attached) = match text.split_once('=') {
         Some((name, value)) if text.starts_with("--") || words => {
-            (name, Some(Value { text: value.to_owned(), ..word.clone() }))
+            (name, Some(Value { text: value.into(), ..word.clone() }))
         }
         _ => (text, None),
     };
@@ -104,7 +109,7 @@ fn option(word: &Value, next: Option<&Value>, reading: &mut Reading) -> usize {
             Some(found) => take(found, attached, next, reading),
             None => {
                 give_back(name, reading);
-                reading.given.push(Given { spellings: vec![name.to_owned()], value: attached });
+                reading.given.push(Given { spellings: alone(name), value: attached });
                 0
             }
         };
@@ -112,32 +117,38 @@ fn option(word: &Value, next: Option<&Value>, reading: &mut Reading) -> usize {
     let mut rest = &text[1..];
     // `-19` of `nice` and `head`.
     if rest.bytes().all(|b| b.is_ascii_digit()) {
-        reading.given.push(Given { spellings: vec![text.to_owned()], value: None });
+        reading.given.push(Given { spellings: alone(text), value: None });
         return 0;
     }
     if reading.rows.is_empty() {
-        reading.given.push(Given { spellings: vec![text.to_owned()], value: None });
+        reading.given.push(Given { spellings: alone(text), value: None });
     }
     while let Some(letter) = rest.chars().next() {
         rest = &rest[letter.len_utf8()..];
-        let name = format!("-{letter}");
-        match known(&reading.rows, &name) {
+        let mut name = CompactString::const_new("-");
+        name.push(letter);
+        match known(&reading.rows, name.as_str()) {
             Some(found) if found.takes != Takes::Nothing => {
-                let value = (!rest.is_empty()).then(|| Value { text: rest.to_owned(), ..word.clone() });
+                let value = (!rest.is_empty()).then(|| Value { text: rest.into(), ..word.clone() });
                 return take(found, value, next, reading);
             }
             Some(found) => reading.given.push(Given { spellings: spellings(found), value: None }),
-            None => reading.given.push(Given { spellings: vec![name], value: None }),
+            None => reading.given.push(Given { spellings: alone(&name), value: None }),
         }
     }
     0
 }
 
-fn spellings(found: &Opt) -> Vec<String> {
-    found.spellings.iter().map(|spelling| (*spelling).to_owned()).collect()
+fn spellings(found: &'static Opt) -> Spellings {
+    Cow::Borrowed(&found.spellings)
 }
 
-fn take(found: &Opt, attached: Option<Value>, next: Option<&Value>, reading: &mut Reading) -> usize {
+/// The one spelling of an option that no row has.
+fn alone(name: &str) -> Spellings {
+    Cow::Owned(vec![Cow::Owned(name.to_owned())])
+}
+
+fn take(found: &'static Opt, attached: Option<Value>, next: Option<&Value>, reading: &mut Reading) -> usize {
     let (value, used) = match (found.takes, attached, next) {
         (_, Some(value), _) => (Some(value), 0),
         (Takes::Value, None, Some(next)) => (Some(next.clone()), 1),
@@ -150,18 +161,18 @@ fn take(found: &Opt, attached: Option<Value>, next: Option<&Value>, reading: &mu
 /// The option of a name, or of a beginning that only one has.
 fn known(rows: &[&'static Row], name: &str) -> Option<&'static Opt> {
     let all = || rows.iter().rev().flat_map(|row| &row.options);
-    if let Some(exact) = all().find(|option| option.spellings.contains(&name)) {
+    if let Some(exact) = all().find(|option| option.spellings.iter().any(|spelling| spelling == name)) {
         return Some(exact);
     }
     if !name.starts_with("--") || name.len() < 4 {
         return None;
     }
     let begins =
-        || all().filter_map(|option| Some((option, *option.spellings.iter().find(|s| s.starts_with(name))?)));
+        || all().filter_map(|option| Some((option, option.spellings.iter().find(|s| s.starts_with(name))?)));
     // Of `--force` and `--force-with-lease`, the one is a beginning of the other.
     let (first, shortest) = begins().min_by_key(|(_, spelling)| spelling.len())?;
     begins()
-        .all(|(option, spelling)| std::ptr::eq(option, first) || spelling.starts_with(shortest))
+        .all(|(option, spelling)| std::ptr::eq(option, first) || spelling.starts_with(&**shortest))
         .then_some(first)
 }
 

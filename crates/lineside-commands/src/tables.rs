@@ -31,6 +31,7 @@ mod source;
 mod vcs;
 mod wrappers;
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use crate::analysis::Access;
@@ -40,7 +41,7 @@ type Map<V> = std::collections::HashMap<&'static str, V, foldhash::fast::FixedSt
 /// An option with its spellings.
 #[derive(Debug)]
 pub(crate) struct Opt {
-    pub(crate) spellings: Vec<&'static str>,
+    pub(crate) spellings: Vec<Cow<'static, str>>,
     pub(crate) takes: Takes,
 }
 
@@ -145,7 +146,7 @@ fn option(text: &'static str) -> Opt {
         (None, Some(names)) => (names, Takes::Value),
         (None, None) => (text, Takes::Nothing),
     };
-    Opt { spellings: names.split('|').collect(), takes }
+    Opt { spellings: names.split('|').map(Cow::Borrowed).collect(), takes }
 }
 
 fn deeds(word: &'static str, all: &mut Vec<When>) {
@@ -223,7 +224,7 @@ mod tests {
                     let parent = name.split_once(' ').and_then(|(parent, _)| find(parent));
                     let known = row.options.iter().chain(parent.iter().flat_map(|row| &row.options));
                     assert!(
-                        known.clone().any(|o| o.spellings.contains(flag)),
+                        known.clone().any(|o| o.spellings.iter().any(|spelling| spelling == flag)),
                         "{name}: {flag} is no option of it"
                     );
                 }

@@ -5,6 +5,8 @@
 
 use std::rc::Rc;
 
+use compact_str::CompactString;
+
 use crate::analysis::Argument;
 use crate::places::Place;
 
@@ -51,7 +53,7 @@ impl Origin {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Value {
     /// The text with marks.
-    pub(crate) text: String,
+    pub(crate) text: CompactString,
     /// Where parts of it came from.
     pub(crate) origin: Origin,
     /// What the word stands for, where that is more than its text.
@@ -77,16 +79,21 @@ pub(crate) enum StandsFor {
 }
 
 impl Value {
-    pub(crate) fn known(text: impl Into<String>) -> Value {
+    pub(crate) fn known(text: impl Into<CompactString>) -> Value {
         Value { text: text.into(), ..Value::default() }
     }
 
+    /// A lone sign of ours.
+    pub(crate) fn of_sign(sign: char) -> Value {
+        Value::known(&*sign.encode_utf8(&mut [0; 4]))
+    }
+
     pub(crate) fn unknown() -> Value {
-        Value::known(UNKNOWN.to_string())
+        Value::of_sign(UNKNOWN)
     }
 
     pub(crate) fn many() -> Value {
-        Value::known(MANY.to_string())
+        Value::of_sign(MANY)
     }
 
     pub(crate) fn from(mut self, origin: Origin) -> Value {
@@ -119,6 +126,12 @@ impl Value {
         self.text.contains([UNKNOWN, MANY])
     }
 
+    /// Whether nothing of it is known.
+    pub(crate) fn is_any(&self) -> bool {
+        let mut signs = self.text.chars();
+        signs.next() == Some(UNKNOWN) && signs.next().is_none()
+    }
+
     pub(crate) fn is_many(&self) -> bool {
         self.text.contains(MANY)
     }
@@ -128,11 +141,11 @@ impl Value {
         if self.is_many() {
             Argument::Many
         } else if self.text.contains([UNKNOWN, FRESH]) {
-            if self.text == UNKNOWN.to_string() { Argument::Any } else { Argument::Like(spelt(&self.text)) }
+            if self.is_any() { Argument::Any } else { Argument::Like(spelt(&self.text)) }
         } else if has_marks(&self.text) {
             Argument::Glob(spelt(&self.text))
         } else {
-            Argument::Text(self.text.clone())
+            Argument::Text(self.text.to_string())
         }
     }
 }

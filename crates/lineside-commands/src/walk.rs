@@ -23,7 +23,7 @@ use std::collections::HashMap;
 pub(crate) use scope::Scope;
 
 use crate::analysis::{Analysis, Unknown};
-use crate::parse::{Parse, Shuck};
+use crate::parse::{Parse, Shuck, plain};
 use crate::places::{Place, Places, Trail};
 use crate::state::{Shell, Surroundings};
 use crate::value::{FRESH, Origin, UNKNOWN, Value, has_marks};
@@ -189,6 +189,11 @@ impl Walk<'_> {
             self.levels -= 1;
             return;
         }
+        if let Some(statement) = plain(text) {
+            self.list(&[statement]);
+            self.levels -= 1;
+            return;
+        }
         let parsed = Shuck.parse(text, self.shell);
         self.list(&parsed.statements);
         if let Some(error) = parsed.error {
@@ -247,7 +252,7 @@ impl Walk<'_> {
     pub(crate) fn process(&mut self, text: &str, input: bool) -> Value {
         let content = self.substitute(text);
         let stands_for = input.then(|| std::rc::Rc::new(crate::value::StandsFor::Content(content.clone())));
-        Value { text: UNKNOWN.to_string(), stands_for, ..content }
+        Value { text: Value::of_sign(UNKNOWN).text, stands_for, ..content }
     }
 
     /// A variable that the command or its surroundings set.

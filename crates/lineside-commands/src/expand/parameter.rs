@@ -64,7 +64,7 @@ impl Walk<'_> {
                     let values = self.lookup(&parts(rest)).0.unwrap_or_default();
                     (vec![Value::known(values[0].text.chars().count().to_string())], false)
                 }
-                _ => (vec![Value::known(FRESH.to_string())], false),
+                _ => (vec![Value::of_sign(FRESH)], false),
             };
         }
         let indirect = body.len() > 1 && body.starts_with('!');
@@ -116,9 +116,9 @@ impl Walk<'_> {
                 let count = self.scope.positional.as_ref().filter(|all| !all.iter().any(Value::is_many));
                 return (count.map(|all| vec![Value::known(all.len().to_string())]), false);
             }
-            "?" | "-" | "$" | "!" => return (Some(vec![Value::known(FRESH.to_string())]), false),
+            "?" | "-" | "$" | "!" => return (Some(vec![Value::of_sign(FRESH)]), false),
             "RANDOM" | "SECONDS" | "BASHPID" | "PPID" | "UID" | "EUID" | "LINENO" => {
-                return (Some(vec![Value::known(FRESH.to_string())]), false);
+                return (Some(vec![Value::of_sign(FRESH)]), false);
             }
             "PWD" => return (Some(vec![self.cwd_value()]), false),
             "IFS" if !self.scope.variables.contains_key("IFS") => {
@@ -133,9 +133,9 @@ impl Walk<'_> {
             }
             return (Some(vec![all.get(number - 1).cloned().unwrap_or_default()]), false);
         }
-        let index = parts
-            .index
-            .map(|index| if "@*".contains(index) { index.to_owned() } else { self.quoted(index).text });
+        let index = parts.index.map(|index| {
+            if "@*".contains(index) { index.to_owned() } else { self.quoted(index).text.into() }
+        });
         let Some(values) = self.scope.variables.get(parts.name) else {
             return (self.variable(parts.name).map(|value| vec![value]), false);
         };
@@ -191,14 +191,14 @@ impl Walk<'_> {
                 let upper = sign == '^';
                 values
                     .into_iter()
-                    .map(|value| Value { text: cased(&value.text, upper, longest), ..value })
+                    .map(|value| Value { text: cased(&value.text, upper, longest).into(), ..value })
                     .collect()
             }
             Some('@') if matches!(rest, "U" | "L") => {
                 let upper = rest == "U";
                 values
                     .into_iter()
-                    .map(|value| Value { text: cased(&value.text, upper, true), ..value })
+                    .map(|value| Value { text: cased(&value.text, upper, true).into(), ..value })
                     .collect()
             }
             Some('@') if matches!(rest, "Q" | "E" | "P" | "A" | "K" | "a" | "k") => vec![Value::unknown()],
@@ -303,7 +303,7 @@ fn trim(value: &Value, pattern: &str, front: bool, longest: bool) -> Value {
             return Value::unknown().from(value.origin);
         }
         if fits(pattern, part) {
-            return Value { text: kept.to_owned(), ..value.clone() };
+            return Value { text: kept.into(), ..value.clone() };
         }
     }
     value.clone()
@@ -319,7 +319,7 @@ fn replace(value: &Value, pattern: &str, by: &Value, all: bool) -> Value {
     };
     let text = &value.text;
     let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
-    let mut out = Value { text: String::new(), ..value.clone() };
+    let mut out = Value { text: Default::default(), ..value.clone() };
     let (mut at, mut done) = (0, false);
     while at < ends.len() - 1 {
         let from = ends[at];

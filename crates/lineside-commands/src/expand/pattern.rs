@@ -2,58 +2,63 @@
 
 /// Whether the pattern fits the whole text; `*` crosses slashes. Work is bounded by the product of the lengths.
 pub(crate) fn fits(pattern: &str, text: &str) -> bool {
-    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
+    // Where both are read, and where a `*` goes on.
     let (mut p, mut t) = (0, 0);
     let mut back: Option<(usize, usize)> = None;
-    while t < text.len() {
-        let step = match pattern.get(p) {
+    while let Some(given) = text[t..].chars().next() {
+        let rest = &pattern[p..];
+        let mut signs = rest.chars();
+        let step = match signs.next() {
             Some('*') => {
-                back = Some((p + 1, t));
                 p += 1;
+                back = Some((p, t));
                 continue;
             }
             Some('?') => Some(1),
-            Some('\\') => (pattern.get(p + 1) == Some(&text[t])).then_some(2),
-            Some('[') => match class(&pattern[p..], text[t]) {
-                Some((true, length)) => Some(length),
-                Some((false, _)) => None,
-                None => (text[t] == '[').then_some(1),
+            Some('\\') => (signs.next() == Some(given)).then(|| 1 + given.len_utf8()),
+            Some('[') => match class(rest, given) {
+                Some((fits, length)) => fits.then_some(length),
+                None => (given == '[').then_some(1),
             },
-            Some(c) => (*c == text[t]).then_some(1),
+            Some(sign) => (sign == given).then(|| given.len_utf8()),
             None => None,
         };
-        match (step, back) {
+        match (step, &mut back) {
             (Some(step), _) => {
                 p += step;
-                t += 1;
+                t += given.len_utf8();
             }
             (None, Some((after, from))) => {
-                p = after;
-                t = from + 1;
-                back = Some((after, t));
+                p = *after;
+                *from += text[*from..].chars().next().map_or(1, char::len_utf8);
+                t = *from;
             }
             (None, None) => return false,
         }
     }
-    pattern[p..].iter().all(|c| *c == '*')
+    pattern[p..].bytes().all(|sign| sign == b'*')
 }
 
-/// Whether a class of a pattern has the character, and how long the class is; none if it does not end.
-pub(crate) fn class(pattern: &[char], c: char) -> Option<(bool, usize)> {
-    let negated = matches!(pattern.get(1), Some('!' | '^'));
-    let start = if negated { 2 } else { 1 };
-    let length = pattern.iter().skip(start + 1).position(|c| *c == ']')? + start + 1;
-    let inside = &pattern[start..length];
-    let mut at = 0;
+/// Whether a class at the beginning of a pattern has the character, and how long the class is; none if it does not end.
+pub(crate) fn class(pattern: &str, given: char) -> Option<(bool, usize)> {
+    let mut signs = pattern.char_indices().skip(1).peekable();
+    let negated = signs.next_if(|(_, sign)| matches!(sign, '!' | '^')).is_some();
+    let (start, first) = signs.next()?;
+    // A bracket in front is one of the class.
+    let length = start + first.len_utf8();
+    let end = length + pattern[length..].find(']')?;
+    let inside = &pattern[start..end];
     let mut found = false;
-    while at < inside.len() {
-        if let (Some('-'), Some(last)) = (inside.get(at + 1), inside.get(at + 2)) {
-            found |= (inside[at]..=*last).contains(&c);
-            at += 3;
-        } else {
-            found |= inside[at] == c;
-            at += 1;
+    let mut left = inside.chars();
+    while let Some(from) = left.next() {
+        let mut ahead = left.clone();
+        match (ahead.next(), ahead.next()) {
+            (Some('-'), Some(to)) => {
+                found |= (from..=to).contains(&given);
+                left = ahead;
+            }
+            _ => found |= from == given,
         }
     }
-    Some((found != negated, length + 1))
+    Some((found != negated, end + 1))
 }

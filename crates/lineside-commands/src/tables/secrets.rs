@@ -1,6 +1,8 @@
 //! Files that hold secrets, by their names.
 
-use crate::filter::glob_fits;
+use std::sync::LazyLock;
+
+use crate::globs::Globs;
 use crate::state::Surroundings;
 
 /// Files that hold secrets.
@@ -33,9 +35,10 @@ const HARMLESS: &[&str] = &[
 
 /// Whether a file of this path holds secrets.
 pub(crate) fn is_secret(path: &str, home: &str) -> bool {
+    static LISTS: LazyLock<[Globs; 2]> =
+        LazyLock::new(|| [SECRETS, HARMLESS].map(|list| Globs::new(list.iter().copied())));
     let mut state = Surroundings::new("/", home);
     state.project = "";
-    let literal = path.replace(['*', '?', '['], "\u{1}");
-    SECRETS.iter().any(|glob| glob_fits(glob, path, &state))
-        && !HARMLESS.iter().any(|glob| glob_fits(glob, &literal, &state))
+    let [secrets, harmless] = &*LISTS;
+    secrets.fit(path, &state) && !harmless.fit(&path.replace(['*', '?', '['], "\u{1}"), &state)
 }

@@ -118,7 +118,7 @@ impl Walk<'_> {
         }
         let mut line = data::joined(words);
         if escapes {
-            line.text = data::unescaped(&line.text);
+            line.text = data::unescaped(&line.text).into();
         }
         if newline {
             line.text.push('\n');
@@ -152,7 +152,7 @@ impl Walk<'_> {
         }
         let target = match words.first() {
             None if name == "pushd" => None,
-            None => self.variable("HOME").filter(|home| home.plain().is_some()).map(|home| home.text),
+            None => self.variable("HOME").filter(|home| home.plain().is_some()).map(|home| home.text.into()),
             Some(word) if word.plain() == Some("-") => self.scope.before.clone(),
             Some(word) if word.text.starts_with(UNKNOWN) || word.is_unclear() => None,
             // A lone `cd ""` stays.
@@ -220,7 +220,7 @@ impl Walk<'_> {
                     let words: Vec<&str> = inner.split_ascii_whitespace().collect();
                     self.words(&words)
                 }
-                None => vec![Value { text: value.to_owned(), stands_for: None, ..word.clone() }],
+                None => vec![Value { text: value.into(), stands_for: None, ..word.clone() }],
             };
             self.note_environment(&name, values.first());
             self.scope.set(&name, values);

@@ -147,7 +147,7 @@ impl Walk<'_> {
         let names: Vec<String> = self.scope.variables.keys().cloned().collect();
         for name in names {
             if inner.contains(&name) && inner.contains(['=', '+', '-']) {
-                self.scope.set(&name, vec![Value::known(crate::value::FRESH.to_string())]);
+                self.scope.set(&name, vec![Value::of_sign(crate::value::FRESH)]);
             }
         }
     }

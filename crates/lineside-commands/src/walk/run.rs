@@ -9,8 +9,8 @@ use crate::value::{Origin, UNKNOWN, Value};
 impl Walk<'_> {
     /// Starts a program of a known name.
     pub(crate) fn start(&mut self, words: &[Value], environment: Vec<String>) {
-        let path = words[0].text.clone();
-        let name = path.rsplit('/').next().unwrap_or_default().to_owned();
+        let path = words[0].text.as_str();
+        let name = path.rsplit('/').next().unwrap_or_default();
         if !name.is_ascii() || name.starts_with('!') {
             self.unclear_text(&format!(
                 "the name of the program `{name}` has signs that no usual program has"
@@ -23,8 +23,8 @@ impl Walk<'_> {
             self.list_program(Argument::Any, words, environment);
             return;
         }
-        let reading = reading::read(&name, &words[1..]);
-        let index = self.list_program(Argument::Text(name.clone()), words, environment);
+        let reading = reading::read(name, &words[1..]);
+        let index = self.list_program(Argument::Text(name.to_owned()), words, environment);
         let program = &mut self.analysis.programs[index];
         program.subcommand.clone_from(&reading.subcommand);
         program.flags = reading.given.iter().map(reading::Given::flag).collect();
@@ -49,14 +49,14 @@ impl Walk<'_> {
                 }
             }
         }
-        self.way.push(name.clone());
-        self.effects(&name, words, &reading, &deeds, index, away);
+        self.way.push(name.to_owned());
+        self.effects(name, words, &reading, &deeds, index, away);
         self.way.pop();
         self.scope.cwd = before;
         if path.contains('/')
             && let Some(content) = self.written_at(&words[0])
         {
-            self.way.push(name);
+            self.way.push(name.to_owned());
             let arguments = words[1..].to_vec();
             self.script(&content, crate::Shell::Bash, arguments, "a script that the command writes");
             self.way.pop();
@@ -76,13 +76,16 @@ impl Walk<'_> {
         environment: Vec<String>,
     ) -> usize {
         self.locate_program(words);
+        let args: Vec<Argument> = words[1..].iter().map(Value::argument).collect();
+        // Those of a known program are read by its row.
+        let operands = if matches!(name, Argument::Text(_)) { Vec::new() } else { args.clone() };
         self.analysis.programs.push(CommandProgram {
             name,
-            args: words[1..].iter().map(Value::argument).collect(),
+            args,
             way: self.way.clone(),
             subcommand: Vec::new(),
             flags: Vec::new(),
-            operands: words[1..].iter().map(Value::argument).collect(),
+            operands,
             texts: Vec::new(),
             environment,
         });
@@ -169,7 +172,7 @@ impl Walk<'_> {
             self.fetched(reading, deeds);
         }
         if !quiet {
-            self.out.push(&printed.unwrap_or_else(|| Value::known(UNKNOWN.to_string())).from(origin));
+            self.out.push(&printed.unwrap_or_else(|| Value::of_sign(UNKNOWN)).from(origin));
         }
         if name == "cp" || name == "mv" || name == "tee" {
             self.copied(name, reading);

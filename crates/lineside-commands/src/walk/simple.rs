@@ -1,5 +1,7 @@
 //! Simple commands: assignments, words and redirections.
 
+use compact_str::CompactString;
+
 use super::Walk;
 use super::redirect::Out;
 use crate::parse::{Assignment, Redirection};
@@ -59,11 +61,11 @@ impl Walk<'_> {
             return;
         }
         // `X='rm -rf'; "$X"` of zsh is one word, which may be split by an option.
-        let first = words[0].clone();
-        let Some(name) = first.plain() else {
+        let Some(name) = words[0].plain().map(CompactString::from) else {
             self.unknown_program(&words, environment);
             return;
         };
+        let name = name.as_str();
         if let Some(aliases) = &self.aliases
             && let Some(text) = aliases.get(name)
         {

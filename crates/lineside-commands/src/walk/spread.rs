@@ -89,7 +89,7 @@ impl Walk<'_> {
             }
         }
         Value {
-            text: UNKNOWN.to_string(),
+            text: Value::of_sign(UNKNOWN).text,
             stands_for: Some(Rc::new(StandsFor::Found(patterns))),
             ..Value::default()
         }
@@ -99,7 +99,7 @@ impl Walk<'_> {
     fn filled(&self, word: &Value, found: &Value, names: &[(bool, String)], many: bool) -> Value {
         let Some(text) = word.literal().filter(|text| text.contains("{}")) else { return word.clone() };
         if text != "{}" {
-            return Value { text: text.replace("{}", &UNKNOWN.to_string()), ..word.clone() };
+            return Value { text: text.replace("{}", &UNKNOWN.to_string()).into(), ..word.clone() };
         }
         let text = match names {
             _ if many => crate::value::MANY.to_string(),
@@ -109,7 +109,7 @@ impl Walk<'_> {
             }
             _ => UNKNOWN.to_string(),
         };
-        Value { text, ..found.clone() }
+        Value { text: text.into(), ..found.clone() }
     }
 
     /// `fd -x`, `fd -X`.
@@ -125,7 +125,7 @@ impl Walk<'_> {
         let mut command: Vec<Value> =
             command.iter().map(|word| self.filled(word, &found, &[], false)).collect();
         if !named {
-            command.push(Value { text: crate::value::MANY.to_string(), ..found });
+            command.push(Value { text: Value::of_sign(crate::value::MANY).text, ..found });
         }
         self.exec_program(command, Vec::new());
         true
@@ -174,7 +174,7 @@ impl Walk<'_> {
             match &holder {
                 Some(holder) => {
                     for word in &mut command {
-                        word.text = word.text.replace(holder.as_str(), &UNKNOWN.to_string());
+                        word.text = word.text.replace(holder.as_str(), &UNKNOWN.to_string()).into();
                     }
                 }
                 None => command.push(Value::many().from(origin)),
@@ -202,7 +202,7 @@ impl Walk<'_> {
             match &holder {
                 Some(holder) => {
                     for word in &mut words {
-                        word.text = word.text.replace(holder.as_str(), &part[0].text);
+                        word.text = word.text.replace(holder.as_str(), &part[0].text).into();
                         word.origin = word.origin.with(origin);
                     }
                 }

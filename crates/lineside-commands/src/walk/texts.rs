@@ -92,7 +92,7 @@ impl Walk<'_> {
     fn copies_bytes(&mut self, reading: &Reading, index: usize) {
         for operand in reading.operands.clone() {
             let Some((key, path)) = operand.text.split_once('=') else { continue };
-            let value = Value { text: path.to_owned(), ..operand.clone() };
+            let value = Value { text: path.into(), ..operand.clone() };
             match key {
                 "if" if !path.starts_with("/dev/zero") && !path.starts_with("/dev/null") => {
                     self.reads_file(&value, index);
@@ -115,11 +115,11 @@ impl Walk<'_> {
             }
             let path = match value.text.rfind(['@', '<']) {
                 _ if uploads => value.text.clone(),
-                Some(at) if at == 0 || value.text[..at].ends_with('=') => value.text[at + 1..].to_owned(),
+                Some(at) if at == 0 || value.text[..at].ends_with('=') => value.text[at + 1..].into(),
                 _ => continue,
             };
             let path = path.split(';').next().unwrap_or_default().to_owned();
-            let file = Value { text: path, ..value };
+            let file = Value { text: path.into(), ..value };
             let origin =
                 if file.plain() == Some("-") { self.reads_input() } else { self.reads_file(&file, index) };
             if origin.has(Origin::SECRET) {
@@ -185,7 +185,7 @@ impl Walk<'_> {
                     text.trim_start_matches('!').to_owned()
                 }
             };
-            let text = Value { text, ..value };
+            let text = Value { text: text.into(), ..value };
             self.script(&text, Shell::Sh, Vec::new(), "what a setting of git runs");
         }
     }
@@ -236,7 +236,7 @@ impl Walk<'_> {
                     ("--checkpoint-action", None) => continue,
                     (_, text) => text.unwrap_or(&value.text).to_owned(),
                 };
-                self.script(&Value { text, ..value }, Shell::Sh, Vec::new(), "what `tar` runs");
+                self.script(&Value { text: text.into(), ..value }, Shell::Sh, Vec::new(), "what `tar` runs");
             }
         }
     }
@@ -253,7 +253,7 @@ impl Walk<'_> {
                 .or_else(|| text.strip_prefix("silent !"))
                 .or_else(|| text.strip_prefix("r !"));
             if let Some(text) = runs {
-                let text = Value { text: text.to_owned(), ..value.clone() };
+                let text = Value { text: text.into(), ..value.clone() };
                 self.script(&text, Shell::Sh, Vec::new(), "what an editor runs");
             }
         }

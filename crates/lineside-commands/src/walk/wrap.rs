@@ -96,7 +96,7 @@ impl Walk<'_> {
     fn exported(&mut self, name: &str, value: &Value, environment: &mut Vec<String>) {
         environment.push(crate::value::spelt(&value.text));
         let given =
-            value.text.split_once('=').map(|(_, given)| Value { text: given.to_owned(), ..value.clone() });
+            value.text.split_once('=').map(|(_, given)| Value { text: given.into(), ..value.clone() });
         self.note_environment(name, given.as_ref());
         // A function that bash takes from its environment.
         if let Some(function) = name.strip_prefix("BASH_FUNC_").and_then(|name| name.strip_suffix("%%"))
