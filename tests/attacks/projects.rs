@@ -6,6 +6,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use lineside::json::json;
+
 use crate::ground::{AGENTS, Answer, Ground, answer};
 
 /// Codex reads nothing of the other formats, so that their hooks are run here.
@@ -242,6 +244,35 @@ fn a_restart_by_whatever_way_changes_no_decision() {
 }
 
 #[test]
+fn without_a_daemon_the_hooks_of_a_project_hold_as_they_do_with_one() {
+    let ground = Ground::new();
+    ground.repository("one", "forbidden");
+    let run = |word: &str| {
+        let event = json!({"point": "before_tool", "payload": {"tool_name": "Shell", "tool_input": {"command": word}}});
+        let mut command = ground.command(&["run"]);
+        command.current_dir(ground.path("one/src"));
+        let answer = ground.call_with(command, &format!("{event}\n"));
+        (answer.out.contains("\"verdict\":\"block\""), answer.out + &answer.err)
+    };
+    assert!(!run("forbidden").0, "nothing was trusted");
+    trust(&ground, "one");
+    let (is_refused, said) = run("forbidden");
+    assert!(is_refused && said.contains("of one"), "{said}");
+    assert!(!run("ls").0);
+    ground.guard("one", "nothing");
+    for word in ["ls", "forbidden"] {
+        let (is_refused, said) = run(word);
+        assert!(is_refused && said.contains("guard.sh changed") && said.contains("lineside trust"), "{said}");
+    }
+    let mut list = ground.command(&["list"]);
+    list.current_dir(ground.path("one"));
+    let listed = answer(list.spawn().unwrap());
+    assert!(listed.out.contains("closed") && !listed.out.contains("untrusted"), "{listed:?}");
+    ground.guard("one", "forbidden");
+    assert!(!run("ls").0, "it is what was trusted again");
+}
+
+#[test]
 fn two_repositories_of_one_daemon_do_not_see_each_other() {
     let ground = Ground::new();
     for name in ["one", "two"] {
@@ -267,7 +298,9 @@ fn t03_a_script_that_is_exchanged_runs_as_it_was_trusted_or_not_at_all() {
     let _daemon = ground.background();
     assert!(!ground.ask("s", "one", "forbidden").lets_pass());
     let (script, trusted) = (ground.path("one/guard.sh"), fs::read(ground.path("one/guard.sh")).unwrap());
-    let other = ground.program("one/other", "#!/bin/sh\ntouch \"${0%/*}/ran\"\nexit 0\n");
+    let ran = ground.path("one/ran").display().to_string();
+    let evil = format!("#!/bin/sh\ntouch '{ran}'\nexit 0\n");
+    let other = ground.program("one/other", &evil);
     for round in 0..20 {
         match round % 3 {
             0 => fs::rename(&other, &script).unwrap(),
@@ -282,7 +315,7 @@ fn t03_a_script_that_is_exchanged_runs_as_it_was_trusted_or_not_at_all() {
         fs::remove_file(&script).unwrap();
         fs::write(&script, &trusted).unwrap();
         fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
-        ground.program("one/other", "#!/bin/sh\ntouch \"${0%/*}/ran\"\nexit 0\n");
+        ground.program("one/other", &evil);
     }
     reload(&ground);
     assert!(ground.ask("s", "one", "ls").lets_pass());

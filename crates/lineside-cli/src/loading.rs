@@ -38,7 +38,11 @@ pub(crate) async fn load_on(bus: Bus, ground: &Ground, plugins: Plugins) -> Resu
     if let Plugins::Shown(style) = plugins {
         assembly = assembly.plugin_log(move |line| shown(line, style).iter().for_each(|line| tell(line)));
     }
-    let mut report = assembly.load(&ground.places).await.context("failed to load hooks")?;
+    let files = match &ground.found {
+        Some(found) => found.files(&assembly, &ground.places.environment)?,
+        None => assembly.read(&ground.places),
+    };
+    let mut report = assembly.install(files).await.context("failed to load hooks")?;
     if ground.dialects.len() == DIALECTS.len() {
         report.diagnostics.extend(unspoken_files(&ground.places).iter().map(unspoken));
     }

@@ -15,7 +15,7 @@ use lineside_account::Account;
 
 use crate::daemon_paths::DaemonPaths;
 use crate::painter::one_line;
-use crate::project;
+use crate::project::{self, Found};
 use crate::style::tell;
 
 /// The arguments that say where hooks are looked for.
@@ -67,6 +67,8 @@ pub(crate) struct Ground {
     pub(crate) project: Arc<str>,
     /// The formats that hooks are looked for in.
     pub(crate) dialects: Vec<&'static dyn Dialect>,
+    /// The project that was found, as a person has trusted it; none where one was named.
+    pub(crate) found: Option<Found>,
 }
 
 impl PlaceArgs {
@@ -100,11 +102,12 @@ impl PlaceArgs {
         let Some(project) = root.to_str().map(Arc::from) else {
             bail!("the path of the project is not UTF-8: {}", root.display());
         };
-        let is_trusted = named.is_some() || found.is_some_and(|found| found.is_trusted());
+        let is_trusted = named.is_some() || found.as_ref().is_some_and(Found::is_trusted);
         let trust = if is_trusted && !self.untrusted { Trust::Granted } else { Trust::Withheld };
         let dialects = self.dialects();
         let places = Places { environment, project_root: Some(root.clone()), cwd: root, trust };
-        Ok(Ground { places, project, dialects })
+        let found = found.filter(|_| !self.untrusted);
+        Ok(Ground { places, project, dialects, found })
     }
 }
 

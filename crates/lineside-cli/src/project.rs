@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
+use lineside::assembly::HookFiles;
 use lineside::dialects::{Places, Trust};
 use lineside::hosts::Host;
 use lineside::project::{self, Project};
-use lineside::trust::{Change, Item, Record, Standing, Store};
+use lineside::trust::{Item, Record, Standing, Store};
 use lineside::{Assembly, Bus};
 
 use crate::daemon_paths::DaemonPaths;
@@ -50,6 +51,20 @@ impl Found {
         Self { read, standing: self.standing }
     }
 
+    /// Its hooks with those of the user, as far as they hold.
+    ///
+    /// # Errors
+    /// The state folder is not known.
+    pub(crate) fn files(
+        &self,
+        assembly: &Assembly,
+        environment: &BTreeMap<String, String>,
+    ) -> Result<HookFiles> {
+        let (places, store) = (of_user(environment.clone()), Store::of(&DaemonPaths::usual()?.state));
+        let read = read(self.root(), &places, self.record().map(|record| &*record.items));
+        Ok(assembly.read_with_project(&places, read, &self.standing, &store))
+    }
+
     pub(crate) fn root(&self) -> &Path {
         &self.read.root
     }
@@ -87,7 +102,10 @@ impl Found {
             Standing::Trusted(_) => return None,
             Standing::Never => format!("the hooks of {root} do not run: they were never trusted"),
             Standing::Changed { changes, unreadable: None, .. } => {
-                format!("the guards of {root} stand closed: it is not what was trusted: {}", told(changes))
+                format!(
+                    "the guards of {root} stand closed: it is not what was trusted: {}",
+                    project::told(changes, None)
+                )
             }
             Standing::Changed { unreadable: Some(why), .. } => {
                 format!("the guards of {root} stand closed: its content cannot be read: {why}")
@@ -96,10 +114,6 @@ impl Found {
         };
         Some((what, format!("lineside trust {root}")))
     }
-}
-
-fn told(changes: &[Change]) -> String {
-    changes.iter().map(|change| format!("{} {}", change.path, change.verb())).collect::<Vec<_>>().join(", ")
 }
 
 /// Takes the naming of a project by the person who starts a daemon for their consent, where they were never asked.

@@ -7,12 +7,16 @@
 
 mod find;
 mod repository;
+mod mark;
 mod content;
 mod record;
 mod store;
+mod copy;
 
 pub use content::{Change, Content, Item, Kind, ReadContentError, Wanted};
+pub use copy::{Copies, CopyFileError};
 pub use find::candidates;
+pub use mark::Mark;
 pub use record::{Guard, ReadRecordError, Record};
 pub use store::{Reach, Standing, Store, WriteTrustError};
 

@@ -1,5 +1,6 @@
 //! The store of what was trusted: in the state folder of the user, with a file for each project.
 
+use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
@@ -10,6 +11,7 @@ use lineside_files::{Boundary, OpenFileError};
 use serde::{Deserialize, Serialize};
 
 use crate::content::{Change, Content, ReadContentError};
+use crate::copy::Copies;
 use crate::record::{Guard, ReadRecordError, Record, SCHEMA, sealed, unsealed};
 use crate::{repository, sha256};
 
@@ -287,6 +289,7 @@ impl Store {
         // The list first: a record without its line would be believed, and its loss not noticed.
         self.list(name, Some(guards))?;
         write(&self.file(root), sealed(&record)?.as_bytes())?;
+        self.remove_copies();
         Ok(record)
     }
 
@@ -297,11 +300,13 @@ impl Store {
     pub fn untrust(&self, root: &Path) -> Result<bool, WriteTrustError> {
         let file = self.file(root);
         let was_listed = self.list(&root.to_string_lossy(), None)?;
-        match fs::remove_file(&file) {
+        let removed = match fs::remove_file(&file) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(was_listed),
             Err(source) => Err(WriteTrustError::Io { path: file, source }),
-        }
+        };
+        self.remove_copies();
+        removed
     }
 
     /// Bytes that were trusted, by their digest.
@@ -309,6 +314,30 @@ impl Store {
     pub fn bytes(&self, digest: &str) -> Option<Vec<u8>> {
         let bytes = lineside_files::read(&self.kept(digest), Boundary::Own, 64 << 20).ok()?;
         (sha256(&bytes) == digest).then_some(bytes)
+    }
+
+    /// The copies of a trusted content, from where its files are run.
+    #[must_use]
+    pub fn copies(&self, content: &Content) -> Copies {
+        Copies::of(self.clone(), self.run().join(content.digest()), content)
+    }
+
+    fn run(&self) -> PathBuf {
+        self.folder().join("run")
+    }
+
+    /// Removes the copies of what is trusted no longer.
+    fn remove_copies(&self) {
+        let records = self.records();
+        let is_trusted = |digest: &OsStr| {
+            records.iter().any(|(_, record)| record.as_ref().is_ok_and(|record| *record.digest == *digest))
+        };
+        for entry in fs::read_dir(self.run()).into_iter().flatten().flatten() {
+            if !is_trusted(&entry.file_name()) {
+                // What is left over is of no harm: nothing is run from there that is not compared first.
+                fs::remove_dir_all(entry.path()).ok();
+            }
+        }
     }
 
     /// Puts a project on the list, or takes it off; gives whether it was there. A list that cannot be read is made anew of
@@ -331,8 +360,8 @@ impl Store {
         Ok(was_there)
     }
 
-    /// Lets one process at a time change the list, until the file is dropped.
-    fn alone(&self) -> Result<fs::File, WriteTrustError> {
+    /// Lets one process at a time change the list, or copies, until the file is dropped.
+    pub(crate) fn alone(&self) -> Result<fs::File, WriteTrustError> {
         make_private(&self.folder())?;
         let path = self.folder().join("lock");
         let mut options = OpenOptions::new();
@@ -351,7 +380,7 @@ fn at(path: &Path) -> impl Fn(io::Error) -> WriteTrustError {
 }
 
 /// Makes a folder of the user alone, or verifies that it is one.
-fn make_private(folder: &Path) -> Result<(), WriteTrustError> {
+pub(crate) fn make_private(folder: &Path) -> Result<(), WriteTrustError> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
     made.map_err(at(folder))?;
     let found = fs::symlink_metadata(folder).map_err(at(folder))?;

@@ -96,7 +96,10 @@ impl Binder<'_> {
     fn worker(&self, found: &ForeignHook) -> Option<HookWorker> {
         let is_ready = found.hook.standby == Standby::Ready;
         let mut worker = is_ready.then(|| found.handler.worker(self.places.work_dir())).flatten()?;
-        self.outside.clone().of(&found.hook).rebase_worker(&mut worker);
+        let outside = self.outside.clone().of(&found.hook);
+        // One that cannot be started here is refused when it is called.
+        outside.seal_worker(&mut worker).ok()?;
+        outside.rebase_worker(&mut worker);
         Some(worker)
     }
 

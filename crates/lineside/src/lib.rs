@@ -86,6 +86,7 @@ mod missing;
 pub mod project;
 #[cfg(feature = "dialects")]
 mod seal;
+mod sealed_program;
 #[cfg(feature = "dialects")]
 mod patience;
 #[cfg(feature = "dialects")]

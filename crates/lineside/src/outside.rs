@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use lineside_core::failure::FailureKind;
-use lineside_core::invocation::{Environment, Inherit, Program};
+use lineside_core::invocation::{Ended, Environment, Exit, Inherit, Program};
 use lineside_core::worker::{HookWorker, WorkerEnded, WorkerReach};
 use lineside_core::{AnyEvent, Failure, Hook, Propagation};
 use lineside_dialects::{Call, Ground, Returned};
@@ -16,6 +17,7 @@ use tokio::time::Instant;
 use crate::exported::Exported;
 use crate::safe_path;
 use crate::seal::Seal;
+use crate::sealed_program;
 use crate::workers::HookWorkers;
 
 /// Runs calls.
@@ -55,9 +57,11 @@ impl Outside {
         }
     }
 
-    /// The same for a hook, which stands on the ground of its file's project alone.
+    /// The same for a hook, which stands on the ground of its file's project alone, and what was trusted of another one is
+    /// nothing to it.
     pub(crate) fn of(mut self, hook: &Hook) -> Self {
         self.ground = self.ground.filter(|ground| ground.declares(hook));
+        self.seal = self.seal.filter(|_| self.ground.is_some());
         self
     }
 
@@ -74,10 +78,52 @@ impl Outside {
             Some(ground) => ground.prepare(event, prepare),
             None => prepare(event),
         }?;
-        if let Call::Command(invocation) = &mut call {
-            self.guard_python(&invocation.program, &mut invocation.environment);
+        match &mut call {
+            Call::Command(invocation) => {
+                self.guard_python(&invocation.program, &mut invocation.environment);
+                let folder = invocation.working_directory.as_deref();
+                self.seal(&mut invocation.program, &invocation.environment, folder)?;
+            }
+            Call::Warm(worker, _) => self.seal_worker(worker)?,
+            Call::Worker(_) | Call::Post(_) | Call::Nothing => {}
         }
         Ok(call)
+    }
+
+    /// Has the program of a worker that we start be the copy of what was trusted.
+    ///
+    /// # Errors
+    /// As for a hook that is started for an event.
+    pub(crate) fn seal_worker(&self, worker: &mut HookWorker) -> Result<(), Failure> {
+        match &mut worker.reach {
+            WorkerReach::Program { program, environment, working_directory } => {
+                self.seal(program, environment, working_directory.as_deref())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Has a program be the copy of what was trusted.
+    fn seal(
+        &self,
+        program: &mut Program,
+        environment: &Environment,
+        folder: Option<&Path>,
+    ) -> Result<(), Failure> {
+        let Some(seal) = &self.seal else { return Ok(()) };
+        let sealed = sealed_program::seal(seal, program, environment, folder);
+        sealed.map_err(|why| Failure::not_started(FailureKind::Spawn, format!("it is not run: {why}")))
+    }
+
+    /// That what a line may have run of the project was what was trusted, also at its end.
+    fn still(&self, program: &Program, ended: Ended) -> Ended {
+        let Some(seal) = self.seal.as_ref().filter(|seal| sealed_program::is_partial(seal, program)) else {
+            return ended;
+        };
+        match seal.check() {
+            Ok(()) => ended,
+            Err(why) => Ended { exit: Exit::NotStarted { why }, ..ended },
+        }
     }
 
     /// Runs a call to its end, at the latest until the deadline. What it runs begins when `begins` has ended, which is
@@ -96,7 +142,8 @@ impl Outside {
                 self.rebase(&mut invocation.environment);
                 propagate(&propagation.unwrap_or_default(), &mut invocation.environment);
                 shorten(&mut invocation.limits.timeout);
-                Returned::Command(self.runner.run_with(&invocation, begins).await)
+                let ended = self.runner.run_with(&invocation, begins).await;
+                Returned::Command(self.still(&invocation.program, ended))
             }
             Call::Worker(mut call) => {
                 shorten(&mut call.timeout);

@@ -13,7 +13,7 @@ use lineside_core::point::{Phase, PointRole};
 use lineside_core::worker::WorkerReach;
 use lineside_core::{Diagnostic, OnFailure, Origin, Part, PointInfo};
 use lineside_dialects::{DIALECTS, ForeignHook, Loaded, Places, Start, Trust, Watched, closed_guard};
-use lineside_trust::{Content, Guard, Item, ReadContentError, Store, Wanted, candidates};
+use lineside_trust::{Change, Content, Guard, Item, ReadContentError, Standing, Store, Wanted, candidates};
 
 use crate::assembly::{Assembly, HookFiles};
 use crate::seal::Seal;
@@ -83,6 +83,66 @@ impl Assembly {
     }
 }
 
+impl Assembly {
+    /// Reads the hooks of a user together with those of one project, for a process that is in no other: what of the project
+    /// holds is what a person has trusted, and its guards stand closed where it is another one.
+    #[must_use]
+    pub fn read_with_project(
+        &self,
+        user: &Places,
+        project: Project,
+        standing: &Standing,
+        store: &Store,
+    ) -> HookFiles {
+        let root = project.root.clone();
+        let (guards, why) = match standing {
+            Standing::Never => return self.read(&places_of(user, &root, Trust::Withheld)),
+            Standing::Trusted(record) => {
+                let content =
+                    project.content.as_ref().ok().filter(|content| content.digest() == record.digest);
+                let seal = content.and_then(|content| Seal::of(store, content, project.wanted.clone()));
+                let mut files = self.read(&places_of(user, &root, Trust::Granted));
+                // What was read meanwhile is of what was trusted.
+                if let Some(seal) = seal.filter(|seal| seal.check().is_ok()) {
+                    files.seal = Some(Arc::new(seal));
+                    return files;
+                }
+                (&*record.guards, "the project is changing".to_owned())
+            }
+            Standing::Changed { record, changes, unreadable } => (
+                &*record.guards,
+                format!("the project is not what was trusted: {}", told(changes, unreadable.as_deref())),
+            ),
+            Standing::Lost { guards, why } => (&**guards, why.clone()),
+        };
+        let mut files = self.read(user);
+        let closed = project.closed(Some(guards).filter(|guards| !guards.is_empty()), &why);
+        for (dialect, loaded) in closed.loaded {
+            let of_user = files.loaded.iter_mut().find(|(own, _)| own.name() == dialect.name());
+            if let Some((_, own)) = of_user {
+                own.hooks.extend(loaded.hooks);
+                own.diagnostics.extend(loaded.diagnostics);
+            }
+        }
+        files
+    }
+}
+
+/// How many changes are named.
+const NAMED: usize = 3;
+
+/// What has changed of a project, in a few words; or why it cannot be read.
+#[must_use]
+pub fn told(changes: &[Change], unreadable: Option<&str>) -> String {
+    if let Some(why) = unreadable {
+        return format!("it cannot be read: {why}");
+    }
+    let named = changes.iter().take(NAMED).map(|change| format!("{} {}", change.path, change.verb()));
+    let more = changes.len().saturating_sub(NAMED);
+    let more = (more > 0).then(|| format!("and {more} more"));
+    named.chain(more).collect::<Vec<_>>().join(", ")
+}
+
 impl Project {
     /// Whether there is any hook.
     #[must_use]
@@ -126,11 +186,11 @@ impl Project {
         files.chain(folders).collect()
     }
 
-    /// Its hooks, of which none is started when the content is another one than now; `None` when it has changed
-    /// already.
+    /// Its hooks, of which none is started when the content is another one than now, and whose files are run from the copies
+    /// of this store; `None` when it has changed already.
     #[must_use]
-    pub fn sealed(self) -> Option<HookFiles> {
-        let seal = Seal::of(self.content.as_ref().ok()?, self.wanted)?;
+    pub fn sealed(self, store: &Store) -> Option<HookFiles> {
+        let seal = Seal::of(store, self.content.as_ref().ok()?, self.wanted)?;
         let mut files = self.files;
         files.seal = Some(Arc::new(seal));
         Some(files)

@@ -1,13 +1,11 @@
 //! What is looked at in the moment before something of a project is started: whether its files are those that were
 //! trusted.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt as _;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use lineside_trust::{Content, Wanted};
+use lineside_trust::{Content, Copies, Item, Mark, Store, Wanted};
 
 /// The content that was trusted, with the state that it had when it was read last.
 pub(crate) struct Seal {
@@ -16,44 +14,23 @@ pub(crate) struct Seal {
     wanted: Vec<Wanted>,
     /// None when it is to be read again in any case.
     marks: Mutex<Option<Arc<Marks>>>,
+    /// From where its files are run.
+    pub(crate) copies: Copies,
+    /// The names of its files.
+    names: BTreeSet<String>,
 }
-
-/// The clock of a file system may stand still so long: two changes within it have one time.
-const TICK: Duration = Duration::from_millis(50);
 
 /// The files of a content, and its folders, in which another file may come to lie, each with its state.
 type Marks = Vec<(PathBuf, Option<Mark>)>;
 
-/// The state of a file or folder: bytes, rights, links and names do not change without a change of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Mark {
-    inode: (u64, u64),
-    size: u64,
-    changed: (i64, i64),
-}
-
-impl Mark {
-    fn of(path: &Path) -> Option<Self> {
-        let found = fs::symlink_metadata(path).ok()?;
-        let changed = (found.ctime(), found.ctime_nsec());
-        Some(Self { inode: (found.dev(), found.ino()), size: found.size(), changed })
-    }
-
-    /// Whether a further change might have the same time.
-    #[expect(clippy::disallowed_methods, reason = "the time of a file is one of the wall clock")]
-    fn is_fresh(&self) -> bool {
-        let (seconds, nanoseconds) = self.changed;
-        let changed = u64::try_from(seconds).unwrap_or_default();
-        let changed = UNIX_EPOCH + Duration::new(changed, u32::try_from(nanoseconds).unwrap_or_default());
-        SystemTime::now().duration_since(changed).map_or(true, |age| age < TICK)
-    }
-}
-
 impl Seal {
     /// The seal of a content, as long as it is what is there; `None` when it has changed since it was read.
-    pub(crate) fn of(content: &Content, wanted: Vec<Wanted>) -> Option<Self> {
+    pub(crate) fn of(store: &Store, content: &Content, wanted: Vec<Wanted>) -> Option<Self> {
         let (root, marks) = (content.root().to_path_buf(), Mutex::default());
-        let seal = Self { root, digest: content.digest(), wanted, marks };
+        let name = |item: &Item| Some(Path::new(&item.path).file_name()?.to_str()?.to_owned());
+        let names = content.items().iter().filter_map(name).collect();
+        let (digest, copies) = (content.digest(), store.copies(content));
+        let seal = Self { root, digest, wanted, marks, copies, names };
         seal.renew(content).is_ok().then_some(seal)
     }
 
@@ -65,6 +42,16 @@ impl Seal {
         let marks = self.marks().clone();
         let is_as_it_was = |marks: Arc<Marks>| marks.iter().all(|(path, was)| Mark::of(path) == *was);
         if marks.is_some_and(is_as_it_was) { Ok(()) } else { self.renew(&self.read()?) }
+    }
+
+    /// The root of the project.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Whether a word has the name of one of its files.
+    pub(crate) fn is_named_in(&self, word: &str) -> bool {
+        self.names.iter().any(|name| word.contains(name))
     }
 
     fn marks(&self) -> MutexGuard<'_, Option<Arc<Marks>>> {

@@ -12,7 +12,7 @@ use lineside::core::{Diagnostic, Notice, Origin};
 use lineside::dialects::{Trust, Watched};
 use lineside::hosts::Host;
 use lineside::project::places_of;
-use lineside::trust::{Change, Guard, Reach, Standing};
+use lineside::trust::{Guard, Reach, Standing};
 use lineside::{Assembly, project};
 use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::{Instant, sleep};
@@ -199,10 +199,13 @@ impl Project {
                 {
                     tracing::warn!(%error, "failed to record that the content is trusted here too");
                 }
-                Some((Stands::Trusted, read.sealed()?))
+                Some((Stands::Trusted, read.sealed(&of.store)?))
             }
             Standing::Changed { record, changes, unreadable } => {
-                let why = format!("the project is not what was trusted: {}", told(&changes, unreadable));
+                let why = format!(
+                    "the project is not what was trusted: {}",
+                    project::told(&changes, unreadable.as_deref())
+                );
                 closed(read, Some(&record.guards), &why)
             }
             Standing::Lost { guards, why } => {
@@ -257,16 +260,3 @@ impl Project {
 
 /// How long files rest that change while they are read, before they are read again.
 const SHORT: Duration = Duration::from_millis(10);
-
-/// How many changes are named.
-const NAMED: usize = 3;
-
-fn told(changes: &[Change], unreadable: Option<String>) -> String {
-    if let Some(why) = unreadable {
-        return format!("it cannot be read: {why}");
-    }
-    let named = changes.iter().take(NAMED).map(|change| format!("{} {}", change.path, change.verb()));
-    let more = changes.len().saturating_sub(NAMED);
-    let more = (more > 0).then(|| format!("and {more} more"));
-    named.chain(more).collect::<Vec<_>>().join(", ")
-}

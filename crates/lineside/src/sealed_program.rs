@@ -1,0 +1,301 @@
+//! Has what a hook of a project starts be the copy of what was trusted, and not the file in the project, which may be
+//! another one in the next moment.
+//!
+//! An argument is a path or it is none. A line for a shell is not parsed: a word of it counts where a shell changes nothing
+//! in it, or puts a variable of the hook before it. What else of the project a line names cannot be put in its place.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use lineside_core::invocation::{Environment, Program};
+use lineside_trust::CopyFileError;
+
+use crate::seal::Seal;
+
+/// What ends a word of a shell.
+const BETWEEN: [char; 10] = [' ', '\t', '\n', ';', '&', '|', '<', '>', '(', ')'];
+
+/// Puts the copies in the place of what this starts in a folder.
+///
+/// # Errors
+/// A file cannot be copied, or lies in the project and was not trusted.
+pub(crate) fn seal(
+    seal: &Seal,
+    program: &mut Program,
+    environment: &Environment,
+    folder: Option<&Path>,
+) -> Result<(), String> {
+    let base = folder.unwrap_or(seal.root());
+    let base = base.canonicalize().unwrap_or_else(|_| base.to_path_buf());
+    let script = program.below_working_directory().map(OsStr::to_owned);
+    for argv in [Some(&mut program.argv), program.without_interpreter.as_mut()].into_iter().flatten() {
+        if let Some(first) = argv.first().filter(|first| first.as_encoded_bytes().contains(&b'/')) {
+            let path = base.join(first);
+            if path.starts_with(seal.root()) && copied(seal, &path)?.is_none() {
+                return Err(format!("{} is not among what was trusted", path.display()));
+            }
+        }
+        for (at, argument) in argv.iter_mut().enumerate() {
+            // A name alone is a program in `PATH`, or a word that no file is meant by.
+            let has = |sign: u8| argument.as_encoded_bytes().contains(&sign);
+            let is_path = has(b'/') || (at > 0 && (has(b'.') || Some(&*argument) == script.as_ref()));
+            let copy = if is_path { copied(seal, &base.join(&*argument))? } else { None };
+            if let Some(copy) = copy {
+                *argument = copy.into_os_string();
+            } else if let Some(line) = argument.to_str().filter(|_| at > 0) {
+                *argument = seal_line(seal, line, environment, &base)?.into();
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether a program names files of the project by other words than those of their copies.
+pub(crate) fn is_partial(seal: &Seal, program: &Program) -> bool {
+    let copies = seal.copies.folder().to_string_lossy();
+    let words =
+        program.argv.iter().filter_map(|argument| argument.to_str()).flat_map(|line| line.split(BETWEEN));
+    words.into_iter().any(|word| !word.contains(&*copies) && seal.is_named_in(word))
+}
+
+fn copied(seal: &Seal, path: &Path) -> Result<Option<PathBuf>, String> {
+    seal.copies.path(path).map_err(|error: CopyFileError| error.to_string())
+}
+
+/// A line with copies in the place of the words that mean a file for certain.
+fn seal_line(seal: &Seal, line: &str, environment: &Environment, base: &Path) -> Result<String, String> {
+    let (mut sealed, mut rest) = (String::with_capacity(line.len()), line);
+    // Where it goes into another folder, a relative path is another one.
+    let moves = line.split(BETWEEN).any(|word| matches!(word, "cd" | "pushd" | "popd" | "chdir"));
+    let (mut is_certain, mut is_written, mut before) = (true, false, "");
+    while let Some(first) = rest.chars().next() {
+        let end = if BETWEEN.contains(&first) { Some(first.len_utf8()) } else { rest.find(BETWEEN) };
+        let (word, behind) = rest.split_at(end.unwrap_or(rest.len()));
+        rest = behind;
+        let path = value(word, environment)
+            .filter(|path| is_certain && !is_written && (path.is_absolute() || !moves));
+        match path.map(|path| copied(seal, &base.join(path))).transpose()?.flatten() {
+            Some(copy) => sealed.extend(["'", &copy.to_string_lossy().replace('\'', r"'\''"), "'"]),
+            None => sealed.push_str(word),
+        }
+        // What stands behind `>` is written. Within quotes that hold more than a word, and in a text, nothing is certain.
+        is_written = word == ">" || (is_written && word.trim().is_empty());
+        let is_open = |quote: char| word.matches(quote).count() % 2 == 1;
+        is_certain &=
+            !(is_open('"') || is_open('\'') || word.contains('\\') || (word == "<" && before == "<"));
+        before = word;
+    }
+    Ok(sealed)
+}
+
+/// What a word means, if a shell does nothing else with it than to put the value of a variable before it.
+fn value(word: &str, environment: &Environment) -> Option<PathBuf> {
+    let is_plain =
+        |text: &str| text.chars().all(|sign| sign.is_ascii_alphanumeric() || "_-./+,@%".contains(sign));
+    let within = |quote: char| word.strip_prefix(quote)?.strip_suffix(quote);
+    if let Some(text) = within('\'').or(Some(word)).filter(|text| is_plain(text) && text.contains(['/', '.']))
+    {
+        return Some(text.into());
+    }
+    let text = within('"').unwrap_or(word);
+    // `"$NAME"/path`, `"$NAME/path"`, `$NAME/path`, and the same with braces.
+    let text = text.strip_prefix('"').unwrap_or(text).strip_prefix('$')?;
+    let (name, path) = text.split_once('/')?;
+    let name = name.strip_suffix('"').unwrap_or(name);
+    let name = name.strip_prefix('{').and_then(|name| name.strip_suffix('}')).unwrap_or(name);
+    let set = environment.set.iter().rev().find(|(set, _)| set == name)?;
+    Some(Path::new(&set.1).join(path)).filter(|_| is_plain(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
+
+    use lineside_core::invocation::{Exit, Invocation, Limits};
+    use lineside_dialects::{Call, Returned};
+    use lineside_trust::{Content, Guard, Reach, Store, Wanted};
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::outside::Outside;
+    use crate::prelude::*;
+    use crate::workers::HookWorkers;
+
+    /// A project with a guard, a script in a folder of hooks and what that loads, trusted.
+    fn sealed() -> (tempfile::TempDir, Seal) {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap().join("project");
+        fs::create_dir_all(root.join(".x/hooks")).unwrap();
+        for file in [".x/hooks/a.py", ".x/hooks/b.py", "check"] {
+            fs::write(root.join(file), file).unwrap();
+        }
+        fs::write(root.join("guard.sh"), "#!/bin/sh\necho good\n").unwrap();
+        fs::set_permissions(root.join("guard.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+        let wanted = [("guard.sh", false), (".x/hooks", true), ("check", false)];
+        let wanted = wanted.map(|(path, whole)| Wanted { path: root.join(path), whole }).to_vec();
+        let content = Content::read(&root, &wanted).unwrap();
+        let store = Store::of(&folder.path().join("state"));
+        store.trust(&content, Vec::<Guard>::new(), Reach::Project).unwrap();
+        let seal = Seal::of(&store, &content, wanted).unwrap();
+        (folder, seal)
+    }
+
+    fn seen(seal: &Seal, mut program: Program) -> String {
+        let set = vec![("P".into(), seal.root().into())];
+        let environment = Environment { set, ..Environment::default() };
+        super::seal(seal, &mut program, &environment, Some(seal.root())).unwrap();
+        let text =
+            program.argv.iter().map(|argument| argument.to_str().unwrap()).collect::<Vec<_>>().join(" ");
+        let partial = if is_partial(seal, &program) { " (partial)" } else { "" };
+        format!("{}{partial}", text.replace(seal.copies.folder().to_str().unwrap(), "C"))
+    }
+
+    #[test]
+    fn what_a_command_names_of_its_project_is_the_copy() {
+        let (_folder, seal) = sealed();
+        for (argv, expected) in [
+            (&["./guard.sh", "check", "x"][..], "C/guard.sh check x (partial)"),
+            (&["python3", "-u", ".x/hooks/a.py"], "python3 -u C/.x/hooks/a.py"),
+            (&["bash", "check"], "bash C/check"),
+            (&["check"], "check (partial)"),
+        ] {
+            assert_eq!(seen(&seal, Program::argv(argv.iter().copied())), expected);
+        }
+        let beside = fs::read_to_string(seal.copies.folder().join(".x/hooks/b.py")).unwrap();
+        assert_eq!(beside, ".x/hooks/b.py", "what lies beside a script is there");
+        let mut other = Program::argv(["./new.sh"]);
+        fs::write(seal.root().join("new.sh"), "").unwrap();
+        let refused = super::seal(&seal, &mut other, &Environment::default(), None).unwrap_err();
+        assert!(refused.ends_with("new.sh is not among what was trusted"), "{refused}");
+    }
+
+    #[test]
+    fn a_word_of_a_line_is_the_copy_where_a_shell_changes_nothing_in_it() {
+        let (_folder, seal) = sealed();
+        for (line, expected) in [
+            ("./guard.sh --strict | cat", "'C/guard.sh' --strict | cat"),
+            ("true && python3 .x/hooks/a.py;x", "true && python3 'C/.x/hooks/a.py';x"),
+            ("\"$P\"/guard.sh", "'C/guard.sh'"),
+            ("exec \"$P/guard.sh\" a", "exec 'C/guard.sh' a"),
+            ("${P}/guard.sh $Q/guard.sh", "'C/guard.sh' $Q/guard.sh (partial)"),
+            ("cat > ./guard.sh < ./guard.sh", "cat > ./guard.sh < 'C/guard.sh' (partial)"),
+            ("cd .x; ./guard.sh", "cd .x; ./guard.sh (partial)"),
+            ("echo \"a ./guard.sh b\"", "echo \"a ./guard.sh b\" (partial)"),
+            ("echo 'a b'", "echo 'a b'"),
+            ("cat <<x\n./guard.sh\nx", "cat <<x\n./guard.sh\nx (partial)"),
+            ("./guard.sh\\ ./guard.sh", "./guard.sh\\ ./guard.sh (partial)"),
+        ] {
+            assert_eq!(seen(&seal, Program::shell("/bin/sh", line)), format!("/bin/sh -c {expected}"));
+        }
+    }
+
+    /// How often a file is run while it is exchanged.
+    const RUNS: usize = 1_000;
+
+    /// Exchanges a file for another one and back in every way, until it is over.
+    fn exchange(guard: &Path, is_over: &AtomicBool) {
+        let [evil, good, new] = ["evil", "good", "new"].map(|name| guard.with_file_name(name));
+        let script = |said: &str| format!("#!/bin/sh\necho {said}\n");
+        let put = |path: &Path, said: &str| {
+            fs::write(path, script(said)).unwrap();
+            fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+        };
+        for round in 0.. {
+            put(&evil, "evil");
+            match round % 3 {
+                0 => fs::rename(&evil, guard).unwrap(),
+                1 => {
+                    fs::hard_link(&evil, &new).unwrap();
+                    fs::rename(&new, guard).unwrap();
+                }
+                _ => fs::write(guard, script("evil")).unwrap(),
+            }
+            put(&good, "good");
+            fs::rename(&good, guard).unwrap();
+            if is_over.load(Ordering::Relaxed) {
+                return;
+            }
+            for _ in 0..round % 50 {
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn t03_a_file_that_is_exchanged_while_it_is_started_runs_as_it_was_trusted_or_not_at_all() {
+        let runs = std::env::var("LINESIDE_SWAPS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(RUNS);
+        let (_folder, seal) = sealed();
+        let (guard, over) = (seal.root().join("guard.sh"), Arc::new(AtomicBool::new(false)));
+        let exchanges = {
+            let (guard, over) = (guard.clone(), Arc::clone(&over));
+            std::thread::spawn(move || exchange(&guard, &over))
+        };
+        let outside =
+            Outside { seal: Some(Arc::new(seal)), ..Outside::new(Arc::new(HookWorkers::new(&Bus::new()))) };
+        let bus = Bus::new();
+        let session = bus.session("s").open().await.unwrap();
+        session.intercept::<BeforeTool>("gate").gate(async |_, _| Verdict::Continue).unwrap();
+        let published = session.publish(BeforeTool::new("Shell", json!({}))).await.unwrap();
+        let event = published.receipt().unwrap().event.clone();
+        let (mut ran, mut refused) = (0, 0);
+        let mut run = async |line: bool| {
+            let program = if line {
+                Program::shell("/bin/sh", "./guard.sh | cat")
+            } else {
+                Program::argv(["./guard.sh"])
+            };
+            let invocation = Invocation {
+                program,
+                stdin: Vec::new(),
+                environment: Environment::default(),
+                files: Vec::new(),
+                working_directory: guard.parent().map(Path::to_path_buf),
+                limits: Limits::default(),
+            };
+            match outside.prepare(&event, |_| Ok(Call::Command(invocation.clone()))) {
+                Err(_) => refused += 1,
+                Ok(call) => {
+                    let deadline = Instant::now() + Duration::from_secs(60);
+                    let Returned::Command(ended) =
+                        outside.run(call, deadline, std::future::ready(()), None).await
+                    else {
+                        unreachable!()
+                    };
+                    assert_eq!((ended.exit, &*ended.stdout.trimmed_text()), (Exit::Code(0), "good"));
+                    ran += 1;
+                }
+            }
+        };
+        for number in 0..runs {
+            run(number % 2 == 0).await;
+        }
+        over.store(true, Ordering::Relaxed);
+        exchanges.join().unwrap();
+        run(false).await;
+        println!("{ran} ran, {refused} were refused");
+        assert!(ran > 0);
+    }
+
+    #[test]
+    fn a_copy_that_was_changed_or_joined_by_another_file_is_made_anew() {
+        let (_folder, seal) = sealed();
+        let run = || seen(&seal, Program::argv(["python3", ".x/hooks/a.py"]));
+        run();
+        let hooks = seal.copies.folder().join(".x/hooks");
+        fs::remove_file(hooks.join("a.py")).unwrap();
+        fs::write(hooks.join("a.py"), "evil").unwrap();
+        fs::write(hooks.join("json.py"), "evil").unwrap();
+        run();
+        assert_eq!(fs::read_to_string(hooks.join("a.py")).unwrap(), ".x/hooks/a.py");
+        assert!(!hooks.join("json.py").exists());
+        // What is in the project by now is not what is copied.
+        fs::write(seal.root().join(".x/hooks/a.py"), "evil").unwrap();
+        fs::remove_dir_all(seal.copies.folder()).unwrap();
+        run();
+        assert_eq!(fs::read_to_string(hooks.join("a.py")).unwrap(), ".x/hooks/a.py");
+    }
+}
