@@ -80,6 +80,8 @@ enum Standing {
     Lost,
     /// That one does not take it.
     Refused,
+    /// Its session is closed, and sessions below that are under it still.
+    Inherited,
 }
 
 #[derive(Clone)]
@@ -188,6 +190,14 @@ impl Attachment {
     /// A session is closed: its hooks are not asked again, nor registered with another daemon.
     pub(crate) fn forget(&self, session: &str) {
         self.0.hooks.forget(session);
+    }
+
+    /// A session is closed, and sessions below it are under its hooks: these are asked still, by this daemon.
+    pub(crate) fn bequeath(&self, session: &str) {
+        let mut state = self.0.hooks.state();
+        state.reopened.remove(session);
+        let own = state.hooks.values_mut().filter(|hook| hook.session.id() == session);
+        own.for_each(|hook| hook.standing = Standing::Inherited);
     }
 
     /// Attaches, once.
@@ -304,7 +314,7 @@ impl Hooks {
             state.is_unknown = true;
             state.reopened.clear();
             // What was to be taken away is gone with the earlier daemon.
-            state.hooks.retain(|_, hook| hook.run.is_some());
+            state.hooks.retain(|_, hook| hook.run.is_some() && hook.standing != Standing::Inherited);
             let registered = state.hooks.values_mut().filter(|hook| hook.standing != Standing::Registering);
             registered.for_each(|hook| hook.standing = Standing::Lost);
         }

@@ -50,6 +50,13 @@ struct Opened {
     environment: BTreeMap<String, String>,
 }
 
+#[derive(Deserialize)]
+struct Closed {
+    /// Earlier daemons did not keep the hooks of a session for those below it.
+    #[serde(default)]
+    inherited: bool,
+}
+
 impl Client {
     /// A session of that id, about to be opened: a root, or a child of the session whose grant this client has.
     pub fn session(&self, id: impl Into<String>) -> OpenSession {
@@ -189,8 +196,11 @@ impl Session {
     /// # Errors
     /// It is not open, or there is no daemon.
     pub async fn close(&self) -> Result<(), RequestError> {
-        let _closed: Value = self.client.delete(&self.path).await?;
-        self.client.attachment().forget(self.id.as_str());
+        let Closed { inherited } = self.client.delete(&self.path).await?;
+        match inherited {
+            true => self.client.attachment().bequeath(self.id.as_str()),
+            false => self.client.attachment().forget(self.id.as_str()),
+        }
         Ok(())
     }
 

@@ -32,7 +32,7 @@ struct Kept {
     roots: BTreeMap<Arc<str>, Root>,
     /// The sessions that were opened by other programs than agents in their own words, with the processes that did so.
     held: HashMap<SessionId, (Session, Process)>,
-    /// The sessions of a process, the one that called last at the end.
+    /// The sessions of a process, in the order of their first calls.
     of_process: HashMap<Process, Vec<Arc<str>>>,
     /// The session that was looked after last.
     last: Option<Arc<str>>,
@@ -163,6 +163,9 @@ impl Agents {
             }
             None => session.source().parent_session.is_none(),
         };
+        if above.is_none() && is_in_place && self.is_of_another((root, session), [process, serving], peer) {
+            return Err(of_another(root, serving));
+        }
         if is_in_place {
             return Ok(standing(false));
         }
@@ -195,8 +198,49 @@ impl Agents {
 
     /// Whether the process that holds a session is that of the caller or one above it.
     pub(crate) fn proves(&self, session: &Session, peer: Option<u32>) -> bool {
-        let holder = self.kept().held.get(session.id()).filter(|(held, _)| held.is_open()).map(|(_, by)| *by);
-        holder.is_some_and(|holder| peer == Some(holder.pid) || self.line(peer).contains(&holder))
+        self.holder(session).is_some_and(|holder| {
+            peer.and_then(Process::of) == Some(holder) || self.line(peer).contains(&holder)
+        })
+    }
+
+    /// Whether the process that holds a session is that of the caller.
+    pub(crate) fn holds(&self, session: &Session, peer: Option<u32>) -> bool {
+        self.holder(session).is_some_and(|holder| peer.and_then(Process::of) == Some(holder))
+    }
+
+    /// Whether a process holds a session that is there still.
+    pub(crate) fn is_held(&self, session: &Session) -> bool {
+        self.holder(session).is_some_and(Process::is_alive)
+    }
+
+    fn holder(&self, session: &Session) -> Option<Process> {
+        self.kept().held.get(session.id()).filter(|(held, _)| held.is_open()).map(|(_, by)| *by)
+    }
+
+    /// The session that the nearest process above a caller holds; of several that one whose id is the first.
+    pub(crate) fn held_above(&self, peer: Option<u32>) -> Option<Session> {
+        let line = self.line(peer);
+        let kept = self.kept();
+        let above = |by: &Process| line.iter().skip(1).position(|process| process == by);
+        let open = kept.held.values().filter(|(held, _)| held.is_open());
+        let open = open.filter_map(|(held, by)| Some((above(by)?, held)));
+        open.min_by_key(|(place, held)| (*place, held.id().as_str())).map(|(_, held)| held.clone())
+    }
+
+    /// Whether a call for a session comes from a process of another agent, which has a session of its own: it has nothing to
+    /// do with the process that serves this session, or with the one that has opened it.
+    fn is_of_another(
+        &self,
+        (root, session): (&str, &Session),
+        [process, serving]: [Option<Process>; 2],
+        peer: Option<u32>,
+    ) -> bool {
+        let Some(process) = process.filter(|_| process != serving) else { return false };
+        let is_related = || match serving {
+            Some(serving) => !serving.is_alive() || self.line(Some(serving.pid)).contains(&process),
+            None => self.proves(session, peer),
+        };
+        !self.nearest(&[process], root).is_empty() && !is_related()
     }
 
     /// The process at the top of the tree that a process is in, if that is below an agent.
@@ -255,11 +299,13 @@ impl Agents {
             kept.roots.get_key_value(root).map_or_else(|| root.into(), |(id, _)| Arc::clone(id));
         let root_of = Root { session: session.clone(), process, is_settled, last: Instant::now() };
         kept.roots.insert(Arc::clone(&id), root_of);
-        if let Some(before) = before {
-            kept.leave(before, root);
-        }
-        if let Some(process) = process {
-            kept.of_process.entry(process).or_default().push(id);
+        if before != process {
+            if let Some(before) = before {
+                kept.leave(before, root);
+            }
+            if let Some(process) = process {
+                kept.of_process.entry(process).or_default().push(id);
+            }
         }
         drop(kept);
         if let Some(process) = process.filter(|_| is_settled) {
@@ -309,12 +355,12 @@ impl Agents {
     }
 
     /// The open sessions of the nearest of these processes that has any but this one. At the end is the one with hooks of
-    /// its own or of sessions above it, of several the one that called last: a further session, which any process
+    /// its own or of sessions above it, of several the one that called first: a further session, which any process
     /// below can open with one call, leads nothing out from under hooks.
     fn nearest(&self, line: &[Process], but: &str) -> Vec<Session> {
         let kept = self.kept();
         let of = |process: &Process| {
-            let roots = kept.of_process.get(process)?.iter().filter(|id| ***id != *but);
+            let roots = kept.of_process.get(process)?.iter().rev().filter(|id| ***id != *but);
             let roots = roots.filter_map(|id| kept.roots.get(id));
             let open = roots.filter(|root| root.session.is_open() && (root.is_settled || process.is_alive()));
             let open: Vec<_> = open.map(|root| root.session.clone()).collect();
@@ -370,9 +416,20 @@ const OVER: &str = "lineside: this was denied: LINESIDE_GRANT in the environment
     ended, and no program above it has one; start the program anew, and a server that it keeps in the background as well \
     (`codex --no-daemon` has none)";
 
+fn of_another(root: &str, serving: Option<Process>) -> String {
+    let of = of_process(serving);
+    format!(
+        "lineside: this was denied: {of} has session `{root}` open, and this call comes from below another agent; what an \
+         agent runs has sessions of its own"
+    )
+}
+
+fn of_process(serving: Option<Process>) -> String {
+    serving.map_or_else(|| "an unknown process".to_owned(), |process| format!("process {}", process.pid))
+}
+
 fn elsewhere(root: &str, above: Option<&Session>, serving: Option<Process>) -> String {
-    let of =
-        serving.map_or_else(|| "an unknown process".to_owned(), |process| format!("process {}", process.pid));
+    let of = of_process(serving);
     let whence = match above {
         Some(above) => format!("outside of session `{}`, under which this program was started", above.id()),
         None => "below another session, under which this program was not started".to_owned(),

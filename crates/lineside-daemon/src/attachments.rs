@@ -53,6 +53,8 @@ struct State {
     programs: HashMap<String, Program>,
     /// By session and name.
     hooks: HashMap<SessionId, HashMap<String, Owned>>,
+    /// Those of sessions that have ended, which sessions below these are under still.
+    inherited: Vec<Owned>,
     /// How many hooks there are, and how long their declarations are together.
     count: usize,
     bytes: usize,
@@ -116,6 +118,11 @@ impl Owned {
     fn yields_to(&self, confined: Option<&Session>) -> bool {
         let Some(by) = confined else { return true };
         self.confined.as_ref().is_some_and(|own| own.id() == by.id() || own.is_below(by))
+    }
+
+    /// Whether its session has ended, and another one is under it still.
+    fn is_inherited(&self) -> bool {
+        !self.session.is_open() && self.session.has_heirs()
     }
 }
 
@@ -240,6 +247,11 @@ impl Attachments {
         let before = own.insert(name.clone(), owned);
         let now = own.get(&name).map(|owned| &owned.hook);
         match (before, now) {
+            // Of an earlier session of that id.
+            (Some(before), _) if before.is_inherited() => {
+                state.inherited.push(before);
+                state.count += 1;
+            }
             (Some(before), Some(now)) => {
                 before.hook.give_way_to(now);
                 state.bytes -= before.bytes;
@@ -271,12 +283,19 @@ impl Attachments {
         Ok(any)
     }
 
-    /// A session is over: what is known of its hooks goes.
+    /// A session is over: what is known of its hooks goes, as far as no session below it is under them.
     pub(crate) fn forget(&self, session: &SessionId) {
         let mut state = self.state();
-        let gone = state.take(session, |owned| !owned.session.is_open());
-        gone.into_iter().for_each(|owned| owned.hook.remove());
+        state.release(session);
+        state.release_inherited();
         drop(state);
+    }
+
+    /// Whether programs have hooks on an open session.
+    pub(crate) fn are_on(&self, session: &Session) -> bool {
+        let state = self.state();
+        let hooks = state.hooks.get(session.id());
+        hooks.is_some_and(|hooks| hooks.values().any(|owned| owned.session.is_open()))
     }
 
     /// How many programs are attached and there, and how many hooks there are in programs that are not.
@@ -322,16 +341,35 @@ impl State {
         taken
     }
 
-    /// Lets go of hooks whose sessions are over, and of programs that are gone and have none.
-    fn tidy(&mut self, now: Instant) {
-        let sessions: Vec<SessionId> = self.hooks.keys().cloned().collect();
-        for session in sessions {
-            for owned in self.take(&session, |owned| !owned.session.is_open()) {
+    /// Lets go of the hooks of a session that is over, but for those that are inherited.
+    fn release(&mut self, session: &SessionId) {
+        for owned in self.take(session, |owned| !owned.session.is_open()) {
+            if owned.is_inherited() {
+                self.count += 1;
+                self.bytes += owned.bytes;
+                self.inherited.push(owned);
+            } else {
                 owned.hook.remove();
             }
         }
-        let owners: HashSet<&String> =
-            self.hooks.values().flat_map(HashMap::values).map(|owned| &owned.owner).collect();
+    }
+
+    /// Lets go of the hooks that were inherited by sessions which are over as well.
+    fn release_inherited(&mut self) {
+        for owned in self.inherited.extract_if(.., |owned| !owned.is_inherited()) {
+            self.count -= 1;
+            self.bytes -= owned.bytes;
+            owned.hook.remove();
+        }
+    }
+
+    /// Lets go of hooks whose sessions are over, and of programs that are gone and have none.
+    fn tidy(&mut self, now: Instant) {
+        let sessions: Vec<SessionId> = self.hooks.keys().cloned().collect();
+        sessions.iter().for_each(|session| self.release(session));
+        self.release_inherited();
+        let owned = self.hooks.values().flat_map(HashMap::values).chain(&self.inherited);
+        let owners: HashSet<&String> = owned.map(|owned| &owned.owner).collect();
         let is_coming = |program: &Program| now.duration_since(program.asked) < COMING;
         self.programs.retain(|token, program| {
             is_coming(program) || program.place.is_there() || owners.contains(token)

@@ -14,7 +14,7 @@ use lineside::Session;
 use lineside::core::Attribution;
 use lineside::core::propagation::HEADER;
 
-use crate::agents::{Shown, Standing};
+use crate::agents::Shown;
 use crate::daemon::Daemon;
 use crate::lineage::Process;
 use crate::place::Place;
@@ -111,20 +111,35 @@ impl Caller {
         daemon.agents.hold(session, self.peer);
     }
 
-    /// A session on which the caller may register hooks: what runs below an agent has none on the session of an agent.
+    /// A session on which the caller may register hooks: what is confined has hooks on the sessions that it has opened and on
+    /// those below its own, and none on the session of an agent.
     ///
     /// # Errors
-    /// It may not act in the session, or it runs below an agent, and the session is that of one.
+    /// It may not act in the session, or is confined elsewhere.
     pub(crate) fn hooked_session(&self, daemon: &Daemon, id: &str) -> Result<Session, Problem> {
         let session = self.session(daemon, id)?;
-        if daemon.hosts.opened(id).is_some() {
-            let grant = self.granted().map_or(Shown::None, Shown::Of);
-            match daemon.agents.standing_of_client(self.peer, &grant) {
-                Ok(Standing { above: None, .. }) => {}
-                _ => return Err(too_far()),
-            }
-        }
-        Ok(session)
+        let may = match self.confined(daemon)? {
+            None => true,
+            Some(_) if daemon.hosts.opened(id).is_some() => false,
+            Some(above) => daemon.agents.holds(&session, self.peer) || session.is_below(&above),
+        };
+        if may { Ok(session) } else { Err(too_far()) }
+    }
+
+    /// A session that the caller may end. What is confined ends what its own process has opened, and what has no hooks of its
+    /// own once the process is gone that has opened it: opened anew, a session would be without them.
+    ///
+    /// # Errors
+    /// It may not act in the session, or is confined and the session is that of another program.
+    pub(crate) fn ended_session(&self, daemon: &Daemon, id: &str) -> Result<Session, Problem> {
+        let session = self.session(daemon, id)?;
+        let is_left = || {
+            let is_of_another = daemon.hosts.opened(id).is_some() || daemon.agents.is_held(&session);
+            !is_of_another && !session.has_own_hooks()
+        };
+        let may = daemon.agents.holds(&session, self.peer)
+            || self.confined(daemon)?.is_none_or(|above| session.is_below(&above) && is_left());
+        if may { Ok(session) } else { Err(not_its_own(&session)) }
     }
 
     /// That it may take off guards: the user, over the socket, outside of all agents.
@@ -136,26 +151,15 @@ impl Caller {
         daemon.agents.is_of_a_person(self.peer).map_err(refused)
     }
 
-    /// The session that it may act below and nowhere else; `None` for the user, outside of all agents.
+    /// The session that it may act below and nowhere else: that of its grant, of the agent that it runs below, or of the
+    /// program above it that has opened one. `None` for the user, outside of all of these.
     ///
     /// # Errors
     /// Its grant is of a session elsewhere, or it is not known what it runs below.
     pub(crate) fn confined(&self, daemon: &Daemon) -> Result<Option<Session>, Problem> {
         let grant = self.granted().map_or(Shown::None, Shown::Of);
-        let standing = daemon.agents.standing_of_client(self.peer, &grant);
-        standing.map(|standing| standing.above).map_err(granted_elsewhere)
-    }
-
-    /// That it may end a session, with the hooks that programs have registered there: what stands below an agent ends what is
-    /// below that alone.
-    ///
-    /// # Errors
-    /// The session is not below that of the agent, or it is not known what the caller stands below.
-    pub(crate) fn may_end(&self, daemon: &Daemon, session: &Session) -> Result<(), Problem> {
-        match self.confined(daemon)? {
-            Some(above) if !session.is_below(&above) => Err(not_below_agent(session.id().as_str(), &above)),
-            _ => Ok(()),
-        }
+        let standing = daemon.agents.standing_of_client(self.peer, &grant).map_err(granted_elsewhere)?;
+        Ok(standing.above.or_else(|| daemon.agents.held_above(self.peer)))
     }
 
     /// The parent of a session that is to be opened, and how it was found: the one that is named, else that of the grant,
@@ -206,6 +210,14 @@ fn not_below_agent(id: &str, above: &Session) -> Problem {
         above.id()
     );
     Problem::new(StatusCode::FORBIDDEN, ELSEWHERE.0, "It is a session elsewhere", detail).blocks()
+}
+
+fn not_its_own(session: &Session) -> Problem {
+    let detail = format!(
+        "session `{}` was opened by another program, which ends it, or the user outside of all agents",
+        session.id()
+    );
+    Problem::new(StatusCode::FORBIDDEN, "session-owned", "The session has an owner", detail).blocks()
 }
 
 fn not_below(id: &str, above: &Session) -> Problem {

@@ -145,8 +145,19 @@ async fn decide_in(
     Ok(wire::decision_text(&receipt, &claims, query.receipt))
 }
 
-/// The session of an event, opened where the event may open it.
+/// The session of an event, opened where the event may open it; of the event that ends it, one that the caller may end.
 async fn session(
+    daemon: &Daemon,
+    caller: &Caller,
+    query: &PublishQuery,
+    id: &str,
+    draft: &EventDraft,
+) -> Result<Session, Problem> {
+    let session = found_or_opened(daemon, caller, query, id, draft).await?;
+    if draft.point == AfterSession::INFO { caller.ended_session(daemon, id) } else { Ok(session) }
+}
+
+async fn found_or_opened(
     daemon: &Daemon,
     caller: &Caller,
     query: &PublishQuery,

@@ -175,6 +175,13 @@ impl Session {
         Publication::new(self.clone(), payload)
     }
 
+    /// Whether an event may meet the hooks that are registered on it: it has not come to its end, or something is open below
+    /// it.
+    #[must_use]
+    pub fn has_heirs(&self) -> bool {
+        !self.node().is_released()
+    }
+
     /// Whether hooks are registered on this session itself.
     #[must_use]
     pub fn has_own_hooks(&self) -> bool {

@@ -114,7 +114,7 @@ impl<I: Clone, O: Clone, S> Node<I, O, S> {
 
     /// Whether its hooks have been released: it is over, and nothing below it needs them.
     #[inline]
-    fn is_released(&self) -> bool {
+    pub(crate) fn is_released(&self) -> bool {
         self.phase.load(Ordering::Acquire) == OVER && self.alive.load(Ordering::Acquire) == 0
     }
 

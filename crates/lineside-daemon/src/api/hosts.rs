@@ -11,11 +11,9 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use lineside::Session;
 use lineside::bus::OpenSessionError;
-use lineside::core::Point as _;
 use lineside::hosts::{
     CallOrigin, Confinement, Host, HostAnswer, HostCall, HostReply, ReadCall, SERVED, ServeHostError,
 };
-use lineside::points::AfterSession;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -116,6 +114,7 @@ async fn serve_call(
     if daemon.switch.is_off() {
         let (answer, ended) = daemon.hosts.pass(call);
         let reached = |ended: Session| caller.ok()?.session(daemon, ended.id().as_str()).ok();
+        let ended = ended.filter(|session| !daemon.attachments.are_on(session));
         if let Some(session) = ended.and_then(reached) {
             connections::close(daemon, session).await;
         }
@@ -177,13 +176,14 @@ async fn answer(
         daemon.preparing.stand(daemon.bus(), session).await;
     }
     origin.within = origin.within.map(|within| within.saturating_sub(began.elapsed()));
-    let HostReply { answer, receipts, afterwards } =
+    let HostReply { answer, receipts, mut afterwards } =
         daemon.hosts.answer_from(call, &origin).await.map_err(|error| not_served(&error))?;
+    // That an agent has ended is the word of any program below it, and opened anew its session would be without them.
+    afterwards.keep_open_if(|session| daemon.attachments.are_on(session));
     for receipt in &receipts {
         daemon.note(receipt);
     }
-    let is_end = receipts.first().is_some_and(|first| first.event.point() == AfterSession::INFO);
-    if let Some(session) = afterwards.session().filter(|_| is_end) {
+    if let Some(session) = afterwards.session().filter(|_| afterwards.ends()) {
         daemon.note_closed(session);
     }
     connections::afterwards(daemon, afterwards);

@@ -76,11 +76,11 @@ pub(super) async fn open(
     let opened = async move {
         let _preparing = (!brought.is_empty()).then(|| held.preparing.begin(&opening.id));
         let (status, session) = taken_over_or_opened(&held, &caller, opening, resume).await?;
-        if !brought.is_empty() {
+        caller.holds(&held, &session);
+        if !brought.is_empty() && status == StatusCode::OK {
             caller.hooked_session(&held, session.id().as_str())?;
         }
         let confined = if brought.is_empty() { None } else { caller.confined(&held)? };
-        caller.holds(&held, &session);
         let outcomes = brought.register(&held, &session, confined.as_ref());
         let failed = outcomes.iter().find_map(|outcome| outcome.problem.clone());
         if let Some(problem) = failed.filter(|_| status == StatusCode::CREATED) {
@@ -190,11 +190,14 @@ fn from(daemon: &Daemon, top: &BusSession) -> Sessions {
 }
 
 /// End a session. Its background hooks are waited for.
+///
+/// What is confined below a session ends the sessions that its own process has opened, and those without hooks of their own
+/// whose opener is gone.
 #[utoipa::path(
     delete, path = "/v1/sessions/{session}", tag = "sessions", params(("session" = String, Path), CloseQuery),
     responses(
         (status = 200, body = Closed),
-        (status = 403, body = Problem, description = "the caller stands below an agent, and the session does not"),
+        (status = 403, body = Problem, description = "the caller is confined, and another program has opened the session"),
         (status = 404, body = Problem),
     )
 )]
@@ -204,8 +207,7 @@ pub(super) async fn close(
     Path(session): Path<String>,
     Query(query): Query<CloseQuery>,
 ) -> Result<Json<Closed>, Problem> {
-    let session = caller.session(&daemon, &session)?;
-    caller.may_end(&daemon, &session)?;
+    let session = caller.ended_session(&daemon, &session)?;
     daemon.note_closed(&session);
     let closing = session.clone();
     // What it runs comes to its end without a waiter too.
@@ -216,7 +218,11 @@ pub(super) async fn close(
         }
     };
     whole(&daemon.tracker, closed).await;
-    Ok(Json(Closed { id: session.id().to_string(), last_seq: session.last_seq() }))
+    Ok(Json(Closed {
+        id: session.id().to_string(),
+        last_seq: session.last_seq(),
+        inherited: session.has_heirs(),
+    }))
 }
 
 /// The hooks that a session is under, with their origins.

@@ -165,6 +165,8 @@ pub struct Closed {
     pub id: String,
     /// The number of its last event.
     pub last_seq: u64,
+    /// Whether sessions below it are under its hooks still.
+    pub inherited: bool,
 }
 
 /// How an event is published.

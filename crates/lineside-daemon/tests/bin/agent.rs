@@ -7,6 +7,8 @@
 //! | `again ID COMMAND` | publishes in session ID, which is open, and prints nothing |
 //! | `host ID` | is an agent program with hook commands: says `agent`, and does what each line of its input says: `run LINE` runs a line of the shell, anything else is a command that its hook is asked about first, and it prints the answer |
 //! | `hook ID COMMAND` | is the hook command of that: asks whether a shell may run COMMAND in session ID, and prints the answer; of a subagent when ID is `SESSION/SUBAGENT` |
+//! | `end ID` | is the hook command that says that the session has ended |
+//! | `close ID` | takes session ID over and ends it; says `closed` or `refused` |
 //! | `publish ID COMMAND` | opens session ID, publishes that a shell is about to run COMMAND, and prints the decision |
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test program")]
 
@@ -27,6 +29,8 @@ async fn main() -> ExitCode {
         ["publish", id, command] => publish(id, command).await,
         ["host", id] => host(id),
         ["hook", id, command] => hook(id, command),
+        ["end", id] => ask(&json!({"hook_event_name": "SessionEnd", "session_id": id, "reason": "exit"})),
+        ["close", id] => close(id).await,
         ["again", id, command] => again(id, command).await,
         _ => panic!("{arguments:?}"),
     }
@@ -107,6 +111,11 @@ fn hook(id: &str, command: &str) -> ExitCode {
         body["agent_id"] = subagent.into();
         body["agent_type"] = "reviewer".into();
     }
+    ask(&body)
+}
+
+/// Prints the status and the answer to a call.
+fn ask(body: &lineside::json::Value) -> ExitCode {
     let body = body.to_string();
     let grant = std::env::var("LINESIDE_GRANT").map(|grant| format!("lineside-grant: {grant}\r\n"));
     let mut stream = UnixStream::connect(std::env::var_os("LINESIDE_SOCKET").unwrap()).unwrap();
@@ -122,6 +131,12 @@ fn hook(id: &str, command: &str) -> ExitCode {
     stream.read_to_string(&mut answer).unwrap();
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     println!("{} {}", head.split(' ').nth(1).unwrap(), body.trim_end());
+    ExitCode::SUCCESS
+}
+
+async fn close(id: &str) -> ExitCode {
+    let session = Client::from_environment().unwrap().session(id).resume().open().await.unwrap();
+    println!("{}", if session.close().await.is_ok() { "closed" } else { "refused" });
     ExitCode::SUCCESS
 }
 

@@ -31,7 +31,7 @@ async fn a_session_lives_from_its_opening_to_its_close() {
     let ids: Vec<_> = tree["sessions"].as_array().unwrap().iter().map(|one| &one["id"]).collect();
     assert_eq!(ids, [&json!("s/1"), &json!("c")]);
     let (status, closed) = house.send(Method::DELETE, "/v1/sessions/c?within_ms=1000", &json!({})).await;
-    assert_eq!((status, closed), (200, json!({"id": "c", "last_seq": 0})));
+    assert_eq!((status, closed), (200, json!({"id": "c", "last_seq": 0, "inherited": false})));
     let (status, gone) = house.get("/v1/sessions/c").await;
     assert_eq!((status, &gone["type"]), (404, &json!("urn:lineside:problem:no-such-session")));
     // An event of it says more: a session that this daemon does not know may be one of an earlier daemon.

@@ -55,7 +55,7 @@ impl Host {
     }
 
     /// Its shell starts another agent program in this way, whose hook is asked about a command.
-    fn starts(&mut self, how: &str, id: &str, command: &str) -> String {
+    pub(crate) fn starts(&mut self, how: &str, id: &str, command: &str) -> String {
         let inner = format!("printf \"{command}\\n\" | {how} {AGENT} host {id}");
         assert_eq!(self.calls(&format!("run {inner}")), "agent");
         self.says()
@@ -88,7 +88,7 @@ fn attributed(house: &House, id: &str) -> Option<AttributedBy> {
     session.source().attribution.map(|attribution| attribution.by)
 }
 
-fn parent(house: &House, id: &str) -> Option<String> {
+pub(crate) fn parent(house: &House, id: &str) -> Option<String> {
     house.server.bus().find(id).unwrap().source().parent_session.as_ref().map(ToString::to_string)
 }
 

@@ -27,6 +27,17 @@ impl Afterwards {
         self.session.as_ref().map(|(_, session)| session)
     }
 
+    /// Whether the session ends with it.
+    #[must_use]
+    pub fn ends(&self) -> bool {
+        self.ends
+    }
+
+    /// Has the session stay open behind a call that was its end, where this holds for it. It ends by [`Hosts::end`] then.
+    pub fn keep_open_if(&mut self, stays: impl FnOnce(&Session) -> bool) {
+        self.ends = self.ends && !self.session().is_some_and(stays);
+    }
+
     /// Publishes the events that follow from the call, then ends the session if the call was its end; what the session
     /// runs in the background has its own time.
     ///

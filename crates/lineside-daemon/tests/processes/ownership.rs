@@ -1,0 +1,161 @@
+//! Whose session it is: who speaks in it, who ends it, and who has hooks on it.
+
+use std::io::{Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+
+use lineside::prelude::*;
+
+use crate::ancestry::{Host, parent};
+use crate::{AGENT, House};
+
+/// An agent of which two calls have come.
+fn agent(house: &House, id: &str) -> Host {
+    let mut host = Host::start(house, id, None);
+    assert_eq!([host.calls("ls"), host.calls("ls")], ["200", "200"]);
+    host
+}
+
+#[test]
+fn what_runs_below_one_agent_does_not_speak_as_another_one() {
+    let house = House::new();
+    let [mut one, mut two] = ["one", "two"].map(|id| agent(&house, id));
+    let told = one.calls(&format!("run {AGENT} hook two ls"));
+    assert!(told.contains("deny") && told.contains("comes from below another agent"), "{told}");
+    let told = two.calls(&format!("run {AGENT} hook one ls"));
+    assert!(told.contains("deny"), "{told}");
+    assert_eq!([one.calls("ls"), two.calls("ls")], ["200", "200"]);
+    // What the user starts beside both is the user.
+    let output = house.agent(&["hook", "two", "ls"]).output().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap().trim_end(), "200");
+    // The session of a program that has ended is taken up elsewhere, also by an agent with another one.
+    drop(two);
+    assert_eq!(one.calls(&format!("run {AGENT} hook two ls")), "200");
+    house.ends();
+}
+
+#[test]
+fn a_session_that_a_forged_call_opens_has_nothing_below_it() {
+    let house = House::new();
+    let mut outer = agent(&house, "outer");
+    for forged in ["hook forged ls", "hook forged ls", "end forged-end"] {
+        assert_eq!(outer.calls(&format!("run {AGENT} {forged}")), "200");
+    }
+    assert_eq!(outer.starts("", "inner", "ls"), "200");
+    assert_eq!(parent(&house, "inner").as_deref(), Some("outer"));
+    house.ends();
+}
+
+#[test]
+fn a_forged_end_takes_no_guard_of_a_program_from_an_agent() {
+    let house = House::new();
+    let mut outer = agent(&house, "outer");
+    let mut guard = house.agent(&["guard", "outer", "not here"]);
+    let mut guard = guard.stdin(std::process::Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(guard.stdout.take().unwrap()), &mut line)
+        .unwrap();
+    assert_eq!(line, "guarding\n");
+    assert_eq!(outer.calls(&format!("run {AGENT} end outer")), "200");
+    let told = outer.calls("rm x");
+    assert!(told.contains("not here"), "{told}");
+    drop(guard.stdin.take());
+    guard.wait().unwrap();
+    house.ends();
+}
+
+#[test]
+fn law_13_the_hooks_that_a_child_has_inherited_hold_until_it_ends_itself() {
+    let house = House::new();
+    let owner = house.owner("not below me");
+    let bus = house.server.bus();
+    let hooks = || {
+        let mut stream = UnixStream::connect(house.socket()).unwrap();
+        let head = "GET /v1/metrics HTTP/1.1\r\nhost: l\r\nconnection: close\r\n\r\n";
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut told = String::new();
+        stream.read_to_string(&mut told).unwrap();
+        told.lines().find_map(|line| line.strip_prefix("lineside_attached_hooks ")?.parse::<u32>().ok())
+    };
+    let above = bus.find("s1").unwrap();
+    let below = house.runtime.block_on(above.subagent("s2").open()).unwrap();
+    house.runtime.block_on(above.close());
+    let refuses = || {
+        let deletion = BeforeTool::new("Shell", json!({"command": "rm x"}));
+        let decision = house.runtime.block_on(below.publish(deletion)).unwrap();
+        decision.reason().map(|reason| reason.as_str().to_owned())
+    };
+    assert_eq!((hooks(), refuses().as_deref()), (Some(1), Some("not below me")));
+    // A later session of that id has hooks of its own.
+    let again = house.owner("nor here");
+    assert_eq!((hooks(), refuses().as_deref()), (Some(2), Some("not below me")));
+    house.runtime.block_on(below.close());
+    assert_eq!(hooks(), Some(1));
+    drop((owner, again));
+    house.ends();
+}
+
+#[test]
+fn below_a_program_that_has_opened_a_session_nothing_else_has_hooks_on_it_or_takes_one_away() {
+    let house = House::new();
+    let mut owner = house.owner("not below me");
+    let told =
+        |words: &str| format!("{words} > told; sed 's/.*/\"&\"/' told").replace("told", &told_in(&house));
+    for grant in ["", "env -u LINESIDE_GRANT"] {
+        let guard = format!("({grant} {AGENT} guard s1 stranger < /dev/null 2> /dev/null || echo refused)");
+        assert_eq!(owner.runs(&told(&guard)), json!("refused"), "{grant}");
+        let close = format!("({grant} {AGENT} close s1 2> /dev/null || echo refused)");
+        assert_eq!(owner.runs(&told(&close)), json!("refused"), "{grant}");
+    }
+    // It has hooks on sessions of its own, and ends these.
+    let own = format!("(env -u LINESIDE_GRANT {AGENT} guard own stranger < /dev/null)");
+    assert_eq!(owner.runs(&told(&own)), json!("guarding"));
+    owner.runs(&format!("{AGENT} publish s3 ls"));
+    owner.ends();
+    house.ends();
+}
+
+fn told_in(house: &House) -> String {
+    house.folder.path().join("answer").to_string_lossy().into_owned()
+}
+
+#[test]
+fn a_grant_ends_no_session_that_another_program_has_opened_below_it() {
+    let house = House::new();
+    let mut owner = house.owner("not below me");
+    let until = house.folder.path().join("until");
+    assert!(std::process::Command::new("mkfifo").arg(&until).status().unwrap().success());
+    let guard = format!(
+        "(read x < {}) | {AGENT} guard child stranger > {} & sleep 0",
+        until.display(),
+        house.folder.path().join("guarding").display()
+    );
+    owner.runs(&format!(
+        "{guard}; until [ -s {} ]; do :; done; echo 1",
+        house.folder.path().join("guarding").display()
+    ));
+    assert_eq!(parent(&house, "child").as_deref(), Some("s1"));
+    let told = told_in(&house);
+    let close = format!("{AGENT} close child > {told}; sed 's/.*/\"&\"/' {told}");
+    assert_eq!(owner.runs(&close), json!("refused"));
+    assert!(house.server.bus().find("child").is_some_and(|child| child.has_own_hooks()));
+    drop(std::fs::OpenOptions::new().write(true).open(&until).unwrap());
+    owner.ends();
+    house.ends();
+}
+
+#[test]
+fn a_program_that_ends_its_session_is_asked_about_those_below_it() {
+    let house = House::new();
+    let client = lineside::Client::new(house.socket());
+    house.runtime.block_on(async {
+        let above = client.session("above").open().await.unwrap();
+        let gate = above.intercept::<BeforeTool>("no").gate(async |_, _| Verdict::block("still here"));
+        let _gate = gate.await.unwrap();
+        let below = above.subagent("below").open().await.unwrap();
+        above.close().await.unwrap();
+        let decision = below.publish(BeforeTool::new("Shell", json!({"command": "ls"}))).await.unwrap();
+        assert_eq!(decision.reason().map(lineside::core::Reason::as_str), Some("still here"));
+        below.close().await.unwrap();
+    });
+    house.ends();
+}
