@@ -9,7 +9,7 @@ use lineside::json::json;
 use crate::ground::{AGENTS, Answer, Ground, answer};
 
 /// The commands that take guards off, or agree to what a repository brings along.
-const COMMANDS: [&str; 10] = [
+const COMMANDS: [&str; 13] = [
     "off",
     "stop",
     "reload",
@@ -20,6 +20,9 @@ const COMMANDS: [&str; 10] = [
     "uninstall claude",
     "serve --project .",
     "serve --detached --project=.",
+    "init",
+    "new hook mine",
+    "import claude --plugin .",
 ];
 
 /// Ways in which a process sheds what its environment or its parent says.

@@ -15,11 +15,14 @@ use crate::explain::ExplainArgs;
 use crate::hook::HookArgs;
 use crate::hosts::HostsArgs;
 use crate::import::ImportArgs;
+use crate::init::InitArgs;
 use crate::install::{InstallArgs, UninstallArgs};
 use crate::interrupt::unless_interrupted;
 use crate::jobs::JobsArgs;
 use crate::kit::KitArgs;
 use crate::list::ListArgs;
+use crate::manual::{CompletionsArgs, ManArgs};
+use crate::new_hook::NewArgs;
 use crate::run::RunArgs;
 use crate::serve::ServeArgs;
 use crate::style::{COLUMNS, Styles, When, columns};
@@ -27,8 +30,8 @@ use crate::test::TestArgs;
 use crate::tree::SessionsArgs;
 use crate::trust::{TrustArgs, UntrustArgs};
 use crate::{
-    check, control, demo, doctor, explain, hook, hosts, import, install, jobs, kit, list, loading, person,
-    run, serve, test, tree, trust,
+    check, control, demo, doctor, explain, hook, hosts, import, init, install, jobs, kit, list, loading,
+    manual, new_hook, person, run, serve, test, tree, trust,
 };
 
 /// A hook bus for AI agents: events in, hooks run, decisions out.
@@ -76,13 +79,22 @@ const HELP: &str = "\
 {about}
 Commands:
 {subcommands}
-  also:    hook, hosts, import, on, reload, sessions, trust, uninstall, untrust
+  also:    completions, hook, hosts, import, init, kit, man, new, on, reload,
+           sessions, trust, uninstall, untrust
 
 Options:
 {options}{after-help}";
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    #[command(hide = true)]
+    Init(InitArgs),
+    #[command(hide = true)]
+    New(NewArgs),
+    #[command(hide = true)]
+    Completions(CompletionsArgs),
+    #[command(hide = true)]
+    Man(ManArgs),
     Install(InstallArgs),
     #[command(hide = true)]
     Uninstall(UninstallArgs),
@@ -97,6 +109,7 @@ enum Command {
     Untrust(UntrustArgs),
     Explain(ExplainArgs),
     Test(TestArgs),
+    #[command(hide = true)]
     Kit(KitArgs),
     Run(RunArgs),
     Jobs(JobsArgs),
@@ -139,7 +152,7 @@ impl Cli {
     pub(crate) async fn run(&self) -> Result<ExitCode> {
         let styles = Styles::new(self.colour);
         if let Some(daemon) = self.command.takes_off_guards() {
-            person::refuse_agents(daemon).await?;
+            person::refuse_agents(&daemon).await?;
         }
         if self.command.may_run_hooks() {
             loading::end_leftovers();
@@ -162,6 +175,10 @@ impl Cli {
             Command::Reload(args) => control::reload(args, styles).await,
             Command::Off(args) => control::off(args),
             Command::On(args) => control::on(args),
+            Command::Init(args) => init::run(args, styles),
+            Command::New(args) => new_hook::run(args, styles),
+            Command::Completions(args) => manual::completions(args),
+            Command::Man(args) => manual::man(args),
             Command::Import(args) => import::run(args, styles),
             Command::Install(args) => unless_interrupted(install::run(args, styles)).await,
             Command::Uninstall(args) => install::run_uninstall(args, styles),
@@ -181,9 +198,10 @@ impl Cli {
 }
 
 impl Command {
-    /// The daemon whose guards it can take off, if it can: only a person does that, and no process below an agent.
-    fn takes_off_guards(&self) -> Option<&DaemonArgs> {
-        match self {
+    /// The daemon whose guards it can take off, or have run something, if it can: only a person does that, and no process
+    /// below an agent.
+    fn takes_off_guards(&self) -> Option<DaemonArgs> {
+        let daemon = match self {
             Self::Off(OffArgs { control })
             | Self::Stop(StopArgs { control })
             | Self::Reload(ReloadArgs { control }) => Some(control.daemon()),
@@ -192,6 +210,9 @@ impl Command {
             Self::Install(args) => args.changes(),
             Self::Uninstall(args) => args.changes(),
             Self::Serve(args) => args.consents(),
+            Self::Import(_) => return Some(DaemonArgs::default()),
+            Self::Init(args) => return args.is_of_user().then(DaemonArgs::default),
+            Self::New(args) => return args.is_of_user().then(DaemonArgs::default),
             Self::Run(_)
             | Self::Explain(_)
             | Self::List(_)
@@ -204,10 +225,12 @@ impl Command {
             | Self::Status(_)
             | Self::Sessions(_)
             | Self::On(_)
-            | Self::Import(_)
+            | Self::Completions(_)
+            | Self::Man(_)
             | Self::Hosts(_)
             | Self::Doctor(_) => None,
-        }
+        };
+        daemon.cloned()
     }
 
     /// Whether it may start programs.
@@ -232,6 +255,10 @@ impl Command {
             | Self::Install(_)
             | Self::Uninstall(_)
             | Self::Import(_)
+            | Self::Init(_)
+            | Self::New(_)
+            | Self::Completions(_)
+            | Self::Man(_)
             | Self::Hosts(_)
             | Self::Trust(_)
             | Self::Untrust(_)

@@ -8,7 +8,7 @@ use lineside_account::{Account, Named, Places};
 use lineside_daemon::switch::Switch;
 
 /// The arguments that say which daemon is meant.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub(crate) struct DaemonArgs {
     /// The socket. Without it `$LINESIDE_SOCKET`, else `lineside/lineside.sock` in `$XDG_RUNTIME_DIR` or, for the account's own
     /// state, in `/run/user/UID`, else `lineside.sock` in the state folder.

@@ -128,7 +128,8 @@ impl Places {
 
     /// The folder in which programs of the user keep their settings. A relative `XDG_CONFIG_HOME` counts as none, as
     /// its specification says: it would make a folder of the project one of the user.
-    pub(crate) fn configuration(&self) -> Option<PathBuf> {
+    #[must_use]
+    pub fn configuration(&self) -> Option<PathBuf> {
         self.folder("XDG_CONFIG_HOME", ".config")
     }
 

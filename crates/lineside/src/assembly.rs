@@ -12,7 +12,7 @@ use lineside_core::control::Control;
 use lineside_core::hook::{Hook, NATIVE};
 use lineside_core::invocation::Inherit;
 use lineside_core::worker::HookWorker;
-use lineside_core::{Diagnostic, Layer, SkipReason};
+use lineside_core::{Diagnostic, Layer, Origin, Severity, SkipReason};
 use lineside_dialects::hosts::never_reported;
 use lineside_dialects::native::inherited;
 use lineside_dialects::{
@@ -85,6 +85,29 @@ impl std::fmt::Debug for HookFiles {
 }
 
 impl HookFiles {
+    /// Where the hooks of each format stand.
+    #[must_use]
+    pub fn origins(&self) -> Vec<(&'static str, Vec<Option<Origin>>)> {
+        let of = |loaded: &Loaded| loaded.hooks.iter().map(|found| found.hook.origin.clone()).collect();
+        self.loaded.iter().map(|(dialect, loaded)| (dialect.name(), of(loaded))).collect()
+    }
+
+    /// The names of the hooks, each once.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        let hooks = self.loaded.iter().flat_map(|(_, loaded)| &loaded.hooks);
+        let mut names: Vec<_> = hooks.map(|found| found.hook.name.to_string()).collect();
+        names.dedup();
+        names
+    }
+
+    /// How many findings are errors.
+    #[must_use]
+    pub fn errors(&self) -> usize {
+        let found = self.loaded.iter().flat_map(|(_, loaded)| &loaded.diagnostics);
+        found.filter(|finding| finding.severity == Severity::Error).count()
+    }
+
     /// Leaves out what was found in other dialects than these.
     #[must_use]
     pub fn only(mut self, dialects: &[&'static dyn Dialect]) -> Self {

@@ -35,7 +35,35 @@ pub(crate) fn run(workspace: &Workspace, root: Option<&str>) -> Result<ExitCode>
         replace(&from, &to).with_context(|| format!("failed to install {}", to.display()))?;
         println!("installed {}", to.display());
     }
+    manual(&bin.join("lineside-full"), &root.join("share"))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What each shell completes, by the name under which it looks for that below a folder of shared files.
+const COMPLETIONS: [(&str, &str); 3] = [
+    ("bash", "bash-completion/completions/lineside"),
+    ("zsh", "zsh/site-functions/_lineside"),
+    ("fish", "fish/vendor_completions.d/lineside.fish"),
+];
+
+/// Puts completions and the pages of the manual below a folder, as the command itself gives them.
+fn manual(command: &Path, share: &Path) -> Result<()> {
+    for (shell, place) in COMPLETIONS {
+        let made = Command::new(command).args(["completions", shell]).output()?;
+        if !made.status.success() {
+            bail!("`{} completions {shell}` failed", command.display());
+        }
+        let file = share.join(place);
+        if let Some(folder) = file.parent() {
+            fs::create_dir_all(folder).with_context(|| format!("failed to make {}", folder.display()))?;
+        }
+        fs::write(&file, made.stdout).with_context(|| format!("failed to write {}", file.display()))?;
+        println!("installed {}", file.display());
+    }
+    let pages = share.join("man/man1");
+    must(Command::new(command).arg("man").arg(&pages), FOR_A_BUILD)?;
+    println!("installed the manual in {}", pages.display());
+    Ok(())
 }
 
 /// Builds the small program and gives its path.

@@ -5,6 +5,7 @@ mod stage;
 
 mod ascii;
 mod automations;
+mod beginning;
 mod daemon;
 mod daemon_kills;
 mod demo;

@@ -54,7 +54,8 @@ impl Stage {
 
     /// The command, in the project.
     pub(crate) fn command<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Command {
-        let is_hook = arguments.iter().take(3).any(|argument| argument.as_ref() == "hook");
+        let is_hook = arguments.iter().take(3).any(|argument| argument.as_ref() == "hook")
+            && arguments.first().is_some_and(|first| first.as_ref() != "new");
         // The test is a person, and `timeout` the agent program: what stands below an agent may do less.
         let mut command = Command::new(if is_hook { "timeout" } else { env!("CARGO_BIN_EXE_lineside") });
         if is_hook {
