@@ -8,7 +8,7 @@ use std::time::Duration;
 use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::signal::Watched;
 use lineside_bus::{Bus, Cx, Installed, Interceptor, Session, Signal};
-use lineside_core::ensemble::{Ensemble, Sees};
+use lineside_core::ensemble::{Ensemble, Pace, Sees};
 use lineside_core::hook::{Hook, Lane, Select, Selected};
 use lineside_core::json::json;
 use lineside_core::outcome::By;
@@ -119,6 +119,55 @@ async fn a_gate_beside_one_that_is_always_ready_has_its_turn() {
         .unwrap();
     let decision = session.publish(call()).await.unwrap();
     assert_eq!(decision.verdict(), &Verdict::allow());
+}
+
+/// Three hooks at the same time: one that waits, one that computes for longer than the third has, and the third, which
+/// waits a few times.
+async fn beside_one_that_computes(part: Part, ensemble: Option<Arc<dyn Ensemble>>) -> Outcome {
+    let bus = Bus::builder().event_budget(Duration::from_secs(60)).build();
+    let session = bus.session("s").open().await.unwrap();
+    let hook = |name, timeout| {
+        Hook::native(name, part).timeout(Duration::from_millis(timeout)).within(ensemble.clone())
+    };
+    let hooks = vec![
+        installed("before_tool", hook("waits", 30_000), async || tokio::task::yield_now().await),
+        installed("before_tool", hook("computes", 30_000), async || {
+            std::thread::sleep(Duration::from_millis(1_500));
+        }),
+        installed("before_tool", hook("short", 1_000), async || {
+            for _ in 0..3 {
+                tokio::task::yield_now().await;
+            }
+        }),
+    ];
+    bus.install("test", hooks).unwrap();
+    let decision = session.publish(call()).await.unwrap();
+    outcome(decision.receipt().unwrap(), "short").clone()
+}
+
+#[tokio::test]
+async fn what_a_gate_computes_is_not_of_the_time_of_those_beside_it() {
+    let ended = beside_one_that_computes(Part::Gate, None).await;
+    assert!(!timed_out(&ended), "{ended:?}");
+    let ended = beside_one_that_computes(Part::LoneGate, Some(Arc::new(AtOnce))).await;
+    assert!(!timed_out(&ended), "{ended:?}");
+}
+
+/// All members at the same time.
+struct AtOnce;
+
+impl Ensemble for AtOnce {
+    fn sees(&self) -> Sees {
+        Sees::First
+    }
+
+    fn pace(&self, _: &AnyEvent) -> Pace {
+        Pace::AtOnce
+    }
+
+    fn finalize(&self, _: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
+        given
+    }
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! The second judgement takes the place of the first, with all that came with it; and what hooks gave is on the receipt.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use lineside_core::answer::Beyond;
 use lineside_core::ensemble::{Ensemble, Pace, Sees};
 use lineside_core::hook::Hook;
 use lineside_core::json::{Value, json};
+use lineside_core::matcher::tool;
 use lineside_core::outcome::{By, Round};
 use lineside_core::{
     Amendment, Answer, AnyEvent, Append, Failure, FailureKind, KeepWorking, Notice, OnFailure, Outcome, Part,
@@ -270,4 +272,40 @@ async fn what_was_decided_before_is_no_stop_that_counts() {
         counts.push(blocks);
     }
     assert_eq!(counts, [counts[0]; 3]);
+}
+
+/// A guard of shells, and one of everything, which blocks, behind an amender that says what a tool of no known class is
+/// called with: whether the first one was asked.
+async fn are_shells_asked(before: Value, after: Value) -> bool {
+    let bus = Bus::new();
+    let session = bus.session("s").open().await.unwrap();
+    let amend = move |_, _| {
+        let after = after.clone();
+        async move { Reply::amend(BeforeTool::amend().tool_input(after)) }
+    };
+    session.intercept::<BeforeTool>("amender").priority(100).amend(amend).unwrap();
+    let asked = Arc::new(AtomicBool::new(false));
+    let shells = session.intercept::<BeforeTool>("shells").priority(90).matching(tool("Shell"));
+    let was_asked = Arc::clone(&asked);
+    let shells = shells.gate(move |_, _| {
+        was_asked.store(true, Ordering::SeqCst);
+        async { Verdict::Continue }
+    });
+    shells.unwrap();
+    let late = session.intercept::<BeforeTool>("late").priority(80);
+    let late = late.gate(async |_, _| {
+        tokio::task::yield_now().await;
+        Verdict::Continue
+    });
+    late.unwrap();
+    session.intercept::<BeforeTool>("guard").priority(70).gate(async |_, _| Verdict::block("never")).unwrap();
+    let decision = session.publish(BeforeTool::new("Watch", before)).await.unwrap();
+    assert!(decision.is_refused(), "the last guard was not asked");
+    asked.load(Ordering::SeqCst)
+}
+
+#[tokio::test]
+async fn an_amendment_that_makes_a_tool_a_shell_brings_the_guards_of_shells_and_loses_none() {
+    assert!(are_shells_asked(json!({"path": "x"}), json!({"command": "rm -rf /"})).await);
+    assert!(!are_shells_asked(json!({"command": "x"}), json!({"path": "x"})).await);
 }

@@ -258,7 +258,7 @@ impl Matcher {
             return true;
         }
         let mut found = false;
-        each_call(event, &mut |name, input| {
+        each_call(event, tool_class::of_call, &mut |name, input| {
             found = found || self.tools.matches(name, effort) && self.matches_arguments(input, effort);
         });
         found
@@ -339,17 +339,22 @@ impl Matcher {
     }
 }
 
-/// Calls `visit` for the tool of an event, or for that of each of its tool calls.
+/// Calls `visit` for the tool of an event, or for that of each of its tool calls. One of no known class is visited as
+/// `Shell` too, whether it is called with a command or not: an amendment may give it one.
 pub fn each_tool<'a>(event: &'a AnyEvent, visit: &mut dyn FnMut(&'a str)) {
-    each_call(event, &mut |name, _| visit(name));
+    each_call(event, |name, _| tool_class::of(name).or(Some("shell")), &mut |name, _| visit(name));
 }
 
 /// The same with what the tool is called with, where the event has that. A call of a known class is visited by the name
 /// of that class as well; the class is the one that the event states, else that of the call.
-fn each_call<'a>(event: &'a AnyEvent, visit: &mut dyn FnMut(&'a str, Option<&'a Value>)) {
+fn each_call<'a>(
+    event: &'a AnyEvent,
+    class_of: impl Fn(&'a str, Option<&'a Value>) -> Option<&'static str>,
+    visit: &mut dyn FnMut(&'a str, Option<&'a Value>),
+) {
     let mut call = |name: &'a str, class: Option<&str>, input| {
         visit(name, input);
-        let class = class.or_else(|| tool_class::of_call(name, input));
+        let class = class.or_else(|| class_of(name, input));
         if let Some(of_class) = class.and_then(name_of_class).filter(|of_class| *of_class != name) {
             visit(of_class, input);
         }

@@ -89,7 +89,7 @@ impl<H: Clone> Roster<H> {
         &self.named
     }
 
-    /// Adds to `parts` the hooks that the event's tools do not leave out.
+    /// Adds to `parts` the hooks that the event's tools do not leave out: the same before and after any amendment.
     #[inline]
     pub fn parts<'a>(&'a self, event: &AnyEvent, parts: &mut Parts<'a, H>) {
         if let Some(any) = &self.any {

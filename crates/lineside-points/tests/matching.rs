@@ -283,7 +283,7 @@ fn the_tools_of_an_event_are_visited_by_their_names_and_those_of_their_classes()
         names
     };
     assert_eq!(visited(&call("Bash", json!({}))), ["Bash", "Shell"]);
-    assert_eq!(visited(&batch(&["x", "view"])), ["x", "view", "ReadFile"]);
+    assert_eq!(visited(&batch(&["x", "view"])), ["x", "Shell", "view", "ReadFile"]);
     assert_eq!(visited(&event(OnIdle::new())), [""; 0]);
 }
 

@@ -344,21 +344,26 @@ impl Log {
 
     /// What is to be kept next, and what stands for all of it where it is time for that.
     fn batch(&self) -> Option<Batch> {
-        let is_due = {
-            let inner = lock(&self.inner);
+        let is_due = |inner: &Inner| {
             let loose = inner.loose + inner.pending.len();
             inner.pace == Pace::Behind || loose >= OFTEN_ENOUGH && loose >= 2 * inner.index.len()
         };
-        // Both only then: senders of messages wait meanwhile.
-        let mailboxes = is_due.then(|| lock(&self.mailboxes));
-        let mut inner = lock(&self.inner);
+        let mut mailboxes = None;
+        let mut inner = loop {
+            let inner = lock(&self.inner);
+            if mailboxes.is_some() || !is_due(&inner) {
+                break inner;
+            }
+            drop(inner);
+            // Both only then, and in this order: senders of messages wait meanwhile.
+            mailboxes = Some(lock(&self.mailboxes));
+        };
         if !inner.has_work() {
             inner.is_writing = false;
             return None;
         }
         let mut records: Vec<Arc<Record>> = inner.pending.drain(..).collect();
-        // It may have come to this since it was looked at; then it is taken up in the next round.
-        let catches_up = inner.pace == Pace::Behind && mailboxes.is_some();
+        let catches_up = inner.pace == Pace::Behind;
         if catches_up {
             // What stands for everything is put behind one of its own records.
             inner.pace = Pace::CatchingUp;

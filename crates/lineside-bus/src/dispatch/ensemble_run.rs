@@ -111,16 +111,28 @@ impl Dispatcher<'_> {
         let stale = if round == Round::Rejudge { self.chain.stale() } else { Vec::new() };
         let members = (first..).map_while(|index| Some((index, plan.entry(index)?)));
         let of_ensemble = |hook: &Hook| hook.ensemble.as_ref().is_some_and(|own| Arc::ptr_eq(own, ensemble));
+        let mut members = members.filter(|(_, (hook, _))| of_ensemble(hook));
         let mut running = Vec::new();
-        for (index, (hook, run)) in members.filter(|(_, (hook, _))| of_ensemble(hook)) {
-            if round == Round::Rejudge && !stale.contains(&index) {
-                continue;
+        poll_fn(|cx| {
+            for (index, (hook, run)) in members.by_ref() {
+                if round == Round::Rejudge && !stale.contains(&index) {
+                    continue;
+                }
+                let Some(time) = self.admit(index, hook, &**run, Some(&shown), round) else { continue };
+                let within = self.cx(time).within(time_of_chain);
+                let mut call = Guarded::start(&**run, &shown, within, time, self.failures());
+                let polled = Pin::new(&mut call).poll(cx);
+                // What one of them computes is not of the time of the next.
+                self.time.waited();
+                let ended = match polled {
+                    Poll::Ready(result) => Some((result, self.time.now() - start)),
+                    Poll::Pending => None,
+                };
+                running.push(Running { index, call, ended });
             }
-            let Some(time) = self.admit(index, hook, &**run, Some(&shown), round) else { continue };
-            let cx = self.cx(time).within(time_of_chain);
-            let call = Guarded::start(&**run, &shown, cx, time, self.failures());
-            running.push(Running { index, call, ended: None });
-        }
+            Poll::Ready(())
+        })
+        .await;
         let mut first = 0;
         poll_fn(|cx| {
             let mut waiting = false;

@@ -37,6 +37,8 @@ pub(crate) async fn run<'a>(
     round: Round,
 ) {
     let start = turn.time.last();
+    // What one of them computes is not of the time of the next.
+    turn.time.waited();
     let first = first.map(|(index, call)| Running { index, call: Call::Pending(call) });
     let mut running: Vec<Running<'a>> = first.into_iter().collect();
     // As long as every gate answers when it is first polled, nothing has to be kept.
@@ -51,10 +53,14 @@ pub(crate) async fn run<'a>(
                     turn.fold(index, round, took, result);
                 }
                 Poll::Ready(result) => {
-                    let call = Call::Ended(result, tokio::time::Instant::now() - start);
+                    turn.time.waited();
+                    let call = Call::Ended(result, turn.time.now() - start);
                     running.push(Running { index, call });
                 }
-                Poll::Pending => running.push(Running { index, call: Call::Pending(call) }),
+                Poll::Pending => {
+                    turn.time.waited();
+                    running.push(Running { index, call: Call::Pending(call) });
+                }
             }
         }
         Poll::Ready(())
