@@ -6,6 +6,7 @@ use lineside_commands::{Analysis, Shell, Surroundings, Unknown, analyse, analyse
 mod corpus {
     #[allow(dead_code)]
     pub(crate) mod case;
+    pub(crate) mod mutants;
 }
 
 fn unclear(text: &str) -> Analysis {
@@ -66,24 +67,10 @@ fn what_is_no_text_of_a_shell_is_unclear() {
 
 #[test]
 fn changed_commands_of_the_corpus_are_read_to_their_end() {
-    const SIGNS: &[u8] = b"'\"$(){}`\\;|&<>\n#~*[]!=-/ x";
     let mut random = fastrand::Rng::with_seed(7);
     for case in corpus::case::cases() {
         for _ in 0..8 {
-            let mut chars: Vec<char> = case.command.chars().collect();
-            for _ in 0..random.usize(1..4) {
-                let at = random.usize(..=chars.len());
-                match random.u8(..4) {
-                    0 if at < chars.len() => drop(chars.remove(at)),
-                    1 if at < chars.len() => chars.truncate(at),
-                    2 => {
-                        let part: Vec<char> = chars[at..].to_vec();
-                        chars.extend(part);
-                    }
-                    _ => chars.insert(at, char::from(SIGNS[random.usize(..SIGNS.len())])),
-                }
-            }
-            let text: String = chars.into_iter().collect();
+            let text = corpus::mutants::mutant(&case.command, &mut random);
             let state = Surroundings::new("/proj", "/home/dev");
             for shell in [Shell::Bash, Shell::Sh, Shell::Zsh] {
                 let analysis = analyse(&text, shell, &state);
