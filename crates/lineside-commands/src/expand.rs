@@ -136,6 +136,7 @@ impl Walk<'_> {
         if mode != Mode::Quoted {
             at = self.tilde(word, fields);
         }
+        let last_bracket = word.rfind(']');
         while let Some(c) = word[at..].chars().next() {
             let next = at + c.len_utf8();
             at = match c {
@@ -180,7 +181,7 @@ impl Walk<'_> {
                     let sign = match c {
                         '*' => STAR,
                         '?' => QUEST,
-                        _ if word[next..].contains(']') => OPEN,
+                        _ if last_bracket > Some(at) => OPEN,
                         c => c,
                     };
                     fields.push(sign);

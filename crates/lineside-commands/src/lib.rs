@@ -43,4 +43,4 @@ pub use links::FileLinks;
 pub use places::{KnownValue, Place, Places};
 pub use policy::Policy;
 pub use state::{Links, Shell, Surroundings};
-pub use walk::{analyse, analyse_bytes, explain};
+pub use walk::{analyse, analyse_bytes, explain, parses};

@@ -22,6 +22,8 @@ pub(crate) const PARSED: usize = 4 * TEXT;
 pub(crate) const RETRIES: usize = 8;
 /// Signs that open a level, before the parser is asked at all: data may hold some that are no level.
 const OPENED: usize = 192;
+/// Substitutions of a text: a parser reads what is behind each of them once more.
+const SUBSTITUTIONS: usize = 512;
 /// Here-documents of a text.
 const DOCUMENTS: usize = 128;
 
@@ -30,10 +32,14 @@ pub(crate) fn exceeded(text: &str) -> Option<&'static str> {
     if text.len() > TEXT {
         return Some("it is longer than 64 KiB");
     }
-    let (mut open, mut documents, mut before) = (0_usize, 0, 0);
+    let (mut open, mut documents, mut substitutions, mut before) = (0_usize, 0, 0, 0);
     for byte in text.bytes() {
         match byte {
-            b'(' | b'{' => open += 1,
+            b'(' | b'{' => {
+                open += 1;
+                substitutions += usize::from(matches!(before, b'$' | b'<' | b'>'));
+            }
+            b'`' => substitutions += 1,
             b')' | b'}' => open = open.saturating_sub(1),
             b'<' if before == b'<' => documents += 1,
             _ => {}
@@ -42,6 +48,9 @@ pub(crate) fn exceeded(text: &str) -> Option<&'static str> {
         if open > OPENED {
             return Some("it is nested too deeply");
         }
+    }
+    if substitutions > SUBSTITUTIONS {
+        return Some("it has too many substitutions");
     }
     (documents > DOCUMENTS).then_some("it has too many here-documents")
 }

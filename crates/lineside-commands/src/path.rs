@@ -113,6 +113,9 @@ pub(crate) fn is_pattern(name: &str) -> bool {
     name.bytes().any(|byte| matches!(byte, b'*' | b'?' | b'[' | b'{'))
 }
 
+/// The longest pattern of a name that is compared: a longer one may be any.
+const LONGEST: usize = 1024;
+
 /// Whether two names, each perhaps a pattern, can be one.
 pub(crate) fn names_meet(one: &str, other: &str) -> bool {
     if !is_pattern(one) && !is_pattern(other) {
@@ -120,6 +123,9 @@ pub(crate) fn names_meet(one: &str, other: &str) -> bool {
     }
     if let Some((front, alternatives, end)) = alternatives(other) {
         return alternatives.split(',').any(|part| names_meet(one, &format!("{front}{part}{end}")));
+    }
+    if one.len() > LONGEST && is_pattern(one) {
+        return true;
     }
     match (is_pattern(one), is_pattern(other)) {
         (false, false) => one == other,

@@ -42,6 +42,14 @@ pub fn explain(text: &str, shell: Shell, state: &Surroundings<'_>) -> (Analysis,
     (walk.analysis, walk.trail.map(|trail| trail.found).unwrap_or_default())
 }
 
+/// Whether the grammar of the shell reads a text; what the text holds as data is not looked at.
+///
+/// # Errors
+/// What is wrong with it, or the bound that it passes.
+pub fn parses(text: &str, shell: Shell) -> Result<(), String> {
+    Shuck.parse(text, shell).error.map_or(Ok(()), Err)
+}
+
 fn walk<'s>(text: &str, shell: Shell, state: &Surroundings<'s>, trail: Option<Box<Trail>>) -> Walk<'s> {
     let mut walk = Walk {
         state: *state,

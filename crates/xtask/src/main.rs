@@ -18,6 +18,7 @@ mod bench;
 mod crash;
 mod docs;
 mod faults;
+mod fuzz;
 mod install;
 mod hosts;
 mod mutants;
@@ -43,6 +44,7 @@ cargo xtask CHORE
   crash --command [--cycles N] …       the same for `lineside run --journal`, judged by its own lines
   crash --daemon [--cycles N]          the same for `lineside serve`, judged by what its clients have seen
   faults [--repeat N]                  the tests of the table of faults, and how each row fared
+  fuzz [--minutes N]                   commands that no person has written, for a nightly run
   reality [NAME]                       published plugins through lineside and through OpenClaw, and where they differ
   hosts [--record] [--keep] [NAME…]    real agent programs behind our entries, with a scripted model
   hosts --newest [NAME…]               the same, and their newest versions: what these do otherwise
@@ -89,6 +91,7 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
         ["reality"] => reality::run(&Workspace::find()?, None),
         ["reality", part] => reality::run(&Workspace::find()?, Some(part)),
         ["hosts", names @ ..] => hosts::run(&Workspace::find()?, names),
+        ["fuzz", rest @ ..] => fuzz::run(&Workspace::find()?, fuzz::minutes(rest)?),
         ["docs"] => docs::run(&Workspace::find()?),
         ["faults"] => faults::run(&Workspace::find()?, 1),
         ["faults", "--repeat", times] => {

@@ -8,7 +8,7 @@ mod npm;
 mod python;
 mod rustup;
 
-pub(crate) use crates_io::{DENY, MDBOOK, MUTANTS, published};
+pub(crate) use crates_io::{DENY, FUZZ, MDBOOK, MUTANTS, published};
 pub(crate) use debian::{Program, need_programs};
 pub(crate) use npm::{JITI, NODE, NPM, npm_package};
 pub(crate) use python::python;

@@ -5,6 +5,7 @@ pub(crate) fn fits(pattern: &str, text: &str) -> bool {
     // Where both are read, and where a `*` goes on.
     let (mut p, mut t) = (0, 0);
     let mut back: Option<(usize, usize)> = None;
+    let last_bracket = pattern.rfind(']');
     while let Some(given) = text[t..].chars().next() {
         let rest = &pattern[p..];
         let mut signs = rest.chars();
@@ -16,6 +17,7 @@ pub(crate) fn fits(pattern: &str, text: &str) -> bool {
             }
             Some('?') => Some(1),
             Some('\\') => (signs.next() == Some(given)).then(|| 1 + given.len_utf8()),
+            Some('[') if last_bracket <= Some(p) => (given == '[').then_some(1),
             Some('[') => match class(rest, given) {
                 Some((fits, length)) => fits.then_some(length),
                 None => (given == '[').then_some(1),

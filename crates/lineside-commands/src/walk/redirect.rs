@@ -29,7 +29,11 @@ pub(crate) enum Out {
 impl Walk<'_> {
     pub(crate) fn redirect(&mut self, all: &[Redirection<'_>]) -> Redirected {
         let mut done = Redirected::default();
+        self.count_words(all.len());
         for redirection in all {
+            if self.is_full() {
+                break;
+            }
             let descriptor = redirection.descriptor;
             match &redirection.kind {
                 Redirect::Out(word) | Redirect::Both(word) | Redirect::InOut(word) => {

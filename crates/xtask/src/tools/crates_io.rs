@@ -35,6 +35,10 @@ pub(crate) const MUTANTS: Published = Published {
     features: &[],
 };
 
+/// Builds targets for libFuzzer and runs them. Half a minute of processor time.
+pub(crate) const FUZZ: Published =
+    Published { name: "cargo-fuzz", version: "0.13.2", answers_to: &["fuzz", "--version"], features: &[] };
+
 /// Judges licences, bans and sources by the registry alone. A minute and a half of processor time.
 pub(crate) const DENY: Published =
     Published { name: "cargo-deny", version: "0.20.2", answers_to: &["--version"], features: &[] };
