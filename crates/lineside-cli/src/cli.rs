@@ -24,6 +24,7 @@ use crate::list::ListArgs;
 use crate::manual::{CompletionsArgs, ManArgs};
 use crate::new_hook::NewArgs;
 use crate::run::RunArgs;
+use crate::schema::SchemaArgs;
 use crate::serve::ServeArgs;
 use crate::style::{COLUMNS, Styles, When, columns};
 use crate::test::TestArgs;
@@ -31,7 +32,7 @@ use crate::tree::SessionsArgs;
 use crate::trust::{TrustArgs, UntrustArgs};
 use crate::{
     check, control, demo, doctor, explain, hook, hosts, import, init, install, jobs, kit, list, loading,
-    manual, new_hook, person, run, serve, test, tree, trust,
+    manual, new_hook, person, run, schema, serve, test, tree, trust,
 };
 
 /// A hook bus for AI agents: events in, hooks run, decisions out.
@@ -80,7 +81,7 @@ const HELP: &str = "\
 Commands:
 {subcommands}
   also:    completions, hook, hosts, import, init, kit, man, new, on, reload,
-           sessions, trust, uninstall, untrust
+           schema, sessions, trust, uninstall, untrust
 
 Options:
 {options}{after-help}";
@@ -95,6 +96,8 @@ enum Command {
     Completions(CompletionsArgs),
     #[command(hide = true)]
     Man(ManArgs),
+    #[command(hide = true)]
+    Schema(SchemaArgs),
     Install(InstallArgs),
     #[command(hide = true)]
     Uninstall(UninstallArgs),
@@ -179,6 +182,7 @@ impl Cli {
             Command::New(args) => new_hook::run(args, styles),
             Command::Completions(args) => manual::completions(args),
             Command::Man(args) => manual::man(args),
+            Command::Schema(args) => schema::run(args),
             Command::Import(args) => import::run(args, styles),
             Command::Install(args) => unless_interrupted(install::run(args, styles)).await,
             Command::Uninstall(args) => install::run_uninstall(args, styles),
@@ -227,6 +231,7 @@ impl Command {
             | Self::On(_)
             | Self::Completions(_)
             | Self::Man(_)
+            | Self::Schema(_)
             | Self::Hosts(_)
             | Self::Doctor(_) => None,
         };
@@ -259,6 +264,7 @@ impl Command {
             | Self::New(_)
             | Self::Completions(_)
             | Self::Man(_)
+            | Self::Schema(_)
             | Self::Hosts(_)
             | Self::Trust(_)
             | Self::Untrust(_)

@@ -10,6 +10,7 @@ use lineside::dialects::Places;
 use lineside::hosts::install::{Level, installed};
 use lineside::json::json;
 use lineside::{Assembly, Bus};
+use lineside_config::File;
 
 use crate::hosts::machine;
 use crate::painter::one_line;
@@ -57,6 +58,8 @@ pub(crate) fn run(args: &InitArgs, styles: Styles) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let is_new = write_new(&file, FIRST, 0o644)?;
+    // The first line of the file names it.
+    write_new(&file.with_file_name(File::Hooks.schema_file()), &File::Hooks.schema(), 0o644)?;
     let already = existing(&places, &file);
     let programs = machine::found(&places);
     let level = if args.project.is_some() { Level::Project } else { Level::User };

@@ -20,6 +20,7 @@ mod install;
 mod init;
 mod new_hook;
 mod manual;
+mod schema;
 mod hosts;
 mod doctor;
 mod hook;

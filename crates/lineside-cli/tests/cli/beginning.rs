@@ -25,6 +25,11 @@ fn init_writes_a_policy_that_holds_and_leaves_one_that_is_there() {
     let said = stage.run(&["check"], "");
     assert_eq!(said.code, Some(0), "{said:?}");
     let file = stage.path("home/.config/lineside/hooks.yaml");
+    let first = fs::read_to_string(&file).unwrap();
+    let schema = first.lines().next().unwrap().split_once("$schema=").unwrap().1;
+    let schema = fs::read_to_string(file.with_file_name(schema)).unwrap();
+    assert_eq!(stage.run(&["schema"], "").out, schema);
+    assert!(stage.run(&["schema", "config"], "").out.contains("\"Daemon\""));
     fs::write(&file, "hooks: []\n").unwrap();
     let said = stage.run(&["init", "--json"], "");
     assert_eq!(said.json()[0]["created"], false, "{said:?}");
