@@ -71,6 +71,8 @@ pub struct Bounds {
     pub dead: usize,
     /// Events of each automation by which it knows that it has had one before; the oldest goes.
     pub remembered: usize,
+    /// Bytes of the keys of rates whose starts are counted still, about; an event with a further key is refused.
+    pub rates: usize,
     /// Records in the journal since it was last compacted, with fewer of which it is not: it is when there are so many
     /// and four times as many as jobs.
     pub records: usize,
@@ -87,6 +89,7 @@ impl Default for Bounds {
             finished: 1_000,
             dead: 10_000,
             remembered: 16_384,
+            rates: 64 << 20,
             records: 10_000,
         }
     }

@@ -36,14 +36,13 @@ impl<E: Occurrence> Machine<E> {
             return Some(Why::Full);
         }
         let (rate, template) = rules.rate.as_ref()?;
-        if rate.excess == Excess::Wait {
-            return None;
-        }
         let key = self.rate_key(template, event);
-        let now = self.now;
+        let (now, has_room_for_key) = (self.now, self.has_room_for_rate(&key));
         // One that is not known has had no start; it is not made known by asking.
-        let state = self.automations[place].rates.get_mut(&key);
-        state.is_some_and(|state| !state.has_room(rate, now)).then_some(Why::Rate)
+        match self.automations[place].rates.get_mut(&key) {
+            None => (!has_room_for_key).then_some(Why::Full),
+            Some(state) => (rate.excess != Excess::Wait && !state.has_room(rate, now)).then_some(Why::Rate),
+        }
     }
 
     fn hold(&mut self, place: usize, rules: &Arc<Rules>, hold: Hold, event: E) {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::job::{ClaimId, JobId, Place, Stage, State};
 use super::timers::Timer;
+use super::weights::of_rate;
 use super::{Effect, Machine, Occurrence};
 use crate::control::{Excess, KeyTemplate, Rate, Rules};
 use crate::unix_micros::UnixMicros;
@@ -74,7 +75,21 @@ impl RateState {
 
 impl<E: Occurrence> Machine<E> {
     pub(super) fn rate_of(&mut self, place: usize, key: &Arc<str>) -> &mut RateState {
-        self.automations[place].rates.entry(Arc::clone(key)).or_default()
+        self.automations[place].rates.entry(Arc::clone(key)).or_insert_with(|| {
+            self.weights.rates += of_rate(key);
+            RateState::default()
+        })
+    }
+
+    /// Whether a further key of a rate may be kept.
+    pub(super) fn has_room_for_rate(&self, key: &str) -> bool {
+        self.weights.rates.saturating_add(of_rate(key)) <= self.bounds.rates
+    }
+
+    fn forget_rate(&mut self, place: usize, key: &Arc<str>) {
+        if self.automations[place].rates.remove(key).is_some() {
+            self.weights.rates -= of_rate(key);
+        }
     }
 
     pub(super) fn rate_key(&mut self, template: &KeyTemplate, event: &E) -> Arc<str> {
@@ -110,7 +125,7 @@ impl<E: Occurrence> Machine<E> {
         };
         let Some((rate, _)) = &rules.rate else {
             // No job waits for it: when rules change, everything is put in line anew.
-            self.automations[place].rates.remove(key);
+            self.forget_rate(place, key);
             return;
         };
         loop {
@@ -131,9 +146,7 @@ impl<E: Occurrence> Machine<E> {
                 state.timer = Some(over);
                 self.timers.set(over, Timer::Rate(place, Arc::clone(key)));
             }
-            None if state.waiting.is_empty() && state.admitted == 0 => {
-                self.automations[place].rates.remove(key);
-            }
+            None if state.waiting.is_empty() && state.admitted == 0 => self.forget_rate(place, key),
             _ => {}
         }
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::job::{AutomationId, Job, JobId, Parked, State, Why};
+use super::weights::of_rate;
 use super::{Automation, Effect, Machine, Occurrence};
 use crate::bursts::Bursts;
 use crate::control::Rules;
@@ -61,6 +62,7 @@ impl<E: Occurrence> Machine<E> {
         let id = Arc::clone(&own.id);
         if own.active || own.rules.is_some() || !own.seen.order.is_empty() {
             let (jobs, leaves) = (own.jobs, own.leaves);
+            self.weights.rates -= own.rates.keys().map(|key| of_rate(key)).sum::<usize>();
             *own = Automation { jobs, leaves, ..Automation::new(Arc::clone(&id)) };
             self.effects.push(Effect::Gone(Arc::clone(&id)));
         }

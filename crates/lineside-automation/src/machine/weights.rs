@@ -8,6 +8,16 @@ pub(super) struct Weights {
     pub(super) live: usize,
     /// Of those that have.
     pub(super) at_rest: usize,
+    /// Of the keys of rates.
+    pub(super) rates: usize,
+}
+
+/// What a rate keeps of a key, about, beside the key and its one copy.
+const OF_KEY: usize = 256;
+
+/// What the key of a rate takes.
+pub(super) fn of_rate(key: &str) -> usize {
+    OF_KEY + 2 * key.len()
 }
 
 impl Weights {

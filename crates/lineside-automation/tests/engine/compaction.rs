@@ -77,8 +77,16 @@ impl Journal for Watchful {
     }
 }
 
-const BOUNDS: Bounds =
-    Bounds { jobs: 1000, bytes: 1 << 30, running: 3, finished: 100, dead: 5, remembered: 50, records: 10 };
+const BOUNDS: Bounds = Bounds {
+    jobs: 1000,
+    bytes: 1 << 30,
+    running: 3,
+    finished: 100,
+    dead: 5,
+    remembered: 50,
+    rates: 1 << 20,
+    records: 10,
+};
 
 /// All that would be recovered from these entries.
 fn recovered(entries: &[(Sequence, Entry)]) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lineside_automation::control::{Control, OnBusy};
+use lineside_automation::control::{Control, OnBusy, Rate};
 use lineside_automation::machine::job::{Fence, JobId, Why};
 use lineside_automation::machine::{Bounds, Effect, Ended, Input, Machine, News};
 use lineside_automation::record::Record;
@@ -131,5 +131,31 @@ fn what_has_come_to_rest_keeps_no_more_than_there_may_be_and_the_dead_go_last() 
         let told = machine.step(UnixMicros::millis(2), Input::Offered(name(0), Ev::new(50, 0, 0)));
         let is_refused = |effect: &Effect<Ev>| matches!(effect, Effect::Announce(told) if told.news == News::Refused(Why::Full));
         assert!(told.iter().any(is_refused));
+    }
+}
+
+#[test]
+fn the_keys_of_rates_have_a_bound_and_one_too_many_is_refused_until_a_period_is_over() {
+    for rate in
+        [Rate::new(1, millis(1000)).per("{session}"), Rate::new(1, millis(1000)).per("{session}").dropping()]
+    {
+        let mut machine = Machine::new(Bounds { rates: 10 * 262, ..Bounds::default() });
+        let rules = rules(&Control { rate: Some(rate), ..Control::default() });
+        drop(machine.step(UnixMicros::millis(1), Input::Registered(name(0), Arc::clone(&rules))));
+        let mut number = 0;
+        let mut accepted = |machine: &mut Machine<Ev>, at: u64| {
+            let offered = (0..100).filter(|session| {
+                number += 1;
+                let told = machine
+                    .step(UnixMicros::millis(at), Input::Offered(name(0), Ev::new(number, *session, 0)));
+                let full = News::Refused(Why::Full);
+                !told.into_iter().any(|effect| matches!(effect, Effect::Announce(told) if told.news == full))
+            });
+            offered.count()
+        };
+        assert_eq!(accepted(&mut machine, 2), 10);
+        drop(machine.step(UnixMicros::millis(2_000), Input::Tick));
+        assert_eq!(accepted(&mut machine, 2_001), 10, "those of a period that is over are forgotten");
+        drop(machine.step(UnixMicros::millis(2_002), Input::Leaves(name(0))));
     }
 }
