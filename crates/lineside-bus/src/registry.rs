@@ -5,4 +5,5 @@
 pub(crate) mod registered;
 pub(crate) mod table;
 pub(crate) mod own;
+pub(crate) mod share;
 pub(crate) mod tree;

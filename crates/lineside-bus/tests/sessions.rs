@@ -277,6 +277,39 @@ async fn what_is_open_is_bounded_in_all_and_in_one_tree_and_a_closed_session_mak
 }
 
 #[tokio::test]
+async fn what_is_below_a_session_leaves_some_of_its_tree_to_it_and_trees_of_one_quota_share() {
+    let bus = Bus::builder().sessions_at_most(8 * 640, 1 << 30).build();
+    let open_below = async |above: &lineside_bus::Session, name: &str| {
+        let mut open = Vec::new();
+        for number in 0..700 {
+            open.extend(above.subagent(format!("{name} {number}")).open().await);
+        }
+        open
+    };
+    let root = bus.session("root").open().await.unwrap();
+    let child = root.subagent("child").open().await.unwrap();
+    let grandchild = child.subagent("grandchild").open().await.unwrap();
+    let below = open_below(&grandchild, "below").await;
+    assert_eq!(below.len(), 640 - 20 - 1);
+    assert_eq!(open_below(&child, "beside").await.len(), 9);
+    assert_eq!(open_below(&root, "of root").await.len(), 9);
+    // Roots that count in one quota have it together, and the others have all that is left.
+    let quota = bus.quota(16);
+    let mut roots = Vec::new();
+    for number in 0..700 {
+        roots.extend(bus.session(format!("root {number}")).within(&quota).open().await);
+    }
+    assert_eq!(roots.len(), 320);
+    assert!(roots[0].subagent("of a full quota").open().await.is_err());
+    bus.session("beside").open().await.unwrap();
+    for root in roots.drain(..) {
+        root.close().await;
+    }
+    assert!(quota.is_unused());
+    bus.session("again").within(&quota).open().await.unwrap();
+}
+
+#[tokio::test]
 async fn a_closed_session_counts_as_long_as_something_open_is_below_it() {
     const CHAIN: usize = 16;
     let text = "x".repeat(4_000);

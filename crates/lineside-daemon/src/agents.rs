@@ -18,6 +18,7 @@ use tokio::time::Instant;
 
 use crate::guarded::{AgentAbove, Guarded};
 use crate::lineage::{DEEPEST, Lineage, Process};
+use crate::shares::Tree;
 
 /// The processes of agents, and those above callers.
 pub(crate) struct Agents {
@@ -243,11 +244,17 @@ impl Agents {
         !self.nearest(&[process], root).is_empty() && !is_related()
     }
 
-    /// The process at the top of the tree that a process is in, if that is below an agent.
-    pub(crate) fn tree(&self, peer: Option<u32>) -> Option<Process> {
+    /// The tree that a process is in: that of the agent at its top, also when the sessions of that have ended. `None` for
+    /// this process.
+    pub(crate) fn tree(&self, peer: Option<u32>) -> Option<Tree> {
+        if peer == Some(std::process::id()) {
+            return None;
+        }
         let line = self.line(peer);
         let kept = self.kept();
-        line.into_iter().rfind(|process| kept.of_process.contains_key(process))
+        let is_of_agent =
+            |process: &Process| kept.of_process.contains_key(process) || self.guarded.is_recorded(*process);
+        Some(line.into_iter().rfind(is_of_agent).map_or(Tree::Rest, Tree::Agent))
     }
 
     /// Whether a process is the command of an entry of this agent, with nothing between them but shells.

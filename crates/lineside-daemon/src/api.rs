@@ -8,11 +8,13 @@ use std::sync::atomic::AtomicU64;
 
 use axum::Router;
 use axum::extract::{Request, State};
+use axum::http::Method;
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{delete, get, post};
 use utoipa::OpenApi;
 
+use crate::body::weighed;
 use crate::caller::{self, Connection};
 use crate::daemon::{Counts, Daemon};
 use crate::door::{self, Door};
@@ -159,6 +161,9 @@ async fn enter(
     one(&daemon.counts.requests);
     let admitted = door::admit(&door, request.method(), request.uri(), request.headers());
     let path = request.uri().path();
+    // Other answers are bounded otherwise, and come of something that was done.
+    let is_look = request.method() == Method::GET || path == "/v1/explain";
+    let peer = request.extensions().get::<Connection>().and_then(|from| from.peer);
     let known = |()| request.extensions().get::<Connection>().map_or(Ok(()), |from| from.place.known(path));
     let response = match admitted.and_then(known).and_then(|()| caller::recognise(&daemon, &request)) {
         Ok(caller) => {
@@ -172,6 +177,7 @@ async fn enter(
         }
         Err(problem) => problem.into_response(),
     };
+    let response = if is_look { weighed(&daemon, peer, response) } else { response };
     if response.status().is_client_error() || response.status().is_server_error() {
         one(&daemon.counts.problems);
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
@@ -11,10 +11,9 @@ use lineside::core::{Reach, SessionId};
 use lineside::{Assembly, AttachHookError, AttachedHook, Attachment, Session};
 use tokio::time::timeout;
 
-use crate::lineage::Process;
 use crate::problem::Problem;
 use crate::random;
-use crate::shares::{PART, Share, Shares};
+use crate::shares::{Share, Shares, Tree};
 
 /// How many programs are attached at most, those included that are away and have hooks.
 const MOST: usize = 1_024;
@@ -37,13 +36,23 @@ const STEP: Duration = Duration::from_millis(100);
 const COMING: Duration = Duration::from_secs(10);
 
 /// All of them.
-pub(crate) struct Attachments(Mutex<State>, Arc<Shares>);
+pub(crate) struct Attachments {
+    state: Mutex<State>,
+    programs: Shares,
+    hooks: Shares,
+    bytes: Shares,
+}
 
 impl Default for Attachments {
     /// Numbers begin elsewhere in each daemon, so that one of an earlier daemon takes no other hook away.
     fn default() -> Self {
         let begin = random::bytes::<4>().map_or(0, u32::from_le_bytes);
-        Self(Mutex::new(State { last: u64::from(begin) << 20, ..State::default() }), Shares::of(MOST))
+        Self {
+            state: Mutex::new(State { last: u64::from(begin) << 20, ..State::default() }),
+            programs: Shares::of(MOST),
+            hooks: Shares::of(MOST_HOOKS),
+            bytes: Shares::of(MOST_BYTES),
+        }
     }
 }
 
@@ -83,6 +92,8 @@ struct Owned {
     /// What it was declared as.
     declared: u64,
     hook: AttachedHook,
+    /// Their parts of what the tree of processes has that registered it.
+    _shares: Option<[Share; 2]>,
 }
 
 /// A hook that was registered.
@@ -102,6 +113,8 @@ pub(crate) struct Entry {
     pub(crate) name: String,
     /// As in a file, in JSON.
     pub(crate) text: String,
+    /// The tree of processes of who registers it.
+    pub(crate) tree: Option<Tree>,
 }
 
 /// Who takes a hook away.
@@ -134,7 +147,7 @@ impl Attachments {
     pub(crate) fn place(
         &self,
         token: Option<&str>,
-        tree: Option<Process>,
+        tree: Option<Tree>,
     ) -> Result<(String, Attachment), Problem> {
         let mut state = self.state();
         let now = Instant::now();
@@ -148,21 +161,17 @@ impl Attachments {
             let detail = format!("{MOST} programs are attached, or are away and have hooks");
             return Err(too_many(detail));
         }
-        let share = tree.map(|tree| self.1.take(tree));
-        if matches!(share, Some(None)) {
-            return Err(too_many(format!(
-                "what this agent has started has attached {} programs",
-                MOST / PART
-            )));
-        }
+        let share = tree.map(|tree| self.programs.take(tree, 1).ok_or(tree)).transpose();
+        let share = share.map_err(|tree| {
+            let most = self.programs.most(tree);
+            too_many(format!("{most} programs are attached of those that {}", started(tree)))
+        })?;
         let Ok(bytes) = random::bytes::<16>() else {
             return Err(too_many("the system has no randomness for a token"));
         };
         let token = random::hex(bytes);
         let place = Attachment::new();
-        state
-            .programs
-            .insert(token.clone(), Program { place: place.clone(), asked: now, _share: share.flatten() });
+        state.programs.insert(token.clone(), Program { place: place.clone(), asked: now, _share: share });
         Ok((token, place))
     }
 
@@ -194,7 +203,7 @@ impl Attachments {
         session: &Session,
         entry: Entry,
     ) -> Result<Registered, Problem> {
-        let Entry { owner, called, confined, reach, name, text } = entry;
+        let Entry { owner, called, confined, reach, name, text, tree } = entry;
         let bytes = called.len() + text.len();
         if bytes > LONGEST_ENTRY {
             let detail =
@@ -234,13 +243,23 @@ impl Attachments {
                 return Err(too_many(detail));
             }
         }
+        let shares = tree.map(|tree| self.shares(tree, bytes)).transpose()?;
         let hook =
             assembly.attach(session, &place, &called, reach, &text).map_err(|error| not_attached(&error))?;
         let warnings = hook.warnings().to_vec();
         state.last += 1;
         let number = state.last;
-        let owned =
-            Owned { number, session: session.clone(), owner, called, confined, bytes, declared, hook };
+        let owned = Owned {
+            number,
+            session: session.clone(),
+            owner,
+            called,
+            confined,
+            bytes,
+            declared,
+            hook,
+            _shares: shares,
+        };
         state.bytes += bytes;
         // The new one is in force before the one before it leaves: no event comes in between.
         let own = state.hooks.entry(session.id().clone()).or_default();
@@ -259,6 +278,15 @@ impl Attachments {
             _ => state.count += 1,
         }
         Ok(Registered { number, warnings })
+    }
+
+    /// The parts of a hook of this length in what a tree may have.
+    fn shares(&self, tree: Tree, bytes: usize) -> Result<[Share; 2], Problem> {
+        let [hook, length] = [(&self.hooks, 1), (&self.bytes, bytes)].map(|(of, much)| of.take(tree, much));
+        hook.zip(length).map(Into::into).ok_or_else(|| {
+            let [hooks, bytes] = [&self.hooks, &self.bytes].map(|of| of.most(tree));
+            too_many(format!("at most {hooks} hooks of {bytes} bytes are of programs that {}", started(tree)))
+        })
     }
 
     /// Takes a hook of a session away, for its program or for one that is not confined. `false` when there is none of
@@ -320,7 +348,7 @@ impl Attachments {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -390,6 +418,14 @@ fn unknown() -> Problem {
     Problem::conflict("not-attached", "The program has not attached", detail)
 }
 
+/// What all in a tree have in common.
+fn started(tree: Tree) -> &'static str {
+    match tree {
+        Tree::Agent(_) => "this agent has started",
+        Tree::Rest => "no agent has started",
+    }
+}
+
 fn too_many(detail: impl Into<String>) -> Problem {
     Problem::new(StatusCode::TOO_MANY_REQUESTS, "too-many-attachments", "Too much is attached", detail)
 }
@@ -408,12 +444,15 @@ fn not_attached(error: &AttachHookError) -> Problem {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use futures_util::poll;
     use lineside::automation::Automations;
     use lineside::points::OnIdle;
     use tokio::time::advance;
 
     use super::*;
+    use crate::lineage::Process;
 
     #[tokio::test]
     async fn what_programs_declare_of_their_hooks_has_a_bound_for_each_and_for_all() {
@@ -424,7 +463,8 @@ mod tests {
             let fill = "x".repeat(length);
             let text = format!(r#"{{"name": "{name}", "on": "on_idle", "description": "{fill}"}}"#);
             let (owner, called, name) = (owner.clone(), name.to_owned(), name.to_owned());
-            let entry = Entry { owner, called, confined: None, reach: Reach::Subtree, name, text };
+            let entry =
+                Entry { owner, called, confined: None, reach: Reach::Subtree, name, text, tree: None };
             all.register(&assembly, &session, entry).map(|registered| registered.number)
         };
         assert_eq!(register("long", LONGEST_ENTRY).unwrap_err().status, 400);
@@ -440,6 +480,30 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn what_one_agent_has_started_leaves_others_room_for_hooks() {
+        let (all, assembly) = (Attachments::default(), Assembly::new(lineside::Bus::new()));
+        let session = assembly.bus().session("s").open().await.unwrap();
+        let (owner, _place) = all.place(None, None).unwrap();
+        let [one, other] = [std::process::id(), std::os::unix::process::parent_id()]
+            .map(|pid| Some(Tree::Agent(Process::of(pid).unwrap())));
+        let register = |name: &str, tree: Option<Tree>| {
+            let fill = "x".repeat(LONGEST_ENTRY - 200);
+            let text = format!(r#"{{"name": "{name}", "on": "on_idle", "description": "{fill}"}}"#);
+            let (owner, called, name) = (owner.clone(), name.to_owned(), name.to_owned());
+            let entry = Entry { owner, called, confined: None, reach: Reach::Subtree, name, text, tree };
+            all.register(&assembly, &session, entry).map(|registered| registered.number)
+        };
+        let registered: Vec<_> = (0..300).map(|number| register(&number.to_string(), one)).collect();
+        let numbers: Vec<u64> = registered.iter().flatten().copied().collect();
+        assert!(numbers.len() < 135, "an eighth of the bytes: {}", numbers.len());
+        assert!(all.kept().1 <= MOST_BYTES / 8);
+        assert!(registered.into_iter().filter_map(Result::err).all(|problem| problem.status == 429));
+        register("of another", other).unwrap();
+        assert!(all.remove(&session, numbers[0], &Remover::User).unwrap());
+        register("again", one).unwrap();
+    }
+
+    #[tokio::test]
     async fn hooks_that_go_with_a_session_take_no_automation_of_a_later_one_of_its_id_along() {
         let (all, assembly) = (Attachments::default(), Assembly::new(lineside::Bus::new()));
         let (owner, _place) = all.place(None, None).unwrap();
@@ -448,7 +512,8 @@ mod tests {
             for name in &names {
                 let text = format!(r#"{{"name": "{name}", "on": "on_idle", "automate": {{}}}}"#);
                 let (owner, called, name) = (owner.clone(), name.clone(), name.clone());
-                let entry = Entry { owner, called, confined: None, reach: Reach::Subtree, name, text };
+                let entry =
+                    Entry { owner, called, confined: None, reach: Reach::Subtree, name, text, tree: None };
                 all.register(&assembly, session, entry).unwrap();
             }
         };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Bytes;
+use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -15,16 +15,17 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, timeout_at};
 
+use crate::caller::Connection;
 use crate::daemon::Daemon;
 use crate::problem::Problem;
-use crate::room::{self, Room, SMALL, Taken, TooMuch};
+use crate::room::{self, SMALL, Taken, TooMuch};
 
 /// A JSON object that was read strictly: no doubled key, at most 64 levels, UTF-8, nothing after it; and the room that it
 /// takes, to be held for as long as it is there.
 pub(crate) struct Fields(pub(crate) Map, pub(crate) Taken);
 
-/// A body as it came, and the room that it takes, to be held for as long as it is there.
-pub(crate) struct Document(pub(crate) Vec<u8>, pub(crate) Option<Taken>);
+/// A body as it came, the room that it takes, to be held for as long as it is there, and the process that sent it.
+pub(crate) struct Document(pub(crate) Vec<u8>, pub(crate) Option<Taken>, pub(crate) Option<u32>);
 
 impl Document {
     /// Whether its values need no room.
@@ -37,7 +38,7 @@ impl Document {
     /// # Errors
     /// It is none, or there is no room.
     pub(crate) async fn fields(self, daemon: &Daemon) -> Result<(Map, Taken), Problem> {
-        let room = values(daemon, &self.0).await?;
+        let room = values(daemon, &self.0, self.2).await?;
         fields(&self.0).map(|fields| (fields, room))
     }
 }
@@ -79,8 +80,9 @@ impl FromRequest<Arc<Daemon>> for Document {
 
     async fn from_request(request: Request, daemon: &Arc<Daemon>) -> Result<Self, Problem> {
         let limits = &daemon.settings.limits;
-        let (bytes, room) = whole(request, &daemon.room, limits.body, limits.whole).await?;
-        Ok(Self(bytes, room))
+        let peer = request.extensions().get::<Connection>().and_then(|connection| connection.peer);
+        let (bytes, room) = whole(request, (daemon, peer), limits.body, limits.whole).await?;
+        Ok(Self(bytes, room, peer))
     }
 }
 
@@ -118,21 +120,63 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
 impl<T: Serialize> IntoResponse for Json<T> {
     fn into_response(self) -> Response {
         match lineside::json::to_string(&self.0) {
-            Ok(body) => JsonText(body, Taken::default()).into_response(),
+            Ok(body) if body.len() > SMALL => {
+                let body = Bytes::from(body);
+                let mut response = written(body.clone().into());
+                response.extensions_mut().insert(Long(body));
+                response
+            }
+            Ok(body) => written(body.into()),
             Err(error) => Problem::unwritten(&error).into_response(),
         }
     }
 }
 
+/// The body of a long answer.
+#[derive(Clone)]
+struct Long(Bytes);
+
+/// The body of a long answer, and the room that it takes until it is dropped.
+struct Held {
+    bytes: Bytes,
+    _room: Taken,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Gives a long answer about what was before its room, until the client has read it. It does not wait for that: the answer
+/// is there, and takes what is waited for.
+pub(crate) fn weighed(daemon: &Daemon, peer: Option<u32>, mut response: Response) -> Response {
+    let Some(Long(body)) = response.extensions_mut().remove() else { return response };
+    match daemon.room.answer_now(body.len(), daemon.agents.tree(peer)) {
+        Some(room) => response.map(|_| Bytes::from_owner(Held { bytes: body, _room: room }).into()),
+        None => no_room_for_answer("ask again later").into_response(),
+    }
+}
+
+/// The problem with a long answer, and what to do.
+pub(crate) fn no_room_for_answer(remedy: &str) -> Problem {
+    let (word, title) = ("no-room", "There is no room for the answer now");
+    let detail = format!("other long answers take all the room; {remedy}");
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, word, title, detail)
+}
+
+fn written(body: Body) -> Response {
+    ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], body).into_response()
+}
+
 impl IntoResponse for JsonText {
     fn into_response(self) -> Response {
-        let kind = HeaderValue::from_static("application/json");
         let Self(text, room) = self;
         let body = match room.shrunk(text.len()) {
             Some(room) => Bytes::from_owner(Self(text, room)),
             None => text.into(),
         };
-        ([(header::CONTENT_TYPE, kind)], body).into_response()
+        written(body.into())
     }
 }
 
@@ -164,16 +208,17 @@ pub(crate) fn fields(body: &[u8]) -> Result<Map, Problem> {
 ///
 /// # Errors
 /// There is none in time, or never enough.
-pub(crate) async fn values(daemon: &Daemon, body: &[u8]) -> Result<Taken, Problem> {
+pub(crate) async fn values(daemon: &Daemon, body: &[u8], peer: Option<u32>) -> Result<Taken, Problem> {
     let limits = &daemon.settings.limits;
-    let room = tokio::time::timeout(limits.whole, daemon.room.values(body)).await;
+    let room = daemon.room.values(body, || daemon.agents.tree(peer));
+    let room = tokio::time::timeout(limits.whole, room).await;
     room.map_err(|_| busy())?.map_err(|TooMuch { bytes }| comes_to(bytes, limits.memory))
 }
 
 /// The whole of a body that is short enough and comes in time, and the room that it takes.
 async fn whole(
     request: Request,
-    room: &Room,
+    (daemon, peer): (&Daemon, Option<u32>),
     most: usize,
     within: Duration,
 ) -> Result<(Vec<u8>, Option<Taken>), Problem> {
@@ -200,7 +245,8 @@ async fn whole(
             return Err(too_large(most));
         }
         if taken.is_none() && bytes.len() + piece.len() > SMALL {
-            let room = timeout_at(end, room.read(announced.unwrap_or(most))).await;
+            let room = daemon.room.read(announced.unwrap_or(most), daemon.agents.tree(peer));
+            let room = timeout_at(end, room).await;
             taken = Some(room.map_err(|_| busy())?);
         }
         bytes.extend_from_slice(&piece);

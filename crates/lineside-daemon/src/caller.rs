@@ -16,9 +16,9 @@ use lineside::core::propagation::HEADER;
 
 use crate::agents::Shown;
 use crate::daemon::Daemon;
-use crate::lineage::Process;
 use crate::place::Place;
 use crate::problem::Problem;
+use crate::shares::Tree;
 
 /// The connection that a request came over: its door and its number, such as `socket:17`.
 #[derive(Debug, Clone)]
@@ -37,7 +37,7 @@ pub(crate) struct Connection {
 pub(crate) struct Caller {
     rights: Rights,
     pub(crate) connection: Option<Arc<str>>,
-    peer: Option<u32>,
+    pub(crate) peer: Option<u32>,
 }
 
 #[derive(Clone)]
@@ -101,8 +101,8 @@ impl Caller {
         }
     }
 
-    /// The process at the top of the tree that the caller is in, if that is below an agent.
-    pub(crate) fn tree(&self, daemon: &Daemon) -> Option<Process> {
+    /// The tree that the caller's process is in; `None` for the daemon's own.
+    pub(crate) fn tree(&self, daemon: &Daemon) -> Option<Tree> {
         daemon.agents.tree(self.peer)
     }
 

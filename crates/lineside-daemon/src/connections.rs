@@ -34,7 +34,7 @@ use crate::place::Place;
 use crate::publishing;
 use crate::settings::Limits;
 use crate::shared_stream::{SharedStream, Stream};
-use crate::shares::{PART, Shares};
+use crate::shares::{PART, Shares, Tree};
 use crate::socket::Socket;
 use crate::strangers::{LONGEST_HEAD, Strangers};
 
@@ -179,13 +179,13 @@ impl Tasks {
                 // Where a part of the room is free, no tree has more than that.
                 let is_crowded = !is_open && room.available_permits() < all - reserved - all / PART;
                 let tree = is_crowded.then(|| daemon.agents.tree(peer)).flatten();
-                let mut share = tree.map(|tree| shares.take(tree));
+                let mut share = tree.map(|tree| shares.take(tree, 1));
                 let mut is_reserved = is_reserved;
                 // What the agent has started does not keep the agent itself from asking.
-                if let (Some(tree), Some(None)) = (tree, &share)
-                    && daemon.agents.is_entry_of(tree, peer)
+                if let (Some(Tree::Agent(agent)), Some(None)) = (tree, &share)
+                    && daemon.agents.is_entry_of(agent, peer)
                 {
-                    (share, is_reserved) = (Some(own_shares.take(tree)), true);
+                    (share, is_reserved) = (Some(own_shares.take(Tree::Agent(agent), 1)), true);
                 }
                 if matches!(share, Some(None)) {
                     tracing::warn!(

@@ -38,6 +38,7 @@ use crate::problem::Problem;
 use crate::projects::Projects;
 use crate::room::Room;
 use crate::settings::{Limits, Settings};
+use crate::shares::{Sessions, Tree};
 use crate::switch::{Switch, Watched as WatchedSwitch};
 use crate::texts::Texts;
 use crate::trace;
@@ -60,6 +61,8 @@ pub(crate) struct Daemon {
     pub(crate) attachments: Attachments,
     /// The processes of the agent programs that are served.
     pub(crate) agents: Agents,
+    /// What the trees of processes have of all sessions.
+    pub(crate) sessions: Sessions,
     pub(crate) preparing: Preparing,
     /// The agent programs that are served in their own words.
     pub(crate) hosts: Hosts,
@@ -139,6 +142,8 @@ pub(crate) struct Opening {
     pub(crate) attribution: Option<Attribution>,
     /// Where the process works that asks for it, for a session that does not say so of itself.
     pub(crate) work: Option<PathBuf>,
+    /// The tree of processes that asks for it.
+    pub(crate) tree: Option<Tree>,
     pub(crate) by: OpenedBy,
 }
 
@@ -169,6 +174,7 @@ impl Daemon {
             feed: Feed::new(assembly.bus().signals(), most),
             room: Room::new(settings.limits.memory),
             agents: Agents::of(&settings.state),
+            sessions: Sessions::of(assembly.bus()),
             settings,
             hosts: Hosts::new(assembly.bus().clone()).preparing(move |opening, work| {
                 opens.forget(opening.source().session.as_str());
@@ -329,7 +335,7 @@ impl Daemon {
     pub(crate) async fn open(&self, asked: Opening) -> Result<Session, Problem> {
         asked.check()?;
         let opening = match &asked.parent {
-            None => self.bus().session(asked.id.as_str()),
+            None => self.sessions.root(&asked.id, asked.tree),
             Some(parent) => self.session(parent)?.subagent(asked.id.as_str()),
         };
         let opening = match &asked.traceparent {
@@ -387,6 +393,7 @@ impl Daemon {
                 connection: asked.connection.clone(),
                 attribution: asked.attribution,
                 work: asked.work.clone(),
+                tree: asked.tree,
                 ..Opening::default()
             };
             self.open_unless_open(above).await?;

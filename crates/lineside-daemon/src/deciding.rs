@@ -172,7 +172,8 @@ async fn found_or_opened(
     }
     let (parent, attribution) = caller.parent(daemon, draft.parent.clone())?;
     let (connection, attribution) = (caller.connection.clone(), Some(attribution));
-    let opening = Opening { parent, connection, attribution, work: caller.work(), ..opening(id, draft) };
+    let (work, tree) = (caller.work(), caller.tree(daemon));
+    let opening = Opening { parent, connection, attribution, work, tree, ..opening(id, draft) };
     let session = daemon.session_of_event(opening).await?;
     // It may be one that another publisher has opened since it was looked for.
     caller.reaches(session)

@@ -1,14 +1,13 @@
 //! Context that was handed over and is not accepted yet: it goes back to its mailbox when it is not accepted in time.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use lineside::Delivery;
 use tokio::time::Instant;
 
-use crate::lineage::Process;
-use crate::shares::{PART, Share, Shares};
+use crate::shares::{Share, Shares, Tree};
 
 /// How many deliveries are out at once, over all sessions.
 const MOST: usize = 4_096;
@@ -17,7 +16,7 @@ const MOST: usize = 4_096;
 pub(crate) struct Deliveries {
     out: Mutex<HashMap<String, Out>>,
     most: usize,
-    shares: Arc<Shares>,
+    shares: Shares,
 }
 
 struct Out {
@@ -48,12 +47,9 @@ impl Deliveries {
         delivery: Delivery,
         name: String,
         within: Duration,
-        tree: Option<Process>,
+        tree: Option<Tree>,
     ) -> Result<String, usize> {
-        let share = tree.map(|tree| self.shares.take(tree));
-        if matches!(share, Some(None)) {
-            return Err(self.most / PART);
-        }
+        let share = tree.map(|tree| self.shares.take(tree, 1).ok_or(self.shares.most(tree))).transpose()?;
         let until = Instant::now() + within;
         let mut out = self.out();
         if out.len() >= self.most {
@@ -62,7 +58,7 @@ impl Deliveries {
             drop(delivery);
             return Err(self.most);
         }
-        out.insert(name.clone(), Out { delivery, until, _share: share.flatten() });
+        out.insert(name.clone(), Out { delivery, until, _share: share });
         Ok(name)
     }
 
@@ -94,6 +90,8 @@ mod tests {
     use lineside::core::{Append, EventId};
 
     use super::*;
+    use crate::lineage::Process;
+    use crate::shares::PART;
 
     async fn with_a_message(bus: &Bus, number: usize) -> lineside::Session {
         let session = bus.session(number.to_string()).open().await.unwrap();
@@ -115,7 +113,7 @@ mod tests {
     async fn the_deliveries_of_what_one_agent_has_started_leave_room_for_others() {
         let (bus, deliveries) = (Bus::new(), Deliveries::at_most(4 * PART));
         let within = Duration::from_secs(60);
-        let tree = Process::of(std::process::id());
+        let tree = Process::of(std::process::id()).map(Tree::Agent);
         let mut kept = 0;
         for number in 0..8 * PART {
             let session = with_a_message(&bus, number).await;

@@ -107,6 +107,11 @@ impl Guarded {
         write!(file, "{}{session}", *BOOT)
     }
 
+    /// Whether a process is recorded, as far as this daemon remembers.
+    pub(crate) fn is_recorded(&self, process: Process) -> bool {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).recorded.contains(&process)
+    }
+
     /// The nearest of these processes that is recorded.
     pub(crate) fn among(&self, line: &[Process]) -> Option<AgentAbove> {
         nearest(&self.folder, line)

@@ -53,8 +53,8 @@ pub(crate) async fn serve(daemon: Arc<Daemon>, stream: Stream, begun: Vec<u8>, c
     let mut publishing = Publishing {
         daemon,
         stream,
+        incoming: Incoming::new(begun, caller.peer),
         caller: Arc::new(caller),
-        incoming: Incoming::new(begun),
         deciding: FuturesUnordered::new(),
         inline: Inline::default(),
         under_way: HashMap::new(),
@@ -246,12 +246,17 @@ impl Publishing {
                     let (length, text) = (at.len(), self.incoming.body(at));
                     let body = match room::is_small(text) {
                         true => Body::Read(self.read(text)),
-                        false => Body::Long(Document(text.to_vec(), None)),
+                        false => Body::Long(Document(text.to_vec(), None, self.caller.peer)),
                     };
                     self.begin(publish, length, body, cx)?;
                 }
                 Frame::Long(publish, text, read) => {
-                    self.begin(publish, text.len(), Body::Long(Document(text, Some(read))), cx)?;
+                    self.begin(
+                        publish,
+                        text.len(),
+                        Body::Long(Document(text, Some(read), self.caller.peer)),
+                        cx,
+                    )?;
                 }
                 Frame::Refused(id, problem) => self.put(Some(id), Err(problem)),
                 Frame::Cancel(id) => self.forget(id),

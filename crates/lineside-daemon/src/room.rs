@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::shares::{Share, Shares, Tree};
+
 /// What is small, in bytes.
 pub(crate) const SMALL: usize = 64 << 10;
 
@@ -25,23 +27,30 @@ pub(crate) fn is_small(body: &[u8]) -> bool {
 
 /// The room of all bodies of a daemon.
 pub(crate) struct Room {
-    read: Arc<Semaphore>,
-    values: Arc<Semaphore>,
-    answers: Arc<Semaphore>,
+    read: Part,
+    values: Part,
+    answers: Part,
     most: usize,
+}
+
+/// The room for one purpose, and what each tree of processes has of it.
+struct Part {
+    all: Arc<Semaphore>,
+    shares: Shares,
 }
 
 /// Room that is taken until this is dropped.
 #[derive(Default)]
-pub(crate) struct Taken(Option<OwnedSemaphorePermit>);
+pub(crate) struct Taken(Option<(OwnedSemaphorePermit, Option<Share>)>);
 
 impl Taken {
     /// As much of it as this many bytes need; `None` when it takes none.
     pub(crate) fn shrunk(self, bytes: usize) -> Option<Self> {
-        let mut permit = self.0?;
+        let (mut permit, mut share) = self.0?;
         let more = permit.num_permits().saturating_sub(units(bytes));
         drop(permit.split(more));
-        Some(Self(Some(permit)))
+        share.iter_mut().for_each(|share| share.shrink(units(bytes)));
+        Some(Self(Some((permit, share))))
     }
 }
 
@@ -56,29 +65,39 @@ impl Room {
     /// Room for so many bytes, once for bodies that are read, once for their values, and once for long answers about what
     /// was before.
     pub(crate) fn new(most: usize) -> Self {
-        let room = || Arc::new(Semaphore::new(units(most).min(u32::MAX as usize)));
+        let units = units(most).min(u32::MAX as usize);
+        let room = || Part { all: Arc::new(Semaphore::new(units)), shares: Shares::of(units) };
         Self { read: room(), values: room(), answers: room(), most }
     }
 
     /// Waits for room for a body of this length while it is read, all of it at once: bodies that had a part of their room
     /// each would wait for one another for ever.
-    pub(crate) async fn read(&self, length: usize) -> Taken {
-        Taken(take(&self.read, length.min(self.most)).await)
+    pub(crate) async fn read(&self, length: usize, tree: Option<Tree>) -> Taken {
+        self.read.take(length.min(self.most), tree).await
     }
 
     /// Waits for room for an answer of about this length, until its client has read it.
-    pub(crate) async fn answer(&self, bytes: usize) -> Taken {
+    pub(crate) async fn answer(&self, bytes: usize, tree: Option<Tree>) -> Taken {
         if bytes <= SMALL {
             return Taken(None);
         }
-        Taken(take(&self.answers, bytes.min(self.most)).await)
+        self.answers.take(bytes.min(self.most), tree).await
+    }
+
+    /// Room for an answer of this length now, until its client has read it; `None` where there is none.
+    pub(crate) fn answer_now(&self, bytes: usize, tree: Option<Tree>) -> Option<Taken> {
+        self.answers.take_now(bytes.min(self.most), tree)
     }
 
     /// Waits for room for the values of a body.
     ///
     /// # Errors
     /// They are more than there is room for.
-    pub(crate) async fn values(&self, body: &[u8]) -> Result<Taken, TooMuch> {
+    pub(crate) async fn values(
+        &self,
+        body: &[u8],
+        tree: impl FnOnce() -> Option<Tree>,
+    ) -> Result<Taken, TooMuch> {
         let bytes = cost(body);
         if bytes <= SMALL {
             return Ok(Taken(None));
@@ -86,13 +105,32 @@ impl Room {
         if bytes > self.most {
             return Err(TooMuch { bytes });
         }
-        Ok(Taken(take(&self.values, bytes).await))
+        Ok(self.values.take(bytes, tree()).await)
     }
 }
 
-async fn take(room: &Arc<Semaphore>, bytes: usize) -> Option<OwnedSemaphorePermit> {
-    let units = u32::try_from(units(bytes)).unwrap_or(u32::MAX);
-    Arc::clone(room).acquire_many_owned(units).await.ok()
+impl Part {
+    fn take_now(&self, bytes: usize, tree: Option<Tree>) -> Option<Taken> {
+        let units = units(bytes);
+        let share = match tree {
+            Some(tree) => Some(self.shares.take(tree, units.min(self.shares.most(tree)))?),
+            None => None,
+        };
+        let permit = Arc::clone(&self.all).try_acquire_many_owned(u32::try_from(units).ok()?).ok()?;
+        Some(Taken(Some((permit, share))))
+    }
+
+    /// Waits for the share of the tree first: what it has too much of does not stand in line before others.
+    async fn take(&self, bytes: usize, tree: Option<Tree>) -> Taken {
+        let units = units(bytes);
+        let share = match tree {
+            Some(tree) => self.shares.wait(tree, units).await,
+            None => None,
+        };
+        let units = u32::try_from(units).unwrap_or(u32::MAX);
+        let permit = Arc::clone(&self.all).acquire_many_owned(units).await.ok();
+        Taken(permit.map(|permit| (permit, share)))
+    }
 }
 
 /// The units of room that so many bytes take.
@@ -109,19 +147,21 @@ fn cost(body: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::{Room, TooMuch, cost};
+    use crate::lineage::Process;
+    use crate::shares::Tree;
 
     #[tokio::test]
     async fn bodies_share_one_room_and_small_ones_need_none() {
         let room = Room::new(1 << 20);
         let text = vec![b'x'; 300 << 10];
-        let first = room.values(&text).await.unwrap();
-        let mut second = std::pin::pin!(room.values(&text));
+        let first = room.values(&text, || None).await.unwrap();
+        let mut second = std::pin::pin!(room.values(&text, || None));
         assert!(futures_util::poll!(second.as_mut()).is_pending(), "three of them do not fit");
-        assert!(room.values(b"{}").await.is_ok());
+        assert!(room.values(b"{}", || None).await.is_ok());
         let rest = first.shrunk(100 << 10);
         assert!(second.await.is_ok(), "an answer takes less than its event did");
         let longer = vec![b'x'; 320 << 10];
-        let third = room.values(&longer);
+        let third = room.values(&longer, || None);
         let mut third = std::pin::pin!(third);
         assert!(futures_util::poll!(third.as_mut()).is_pending());
         drop(rest);
@@ -129,12 +169,34 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn bodies_of_one_tree_hold_up_none_of_another() {
+        let room = Room::new(8 << 20);
+        let [one, other] = [std::process::id(), std::os::unix::process::parent_id()]
+            .map(|pid| Some(Tree::Agent(Process::of(pid).unwrap())));
+        let text = vec![b'x'; 300 << 10];
+        // A body that is larger than the share is taken alone.
+        let first = room.values(&text, || one).await.unwrap();
+        let mut waits: Vec<_> = (0..20).map(|_| Box::pin(room.values(&text, || one))).collect();
+        for second in &mut waits {
+            assert!(futures_util::poll!(second.as_mut()).is_pending());
+        }
+        for _ in 0..2 {
+            assert!(room.values(&text, || other).await.is_ok() && room.values(&text, || None).await.is_ok());
+        }
+        assert!(
+            room.read(1 << 20, one).await.shrunk(0).is_some() && room.answer(1 << 20, one).await.0.is_some()
+        );
+        drop(first);
+        assert!(waits.swap_remove(0).await.is_ok());
+    }
+
+    #[tokio::test]
     async fn long_answers_share_one_room_that_is_not_that_of_bodies() {
         let room = Room::new(1 << 20);
-        let first = room.answer(1 << 30).await;
-        assert!(room.values(&vec![b'x'; 300 << 10]).await.is_ok());
-        let small = room.answer(1 << 10).await;
-        let mut second = std::pin::pin!(room.answer(100 << 10));
+        let first = room.answer(1 << 30, None).await;
+        assert!(room.values(&vec![b'x'; 300 << 10], || None).await.is_ok());
+        let small = room.answer(1 << 10, None).await;
+        let mut second = std::pin::pin!(room.answer(100 << 10, None));
         assert!(futures_util::poll!(second.as_mut()).is_pending());
         drop((first, small));
         second.await;
@@ -147,8 +209,8 @@ mod tests {
         let bytes = cost(zeros.as_bytes());
         assert!(bytes > 256 << 20);
         assert!(
-            matches!(room.values(zeros.as_bytes()).await, Err(TooMuch { bytes: found }) if found == bytes)
+            matches!(room.values(zeros.as_bytes(), || None).await, Err(TooMuch { bytes: found }) if found == bytes)
         );
-        assert!(room.values(&vec![b'x'; 64 << 20]).await.is_ok());
+        assert!(room.values(&vec![b'x'; 64 << 20], || None).await.is_ok());
     }
 }

@@ -12,10 +12,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use lineside_bus::publish::{PublishError, Stops};
-use lineside_bus::session::{OpenSession, OpenSessionError};
+use lineside_bus::session::{OpenSession, OpenSessionError, Quota};
 use lineside_bus::{Bus, DeferredMessage, Session};
 use lineside_core::budget::after;
-use lineside_core::envelope::{AttributedBy, Attribution, Cause, Source};
+use lineside_core::envelope::{AttributedBy, Attribution, Cause};
 use lineside_core::{Append, EventId, Point as _, Receipt};
 use lineside_dialects::hosts::serve::{
     self, Arrived, CallId, Coming, Derived, Incoming, Outcome, Publishing, Reading,
@@ -24,7 +24,7 @@ use lineside_points::BeforePrompt;
 use tokio::sync::Notify;
 
 pub use afterwards::Afterwards;
-use opened::{Opened, Prepare, within_reach};
+use opened::{Opened, Prepare, fits, within_reach};
 use subagents::Subagents;
 use waiting::Waiting;
 
@@ -86,6 +86,8 @@ pub struct CallOrigin {
     pub work: Option<PathBuf>,
     /// How the place of new sessions was found.
     pub attribution: Option<Attribution>,
+    /// What the sessions of the host count in, where they are below none.
+    pub quota: Option<Quota>,
     /// Whether an open session under the host's id, which no call has opened, is that of the host; without this each is.
     /// One that is not, and each such session under the id of a subagent, is ended, and the host has one of its own.
     pub owns: Option<Arc<Owns>>,
@@ -362,7 +364,10 @@ impl Hosts {
         let opening = || {
             let opening = match above {
                 Some(above) => above.subagent(incoming.root.as_str()),
-                None => self.bus.session(incoming.root.as_str()),
+                None => {
+                    let opening = self.bus.session(incoming.root.as_str());
+                    origin.quota.iter().fold(opening, OpenSession::within)
+                }
             };
             let opening = about(opening, incoming, origin);
             match origin.attribution {
@@ -449,30 +454,6 @@ fn about(opening: OpenSession, incoming: &Incoming, origin: &CallOrigin) -> Open
         opening = opening.model(model.clone());
     }
     opening
-}
-
-/// Whether everything that is kept for as long as the session is open is short.
-fn fits(incoming: &Incoming) -> Result<(), ServeHostError> {
-    let Incoming { root, agent, cwd, project_root, model, .. } = incoming;
-    let model = model.as_ref().and_then(|model| model.selected.as_deref());
-    let (child, child_name) = incoming.subagent();
-    let session = incoming.session();
-    let names = [
-        ("id", Some(session.as_str()), Source::LONGEST_NAME),
-        ("root", Some(root), Source::LONGEST_NAME),
-        ("agent type", agent.as_ref().and_then(|agent| agent.role.as_deref()), Source::LONGEST_NAME),
-        ("subagent", child, Source::LONGEST_NAME),
-        ("subagent type", child_name, Source::LONGEST_NAME),
-        ("model", model, Source::LONGEST_NAME),
-        ("cwd", cwd.as_deref(), Source::LONGEST_PATH),
-        ("project_root", project_root.as_deref(), Source::LONGEST_PATH),
-    ];
-    for (name, text, most) in names {
-        if let Some(length) = text.map(str::len).filter(|length| *length > most) {
-            return Err(ServeHostError::TooLong { name, length, most });
-        }
-    }
-    Ok(())
 }
 
 /// An event of any point, to be published.

@@ -12,7 +12,7 @@ use lineside_core::{Notice, PointInfo, SessionId};
 use crate::api::of_dialect::OfDialect;
 use crate::api::register::{Installed, Intercepting, Observing, RegisterHookError};
 use crate::api::scope::Scope;
-use crate::api::session::OpenSession;
+use crate::api::session::{OpenSession, Quota};
 use crate::base::background::Endings;
 use crate::base::caught::Failures;
 use crate::base::extensions::Extensions;
@@ -22,7 +22,7 @@ use crate::context::full_texts::{FullTexts, TextsInMemory};
 use crate::context::log::{ContextRecovered, Log};
 use crate::context::mailbox::WAITING;
 use crate::hook::state::{Place, Session, Shared, Tree};
-use crate::registry::tree::Most;
+use crate::registry::share::Most;
 
 /// A hook bus. Cloning it costs one reference count; all clones are the same bus.
 ///
@@ -104,7 +104,7 @@ impl BusBuilder {
     }
 
     /// At most so many sessions are open at once, whose ids, paths and other texts have at most so many bytes together; an
-    /// eighth of either in one tree of sessions. One that is closed counts until it has come to its end, and so has
+    /// eighth of either in one tree of sessions, of which each session keeps a 64th from what is below it. One that is closed counts until it has come to its end, and so has
     /// everything below it. Without it there is no bound.
     #[must_use]
     pub fn sessions_at_most(mut self, sessions: usize, bytes: usize) -> Self {
@@ -169,6 +169,13 @@ impl Bus {
     #[must_use]
     pub fn builder() -> BusBuilder {
         BusBuilder::default()
+    }
+
+    /// What several roots and everything below them may have together: this part of
+    /// [the sessions that there may be](BusBuilder::sessions_at_most), as 8 for an eighth.
+    #[must_use]
+    pub fn quota(&self, part: usize) -> Quota {
+        Quota(self.shared.tree.quota(part))
     }
 
     /// A root session of that id, about to be opened.

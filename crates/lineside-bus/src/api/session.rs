@@ -17,6 +17,7 @@ use crate::api::register::{Intercepting, Observing};
 use crate::api::scope::Scope;
 use crate::base::signal::Signal;
 use crate::hook::state::{Shared, State};
+use crate::registry::share::Share;
 use crate::registry::tree::AddSessionError;
 
 impl Session {
@@ -225,7 +226,8 @@ impl Session {
         source.depth += 1;
         source.agent = Agent::subagent("subagent");
         source.attribution = None;
-        OpenSession { shared: Arc::clone(self.shared()), parent: Some(self.clone()), scope: None, source }
+        let parent = Some(self.clone());
+        OpenSession { shared: Arc::clone(self.shared()), parent, scope: None, quota: None, source }
     }
 
     /// The whole text of a message that was cut for a delivery, if it is kept still. It is asked for by the id, which
@@ -248,12 +250,31 @@ pub struct OpenSession {
     shared: Arc<Shared>,
     parent: Option<Session>,
     scope: Option<Scope>,
+    quota: Option<Quota>,
     source: Source,
+}
+
+/// What several trees of sessions have together of all that there may be. Clones are the same.
+#[derive(Clone)]
+pub struct Quota(pub(crate) Arc<Share>);
+
+impl Quota {
+    /// Whether no session is open within it, and nothing else has a clone of it.
+    #[must_use]
+    pub fn is_unused(&self) -> bool {
+        Arc::strong_count(&self.0) == 1
+    }
+}
+
+impl std::fmt::Debug for Quota {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Quota").finish_non_exhaustive()
+    }
 }
 
 impl OpenSession {
     pub(crate) fn root(shared: Arc<Shared>, id: SessionId) -> Self {
-        Self { shared, parent: None, scope: None, source: Source::root(id) }
+        Self { shared, parent: None, scope: None, quota: None, source: Source::root(id) }
     }
 
     /// Its agent; `main` for a root, `subagent` below.
@@ -310,6 +331,12 @@ impl OpenSession {
         self
     }
 
+    /// Has a root count in a quota with everything below it. A child counts where its root does.
+    pub fn within(mut self, quota: &Quota) -> Self {
+        self.quota = Some(quota.clone());
+        self
+    }
+
     /// That it is below its parent is claimed and not proved: hooks of the sessions above can refuse its events and those
     /// of what is below it, or have the user asked, and nothing else. What one of them would change is refused.
     pub fn claimed(mut self) -> Self {
@@ -336,15 +363,15 @@ impl OpenSession {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn open_now(self) -> Result<Session, OpenSessionError> {
-        let Self { shared, parent, scope, source } = self;
+        let Self { shared, parent, scope, quota, source } = self;
         let id = source.session.clone();
         if source.depth > Source::DEEPEST {
             return Err(OpenSessionError::TooDeep(id));
         }
         let above = parent.as_ref().map(|parent| Arc::clone(parent.node()));
-        let scope = scope.map(Scope::into_place);
+        let (scope, quota) = (scope.map(Scope::into_place), quota.map(|quota| quota.0));
         let state = |id: &SessionId| State::new(id, shared.context.as_ref());
-        let node = match (shared.tree.open(source, above, scope, state), parent) {
+        let node = match (shared.tree.open(source, above, scope, quota, state), parent) {
             (Ok(node), _) => node,
             (Err(AddSessionError::ParentClosed), Some(parent)) => {
                 return Err(OpenSessionError::ParentClosed(parent.id().clone()));
@@ -388,8 +415,8 @@ pub enum OpenSessionError {
     /// It would be further below its root than [`Source::DEEPEST`].
     #[error("session `{0}` would be more than {most} levels below its root", most = Source::DEEPEST)]
     TooDeep(SessionId),
-    /// As many sessions are open, or closed above open ones, as there may be, in all or in its tree, or their texts are
-    /// too long together.
+    /// As many sessions are open, or closed above open ones, as there may be, in all, in its quota, in its tree, or below
+    /// one of its ancestors, or their texts are too long together.
     #[error("session `{0}` is one too many; close others")]
     TooMany(SessionId),
     /// The bus is shutting down.

@@ -11,6 +11,7 @@ use lineside_core::{PointInfo, SessionId, Source};
 
 use super::own::{Leaves, Own};
 use super::registered::{Added, Registered, Runs};
+use super::share::{Most, PART, Share, weight};
 use super::table::{From, InForce, Tables, bit};
 
 /// One session.
@@ -28,48 +29,10 @@ pub(crate) struct Node<I, O, S> {
     alive: AtomicUsize,
     /// How many children were opened so far.
     children: AtomicU64,
-    /// What the sessions of its tree take.
+    /// What it takes, and what is below it.
     share: Arc<Share>,
     /// What it has beside hooks.
     pub(crate) state: S,
-}
-
-/// What sessions take together: those that are open, that come to their end, or that something open below them is under.
-/// Changed under the lock of the tree.
-#[derive(Default)]
-struct Share {
-    sessions: AtomicUsize,
-    bytes: AtomicUsize,
-}
-
-/// How many sessions there are at most, and how long their texts are together, in bytes. A tree of sessions has an eighth of
-/// that: what is started below one session leaves room for others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Most {
-    pub(crate) sessions: usize,
-    pub(crate) bytes: usize,
-}
-
-/// How long the texts of a session are, in bytes.
-fn weight(source: &Source) -> usize {
-    source.session.as_str().len() + source.agent.id.len() + source.weight()
-}
-
-impl Share {
-    fn has_room(&self, bytes: usize, most: Most) -> bool {
-        let [sessions, taken] = [&self.sessions, &self.bytes].map(|count| count.load(Ordering::Relaxed));
-        sessions < most.sessions && taken.saturating_add(bytes) <= most.bytes
-    }
-
-    fn take(&self, bytes: usize) {
-        self.sessions.fetch_add(1, Ordering::Relaxed);
-        self.bytes.fetch_add(bytes, Ordering::Relaxed);
-    }
-
-    fn give_back(&self, bytes: usize) {
-        self.sessions.fetch_sub(1, Ordering::Relaxed);
-        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
-    }
 }
 
 const OPEN: u8 = 0;
@@ -83,9 +46,9 @@ impl<I: Clone, O: Clone, S> Node<I, O, S> {
         source: Source,
         parent: Option<Arc<Self>>,
         scope: Option<Arc<Own<I, O>>>,
+        share: Arc<Share>,
         state: S,
     ) -> Self {
-        let share = parent.as_ref().map(|parent| Arc::clone(&parent.share)).unwrap_or_default();
         Self {
             source: Arc::new(source),
             parent,
@@ -102,7 +65,7 @@ impl<I: Clone, O: Clone, S> Node<I, O, S> {
 
     /// A session that is over and stands in no tree.
     pub(crate) fn over(source: Source, state: S) -> Self {
-        let node = Self::new(0, source, None, None, state);
+        let node = Self::new(0, source, None, None, Share::of(PART, None), state);
         node.phase.store(OVER, Ordering::Release);
         node
     }
@@ -198,7 +161,7 @@ pub(crate) struct Tree<I, O, S> {
     /// The number of the last registration.
     registrations: AtomicU64,
     most: Option<Most>,
-    share: Share,
+    share: Arc<Share>,
 }
 
 /// On what hooks are registered.
@@ -227,7 +190,7 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
             bus: Own::default(),
             registrations: AtomicU64::new(0),
             most,
-            share: Share::default(),
+            share: Share::of(1, None),
         }
     }
 
@@ -235,12 +198,19 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a session, in a scope or in none but those of its ancestors, with what it has beside hooks.
+    /// What several trees of sessions may have together.
+    pub(crate) fn quota(&self, part: usize) -> Arc<Share> {
+        Share::of(part, Some(Arc::clone(&self.share)))
+    }
+
+    /// Adds a session, in a scope or in none but those of its ancestors, a root within a quota or not, with what it has
+    /// beside hooks.
     pub(crate) fn open(
         &self,
         source: Source,
         parent: Option<Arc<Node<I, O, S>>>,
         scope: Option<Arc<Own<I, O>>>,
+        quota: Option<Arc<Share>>,
         state: impl FnOnce(&SessionId) -> S,
     ) -> Result<Arc<Node<I, O, S>>, AddSessionError> {
         let mut sessions = self.lock();
@@ -259,21 +229,20 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
             }
         }
         let bytes = weight(&source);
-        if let Some(most) = self.most {
-            let in_tree = Most { sessions: most.sessions / 8, bytes: most.bytes / 8 };
-            let share = parent.as_ref().map(|parent| &parent.share);
-            if !self.share.has_room(bytes, most) || share.is_some_and(|share| !share.has_room(bytes, in_tree))
-            {
-                return Err(AddSessionError::TooMany);
-            }
+        let share = match &parent {
+            Some(parent) => parent.share.below(),
+            None => Share::of(PART, Some(quota.unwrap_or_else(|| Arc::clone(&self.share)))),
+        };
+        if self.most.is_some_and(|most| !share.has_room(bytes, most)) {
+            return Err(AddSessionError::TooMany);
         }
         if let Some(parent) = &parent {
             parent.alive.fetch_add(1, Ordering::AcqRel);
             parent.children.fetch_add(1, Ordering::Relaxed);
         }
         let number = self.opened.fetch_add(1, Ordering::Relaxed) + 1;
-        let node = Arc::new(Node::new(number, source, parent, scope, state(&id)));
-        [&self.share, &*node.share].into_iter().for_each(|share| share.take(bytes));
+        let node = Arc::new(Node::new(number, source, parent, scope, share, state(&id)));
+        node.share.take(bytes);
         sessions.insert(id, Arc::clone(&node));
         Ok(node)
     }
@@ -301,7 +270,7 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
         while let Some(node) = next.filter(|node| node.is_released()) {
             released.push(node);
             let bytes = weight(&node.source);
-            [&self.share, &*node.share].into_iter().for_each(|share| share.give_back(bytes));
+            node.share.give_back(bytes);
             next = node.parent.as_deref();
             if let Some(parent) = next {
                 parent.alive.fetch_sub(1, Ordering::AcqRel);

@@ -15,6 +15,7 @@ use crate::caller::Caller;
 use crate::connections;
 use crate::daemon::Daemon;
 use crate::problem::Problem;
+use crate::shares::Tree;
 
 /// The protocol that is spoken after the upgrade, and its version.
 const PROTOCOL: &str = "lineside-worker/2";
@@ -78,17 +79,18 @@ pub(super) async fn register(
     let session = caller.hooked_session(&daemon, &session)?;
     let RegisterHook { attachment, called, reach, hook } = asked;
     daemon.attachments.greeted(&attachment).await?;
-    let entry = entry(attachment, caller.confined(&daemon)?, AttachedEntry { called, reach, hook });
+    let by = (caller.confined(&daemon)?, caller.tree(&daemon));
+    let entry = entry(attachment, by, AttachedEntry { called, reach, hook });
     let Registered { number, warnings } = daemon.attachments.register(&daemon.assembly, &session, entry)?;
     let shape = RegisteredHook { hook: number, coverage: session.coverage().to_string(), warnings };
     Ok((StatusCode::CREATED, Json(shape)).into_response())
 }
 
-fn entry(owner: String, confined: Option<Session>, asked: AttachedEntry) -> Entry {
+fn entry(owner: String, (confined, tree): (Option<Session>, Option<Tree>), asked: AttachedEntry) -> Entry {
     let AttachedEntry { called, reach, hook } = asked;
     let name = hook.get("name").and_then(|name| name.as_str()).unwrap_or_default().to_owned();
     let text = lineside::json::to_string(&hook).unwrap_or_default();
-    Entry { owner, called, confined, reach: reach.into(), name, text }
+    Entry { owner, called, confined, reach: reach.into(), name, text, tree }
 }
 
 /// The hooks that a session is opened with, of a program that is there.
@@ -127,12 +129,12 @@ impl Brought {
         self,
         daemon: &Daemon,
         session: &Session,
-        confined: Option<&Session>,
+        (confined, tree): (Option<Session>, Option<Tree>),
     ) -> Vec<AttachedOutcome> {
         let Self { attachment, hooks } = self;
         let outcomes = hooks.into_iter().map(|asked| {
             let called = asked.called.clone();
-            let entry = entry(attachment.clone(), confined.cloned(), asked);
+            let entry = entry(attachment.clone(), (confined.clone(), tree), asked);
             match daemon.attachments.register(&daemon.assembly, session, entry) {
                 Ok(Registered { number, warnings }) => {
                     AttachedOutcome { called, hook: Some(number), warnings, problem: None }

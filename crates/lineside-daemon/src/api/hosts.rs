@@ -23,6 +23,7 @@ use crate::caller::{Caller, Connection, work_of};
 use crate::connections;
 use crate::daemon::{Daemon, too_deep, too_many};
 use crate::problem::Problem;
+use crate::shares::Tree;
 use crate::whole::{as_far_as_happened, if_happened, unless_left};
 
 /// The header with the event that the entry of the host states.
@@ -94,8 +95,8 @@ pub(super) async fn serve(
     let held = Arc::clone(&daemon);
     // What it is, is not known before there is room for its values.
     let answer = as_far_as_happened(&daemon, document.0.len(), |left| async move {
-        let Document(stdin, _read) = document;
-        let _values = values(&held, &stdin).await?;
+        let Document(stdin, _read, peer) = document;
+        let _values = values(&held, &stdin, peer).await?;
         let call = HostCall { host, event, stdin };
         serve_call(&held, caller, from, (&headers, began), call, Some(&left)).await
     });
@@ -149,6 +150,14 @@ async fn serve_call(
     origin.within = within(headers)?;
     origin.work = peer.and_then(work_of);
     origin.connection = connection;
+    if daemon.bus().find(&root).is_none() {
+        // From its first call on an agent is one.
+        let tree = match (daemon.agents.tree(peer), standing.process) {
+            (Some(Tree::Rest), Some(process)) => Some(Tree::Agent(process)),
+            (tree, _) => tree,
+        };
+        origin.quota = tree.map(|tree| daemon.sessions.of_tree(tree));
+    }
     origin.owns = Some(Arc::new(owns));
     let held = Arc::clone(daemon);
     let is_fact = call.is_fact();

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::StatusCode;
 use lineside::core::EventId;
 use lineside::json::{Map, Value};
 use lineside::wire;
 use tokio::time::timeout;
 
 use super::shapes::{Decision, Receipts, ReceiptsQuery};
-use crate::body::{Json, JsonText, Path, Query};
+use crate::body::{Json, JsonText, Path, Query, no_room_for_answer};
+use crate::caller::Caller;
 use crate::daemon::Daemon;
 use crate::feed::size;
 use crate::problem::Problem;
@@ -22,16 +22,13 @@ const USUAL: usize = 100;
 #[utoipa::path(get, path = "/v1/receipts", tag = "events", params(ReceiptsQuery), responses((status = 200, body = Receipts), (status = 503, body = Problem)))]
 pub(super) async fn list(
     State(daemon): State<Arc<Daemon>>,
+    caller: Caller,
     Query(query): Query<ReceiptsQuery>,
 ) -> Result<JsonText, Problem> {
     let latest = daemon.feed().receipts(query.session.as_deref(), query.most.unwrap_or(USUAL));
     let bytes = latest.iter().map(|receipt| size(receipt)).sum();
-    let room = timeout(daemon.settings.limits.whole, daemon.room.answer(bytes)).await;
-    let room = room.map_err(|_| {
-        let (word, title) = ("no-room", "There is no room for the answer now");
-        let detail = "other long answers take all the room; ask again later, or for fewer with `most`";
-        Problem::new(StatusCode::SERVICE_UNAVAILABLE, word, title, detail)
-    })?;
+    let room = timeout(daemon.settings.limits.whole, daemon.room.answer(bytes, caller.tree(&daemon))).await;
+    let room = room.map_err(|_| no_room_for_answer("ask again later, or for fewer with `most`"))?;
     let receipts = Receipts { receipts: latest.iter().map(|receipt| wire::receipt(receipt)).collect() };
     let text = lineside::json::to_string(&receipts).map_err(|error| Problem::unwritten(&error))?;
     Ok(JsonText(text, room))

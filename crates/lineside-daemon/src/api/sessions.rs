@@ -56,7 +56,7 @@ pub(super) async fn open(
     let brought = Brought::by(&daemon, attachment, hooks).await?;
     let (agent, model) = (agent.map(Into::into), model.map(Into::into));
     let connection = caller.connection.clone();
-    let (attribution, work) = (None, caller.work());
+    let (attribution, work, tree) = (None, caller.work(), caller.tree(&daemon));
     let opening = Opening {
         id,
         parent,
@@ -69,6 +69,7 @@ pub(super) async fn open(
         connection,
         attribution,
         work,
+        tree,
         by: OpenedBy::Request,
     };
     let held = Arc::clone(&daemon);
@@ -80,8 +81,11 @@ pub(super) async fn open(
         if !brought.is_empty() && status == StatusCode::OK {
             caller.hooked_session(&held, session.id().as_str())?;
         }
-        let confined = if brought.is_empty() { None } else { caller.confined(&held)? };
-        let outcomes = brought.register(&held, &session, confined.as_ref());
+        let by = match brought.is_empty() {
+            true => (None, None),
+            false => (caller.confined(&held)?, caller.tree(&held)),
+        };
+        let outcomes = brought.register(&held, &session, by);
         let failed = outcomes.iter().find_map(|outcome| outcome.problem.clone());
         if let Some(problem) = failed.filter(|_| status == StatusCode::CREATED) {
             session.close().await;

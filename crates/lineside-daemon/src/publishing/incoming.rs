@@ -33,6 +33,8 @@ pub(super) struct Incoming {
     /// Where the first byte is that belongs to no frame before.
     start: usize,
     state: State,
+    /// The process that sends them.
+    peer: Option<u32>,
 }
 
 #[derive(Default)]
@@ -87,8 +89,8 @@ struct Head<'a> {
 
 impl Incoming {
     /// Begins with what was read already.
-    pub(super) fn new(begun: Vec<u8>) -> Self {
-        Self { bytes: begun, ..Self::default() }
+    pub(super) fn new(begun: Vec<u8>, peer: Option<u32>) -> Self {
+        Self { bytes: begun, peer, ..Self::default() }
     }
 
     /// Where the next bytes are to be put behind those before. What was given out is gone by then.
@@ -243,7 +245,8 @@ impl Incoming {
             State::Small(publish, length)
         } else {
             let (daemon, within) = (Arc::clone(daemon), daemon.settings.limits.whole);
-            let room = async move { timeout(within, daemon.room.read(length)).await.ok() };
+            let tree = daemon.agents.tree(self.peer);
+            let room = async move { timeout(within, daemon.room.read(length, tree)).await.ok() };
             State::Waiting(publish, length, Box::pin(room))
         };
         None

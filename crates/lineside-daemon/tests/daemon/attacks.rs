@@ -88,6 +88,29 @@ async fn an_answer_that_is_not_read_is_given_up() {
 }
 
 #[tokio::test]
+async fn long_answers_that_are_not_read_take_the_room_of_answers() {
+    let house = House::with(|settings| settings.limits(small(|limits| limits.memory = 1 << 20))).await;
+    for number in 0..250 {
+        let session = json!({"id": number.to_string(), "cwd": "x".repeat(3_000)});
+        assert_eq!(house.post("/v1/sessions", &session).await.0, 201);
+    }
+    let mut deaf = UnixStream::connect(house.socket()).await.unwrap();
+    let head = "GET /v1/sessions HTTP/1.1\r\nhost: l\r\nconnection: close\r\n\r\n";
+    deaf.write_all(head.as_bytes()).await.unwrap();
+    let until = async |expected: u16| {
+        while house.get("/v1/sessions").await.0 != expected {
+            tokio::task::yield_now().await;
+        }
+    };
+    soon(until(503)).await;
+    assert_eq!(house.get("/v1/sessions/7").await.0, 200, "short ones need none");
+    let mut answer = Vec::new();
+    soon(tokio::io::AsyncReadExt::read_to_end(&mut deaf, &mut answer)).await.unwrap();
+    assert!(answer.len() > 750_000 && answer.ends_with(b"}"));
+    soon(until(200)).await;
+}
+
+#[tokio::test]
 async fn the_hook_of_a_client_that_has_gone_ends_also_with_a_second_request_behind() {
     let house = House::new().await;
     let pipe = house.folder.path().join("gate");

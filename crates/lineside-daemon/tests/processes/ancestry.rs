@@ -396,7 +396,8 @@ fn a_session_that_a_call_below_another_agent_has_opened_is_not_that_of_a_program
     let (mut outer, _) = outer(&house);
     assert_eq!(outer.starts("", "victim", "ls"), "200");
     assert_eq!(parent(&house, "victim").as_deref(), Some("outer"));
-    // That process has ended.
+    // That process has ended when the shell of the tool has.
+    assert_eq!(outer.calls("ls"), "200");
     let mut victim = Host::start(&house, "victim", None);
     assert_eq!(victim.calls("rm x"), "200");
     assert_eq!(parent(&house, "victim"), None);

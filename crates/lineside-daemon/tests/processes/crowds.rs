@@ -53,6 +53,52 @@ fn the_connections_of_what_an_agent_has_started_leave_room_for_others() {
     house.ends();
 }
 
+#[test]
+fn what_is_below_no_agent_that_is_known_leaves_half_of_the_room_to_agents() {
+    let house = House::with(limits());
+    let script = house.folder.path().join("crowd.py");
+    std::fs::write(&script, CROWD).unwrap();
+    let mut crowd = std::process::Command::new("python3")
+        .arg(&script)
+        .env("LINESIDE_SOCKET", house.socket())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut many = String::new();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(crowd.stdout.take().unwrap()), &mut many)
+        .unwrap();
+    let many: usize = many.trim_end().parse().unwrap();
+    assert!((CONNECTIONS / 2..=CONNECTIONS / 2 + CONNECTIONS / 8 + 1).contains(&many), "{many}");
+    let mut connect = UnixStream::connect(house.socket()).unwrap();
+    assert_eq!(ask(&mut connect, "/v1/health").0, "200");
+    house.ends();
+    crowd.wait().unwrap();
+}
+
+#[test]
+fn the_sessions_of_what_an_agent_has_started_leave_room_for_others_and_for_it() {
+    let mut limits = Limits::default();
+    limits.sessions = 64;
+    let house = House::with(limits);
+    let [mut crowd, mut other] = ["crowd", "other"].map(|id| Host::start(&house, id, None));
+    assert_eq!(crowd.calls("ls"), "200");
+    let open = || house.server.bus().sessions().len();
+    let line = format!(
+        "for i in $(seq 20); do {AGENT} hook further$i ls; {AGENT} hook crowd/$i ls; done >&2; echo 1"
+    );
+    assert_eq!(crowd.calls(&format!("run {line}")), "1");
+    assert_eq!(open(), 8, "an eighth, of whichever roots");
+    assert_eq!([crowd.calls("ls"), other.calls("ls"), other.starts("", "inner", "ls")], ["200"; 3]);
+    // What has no agent above it has half.
+    for number in 0..80 {
+        house.agent(&["again", &format!("rest{number}"), "ls"]).status().unwrap();
+    }
+    assert_eq!(open(), 8 + 2 + 32);
+    let mut further = Host::start(&house, "agent", None);
+    assert_eq!(further.calls("ls"), "200");
+    house.ends();
+}
+
 /// Asks for something over a connection that stays, to the status and the body.
 fn ask(stream: &mut UnixStream, path: &str) -> (String, String) {
     stream.write_all(format!("GET {path} HTTP/1.1\r\nhost: l\r\n\r\n").as_bytes()).unwrap();

@@ -8,7 +8,8 @@ use std::time::Duration;
 use lineside_bus::Session;
 use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::session::{OpenSession, OpenSessionError};
-use lineside_core::{Notice, SessionId};
+use lineside_core::{Notice, SessionId, Source};
+use lineside_dialects::hosts::serve::Incoming;
 use tokio::time::timeout;
 
 use super::{CallOrigin, Confinement, Hosts, ServeHostError};
@@ -107,4 +108,28 @@ pub(super) fn within_reach(session: Session, origin: &CallOrigin) -> Result<Sess
         }
         _ => Ok(session),
     }
+}
+
+/// Whether everything that is kept for as long as the session is open is short.
+pub(super) fn fits(incoming: &Incoming) -> Result<(), ServeHostError> {
+    let Incoming { root, agent, cwd, project_root, model, .. } = incoming;
+    let model = model.as_ref().and_then(|model| model.selected.as_deref());
+    let (child, child_name) = incoming.subagent();
+    let session = incoming.session();
+    let names = [
+        ("id", Some(session.as_str()), Source::LONGEST_NAME),
+        ("root", Some(root), Source::LONGEST_NAME),
+        ("agent type", agent.as_ref().and_then(|agent| agent.role.as_deref()), Source::LONGEST_NAME),
+        ("subagent", child, Source::LONGEST_NAME),
+        ("subagent type", child_name, Source::LONGEST_NAME),
+        ("model", model, Source::LONGEST_NAME),
+        ("cwd", cwd.as_deref(), Source::LONGEST_PATH),
+        ("project_root", project_root.as_deref(), Source::LONGEST_PATH),
+    ];
+    for (name, text, most) in names {
+        if let Some(length) = text.map(str::len).filter(|length| *length > most) {
+            return Err(ServeHostError::TooLong { name, length, most });
+        }
+    }
+    Ok(())
 }
