@@ -40,6 +40,7 @@ const BOUNDS: Bounds = Bounds {
     finished: 32,
     dead: 100_000,
     remembered: 16_384,
+    rates: 64 << 20,
     records: 100,
 };
 
