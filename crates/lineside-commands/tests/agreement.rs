@@ -31,8 +31,12 @@ const DIFFERENCES: &[(&str, Reads, &str)] = &[
     (r"\(\(", Reads::Bash, "arithmetic that has no value is an error of ours"),
     (r"\(.*#", Reads::Bash, "a sign of a comment within a word of a subshell"),
     (r"[<>]&.*[<>]&", Reads::Bash, "a redirection whose target is another one"),
-    (r"\{\w", Reads::Bash, "a brace in front of a word is taken for a group"),
-    (r"\[\[ .*\[", Reads::Bash, "a bracket within a condition is taken for a pattern"),
+    (r"\{[\w-]|[<>-]\{", Reads::Bash, "a brace in front of a word is taken for a group"),
+    (
+        r"\[\[ ",
+        Reads::Bash,
+        "a bracket or a redirection within a condition is taken for a pattern or an operator",
+    ),
     (
         r"[\w~:*/}.\-\])'!]\s*\(|\(\s*\S*$",
         Reads::Ours,
