@@ -121,8 +121,8 @@ pub(crate) struct Walk<'s> {
     words: usize,
     bytes: usize,
     parsed: usize,
-    /// The functions that are being called.
-    calls: Vec<String>,
+    /// The functions that are being called, and their bodies.
+    calls: Vec<(String, String)>,
     /// Names of `alias`, if they hold.
     aliases: Option<HashMap<String, String>>,
     /// Whether zsh splits values, as in `${=X}`.

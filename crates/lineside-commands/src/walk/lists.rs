@@ -52,10 +52,7 @@ impl Walk<'_> {
     fn compound(&mut self, command: &Command<'_>) {
         match command {
             Command::Simple { .. } => {}
-            Command::And(left, right) => {
-                self.statement(left);
-                self.statement(right);
-            }
+            Command::And(left, right) => self.each_if_the_last(left, right),
             Command::Or(left, right) => {
                 self.statement(left);
                 let kept = self.scope.clone();
@@ -138,6 +135,32 @@ impl Walk<'_> {
                     self.scope.functions.insert((*name).to_owned(), (*body).to_owned());
                 }
             }
+        }
+    }
+
+    /// `a && b && c`: what stands behind sees that all have run, or that one has failed.
+    fn each_if_the_last(&mut self, left: &Statement<'_>, right: &Statement<'_>) {
+        let mut chain = vec![right];
+        let mut at = left;
+        while let Command::And(left, right) = &at.command
+            && at.redirections.is_empty()
+            && !at.background
+        {
+            chain.push(&**right);
+            at = &**left;
+        }
+        self.statement(at);
+        let mut before = at;
+        let mut failed: Vec<super::Scope> = Vec::new();
+        for statement in chain.into_iter().rev() {
+            if may_fail(before) && failed.last() != Some(&self.scope) {
+                failed.push(self.scope.clone());
+            }
+            self.statement(statement);
+            before = statement;
+        }
+        if !ends(right) {
+            failed.iter().for_each(|scope| self.scope.doubt(scope));
         }
     }
 
@@ -229,6 +252,18 @@ fn merge(after: &mut Option<super::Scope>, end: super::Scope, body: &[Statement<
     match after {
         Some(after) => after.merge(&end),
         None => *after = Some(end),
+    }
+}
+
+/// Whether a statement may fail; to enter a folder and to make one are taken to succeed.
+fn may_fail(statement: &Statement<'_>) -> bool {
+    const SUCCEED: &[&str] = &[
+        "true", ":", "echo", "printf", "cd", "pushd", "popd", "mkdir", "export", "declare", "local",
+        "readonly", "set", "unset", "shift", "trap",
+    ];
+    match &statement.command {
+        Command::Simple { words, .. } => words.first().is_some_and(|name| !SUCCEED.contains(name)),
+        _ => true,
     }
 }
 

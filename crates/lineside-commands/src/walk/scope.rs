@@ -40,6 +40,19 @@ impl Scope {
         self.variables.insert(name.to_owned(), values);
     }
 
+    /// The scope where it may be another one: a value that is set anew may be the old one, and what was not set before is
+    /// taken to be set.
+    pub(crate) fn doubt(&mut self, other: &Scope) {
+        for (name, values) in &mut self.variables {
+            if other.variables.get(name).is_some_and(|before| before != values) {
+                *values = vec![Value::unknown()];
+            }
+        }
+        if other.positional.is_some() && self.positional != other.positional {
+            self.positional = None;
+        }
+    }
+
     /// The scope after one of two ways was taken: what differs is not known.
     pub(crate) fn merge(&mut self, other: &Scope) {
         if self == other {

@@ -89,9 +89,10 @@ impl Walk<'_> {
     }
 
     fn call(&mut self, name: &str, body: &str, arguments: Vec<Value>) {
-        if self.calls.iter().any(|call| call == name) {
+        // A function may put another in its own place; one that is the same does nothing new.
+        if self.calls.iter().any(|(call, known)| call == name && known == body) {
             // One that starts itself in the background or in a pipe fills the machine.
-            if self.calls.last().is_some_and(|last| last == name) && body.contains(['|', '&']) {
+            if self.calls.last().is_some_and(|(last, _)| last == name) && body.contains(['|', '&']) {
                 self.does(crate::Trait::RunsAway);
             }
             return;
@@ -100,7 +101,7 @@ impl Walk<'_> {
             self.unclear_text("functions call each other too deeply");
             return;
         }
-        self.calls.push(name.to_owned());
+        self.calls.push((name.to_owned(), body.to_owned()));
         let outer = self.scope.positional.replace(arguments);
         let now = self.goes_into(body);
         self.text(body);
