@@ -28,7 +28,7 @@ pub(crate) fn is_within(path: &str, folder: &str) -> bool {
 
 /// Whether both patterns can mean one path. `*`, `?` and `[…]` stay within a name, `**` crosses names.
 pub(crate) fn meet(one: &str, other: &str) -> bool {
-    if differ(one.as_bytes(), other.as_bytes()) {
+    if differ(one, other) {
         return false;
     }
     // A path that is written crosses no names, and what is asked for does so once or twice: no table is needed.
@@ -63,12 +63,21 @@ pub(crate) fn meet(one: &str, other: &str) -> bool {
     reached[other.len()]
 }
 
+fn is_sign(byte: u8) -> bool {
+    matches!(byte, b'*' | b'?' | b'[' | b']' | b'{' | b'}' | b'\\' | b'/' | b'~')
+}
+
 /// Whether two patterns differ at one of their ends, in front of any sign.
-fn differ(one: &[u8], other: &[u8]) -> bool {
-    let is_sign = |byte: u8| matches!(byte, b'*' | b'?' | b'[' | b']' | b'{' | b'}' | b'\\' | b'/');
-    let literal = |pair: Option<(&u8, &u8)>| pair.is_some_and(|(a, b)| !is_sign(*a) && !is_sign(*b));
-    literal(one.iter().zip(other).find(|(a, b)| a != b || is_sign(**a) && **a != b'/'))
-        || literal(one.last().zip(other.last()).filter(|(a, b)| a != b))
+fn differ(one: &str, other: &str) -> bool {
+    let mut pairs = one.bytes().zip(other.bytes());
+    let first = pairs.find(|(a, b)| a != b || is_sign(*a) && *a != b'/');
+    first.is_some_and(|(a, b)| !is_sign(a) && !is_sign(b)) || end_otherwise(one, other)
+}
+
+/// Whether the last signs of two patterns say that no path fits both.
+pub(crate) fn end_otherwise(one: &str, other: &str) -> bool {
+    let (one, other) = (one.bytes().last(), other.bytes().last());
+    one.zip(other).is_some_and(|(a, b)| a != b && !is_sign(a) && !is_sign(b))
 }
 
 /// How often a pattern crosses names.

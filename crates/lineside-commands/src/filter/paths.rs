@@ -165,6 +165,9 @@ fn absolute(glob: &str, state: &Surroundings<'_>) -> String {
 
 /// Whether a glob fits a path that may be a pattern itself.
 pub(crate) fn glob_fits(glob: &str, path: &str, state: &Surroundings<'_>) -> bool {
+    if path::end_otherwise(glob, path) {
+        return false;
+    }
     // A search from a folder on, `/proj/**/*.log`, finds what it is asked to by name, and all of a folder asked for.
     if let Some((folder, name)) = path.split_once("/**/") {
         let asked = absolute(glob, state);
