@@ -216,6 +216,11 @@ impl BackgroundRuns for Adopted {
         self.engine.step(Input::SessionCut(session.clone()));
     }
 
+    /// The engine does all of it for the session.
+    fn holder(&self) -> Option<usize> {
+        Some(Arc::as_ptr(&self.engine).addr())
+    }
+
     fn kept_as(&self) -> Option<&str> {
         (self.recording == Recording::Journal).then_some(&*self.id)
     }

@@ -1,6 +1,7 @@
 //! Hooks that hold their events: what they run for, with which time, and what comes of a failure.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -26,6 +27,8 @@ struct Holds {
     ends: Mutex<Vec<Option<Instant>>>,
     /// The causes of what its runs have published.
     causes: Mutex<Vec<EventId>>,
+    /// What holds for it, with how often it was asked whether everything is settled.
+    engine: Option<Arc<AtomicUsize>>,
 }
 
 /// The same as an interceptor.
@@ -63,7 +66,14 @@ impl BackgroundRuns for Holds {
     fn release(&self, _session: &SessionId, _which: Release) {}
 
     fn settled(&self, _session: &SessionId, _which: Release) -> BoxFuture<()> {
+        if let Some(asked) = &self.engine {
+            asked.fetch_add(1, Ordering::Relaxed);
+        }
         Box::pin(std::future::ready(()))
+    }
+
+    fn holder(&self) -> Option<usize> {
+        self.engine.as_ref().map(|engine| Arc::as_ptr(engine).addr())
     }
 
     fn cut(&self, _session: &SessionId) {}
@@ -104,6 +114,20 @@ async fn open(hooks: Vec<Installed>) -> (Bus, Session) {
 async fn idle(session: &Session) -> EventId {
     let receipt = session.any_event(Arc::new(OnIdle::new())).publish_any().await.unwrap();
     receipt.event.envelope().id
+}
+
+#[tokio::test]
+async fn a_session_asks_what_holds_for_many_hooks_once_however_often_these_were_loaded() {
+    let (bus, session) = open(Vec::new()).await;
+    let engines = [(); 2].map(|()| Arc::<AtomicUsize>::default());
+    for number in 0..100 {
+        let engine = Some(Arc::clone(&engines[number % 2]));
+        let holds = Arc::new(Holds { engine, ..Holds::default() });
+        bus.install("test", vec![at_idle(hook("holds", "x"), Arc::new(Hooked(holds)))]).unwrap();
+        idle(&session).await;
+    }
+    drop(session.collect().before_next_model().await);
+    assert_eq!(engines.map(|asked| asked.load(Ordering::Relaxed)), [1, 1]);
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ use crate::request::RequestError;
 use crate::segment::segment;
 use crate::session::Session;
 use crate::signals::Signals;
-use crate::tasks::{Running, start};
+use crate::tasks::{Running, caught, start};
 
 /// How long the wait is before the stream is opened again.
 const AGAIN: Duration = Duration::from_millis(100);
@@ -50,7 +50,8 @@ impl<P: Point> Heard<P> {
         self.verdict.reason()
     }
 
-    /// How many signals were lost since the last one that was heard; events of other points are among them.
+    /// How many signals were lost since the last one that was heard; events of other points are among them, and those at
+    /// which the closure has panicked.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.lost
@@ -158,8 +159,11 @@ where
                     self.lost += fields.get("lost").and_then(Value::as_u64).unwrap_or_default();
                 }
                 Some("decided") => {
-                    if let Some(heard) = self.heard(fields) {
-                        (self.run)(heard).await;
+                    let Some(heard) = self.heard(fields) else { continue };
+                    let (lost, run) = (heard.lost, &mut self.run);
+                    if caught(async move { run(heard).await }).await.is_none() {
+                        // It has not heard of those, and hears what comes.
+                        self.lost += lost + 1;
                     }
                 }
                 _ => {}

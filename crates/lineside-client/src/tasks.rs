@@ -101,6 +101,16 @@ fn failed<T>(error: JoinError) -> Ended<T> {
     Ended::Panicked(text(&*error.into_panic()))
 }
 
+/// Has what a user wrote come to its end; `None` when it panics.
+pub(crate) async fn caught<F: Future>(work: F) -> Option<F::Output> {
+    let mut work = Box::pin(work);
+    poll_fn(|cx| {
+        let polled = catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx)));
+        polled.map_or(Poll::Ready(None), |polled| polled.map(Some))
+    })
+    .await
+}
+
 /// What a panic says.
 fn text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());

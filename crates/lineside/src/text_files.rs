@@ -5,6 +5,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
@@ -41,6 +42,8 @@ pub struct TextFiles {
     /// Brings a file or a folder to the disk, where texts are to survive a loss of power.
     sync: Option<Sync>,
     kept: Mutex<Kept>,
+    /// How many texts were begun to be written.
+    begun: AtomicU64,
 }
 
 type Sync = fn(&File) -> io::Result<()>;
@@ -85,7 +88,7 @@ impl TextFiles {
             kept.files.push_back((id, bytes));
             kept.bytes += bytes;
         }
-        let texts = Self { folder, sync, kept: Mutex::new(kept) };
+        let texts = Self { folder, sync, kept: Mutex::new(kept), begun: AtomicU64::new(0) };
         texts.trim(&mut texts.lock());
         Ok(texts)
     }
@@ -95,7 +98,10 @@ impl TextFiles {
     }
 
     fn write(&self, message: MessageId, text: &str) -> io::Result<PathBuf> {
-        let (begun, path) = (self.path(message, BEGUN), self.path(message, FINISHED));
+        // Another writer may write the same.
+        let number = self.begun.fetch_add(1, Ordering::Relaxed);
+        let begun = self.folder.join(format!("{message}.{number}.{BEGUN}"));
+        let path = self.path(message, FINISHED);
         let mut open = OpenOptions::new();
         let written = open.write(true).create_new(true).mode(0o600).open(&begun);
         let written = written.and_then(|mut file| {
@@ -139,25 +145,28 @@ const FINISHED: &str = "txt";
 const BEGUN: &str = "part";
 
 fn id_of(path: &Path) -> Option<MessageId> {
-    path.file_stem()?.to_str()?.parse().ok()
+    path.file_name()?.to_str()?.split('.').next()?.parse().ok()
 }
 
 impl FullTexts for TextFiles {
     fn keep(&self, message: MessageId, text: &str) -> Keeping {
         let bytes = text.len() as u64;
-        let mut kept = self.lock();
-        let is_there = kept.files.iter().any(|(id, _)| *id == message);
-        if !is_there {
+        let is_there = |kept: &Kept| kept.files.iter().any(|(id, _)| *id == message);
+        if !is_there(&self.lock()) {
             if bytes > MOST_BYTES {
                 return Keeping::Nowhere;
             }
+            // Without the lock: the disk takes its time, and others write meanwhile.
             if let Err(error) = self.write(message, text) {
                 tracing::warn!(%error, %message, "the text of a message cannot be kept");
                 return Keeping::Nowhere;
             }
-            kept.files.push_back((message, bytes));
-            kept.bytes += bytes;
-            self.trim(&mut kept);
+            let mut kept = self.lock();
+            if !is_there(&kept) {
+                kept.files.push_back((message, bytes));
+                kept.bytes += bytes;
+                self.trim(&mut kept);
+            }
         }
         Keeping::File(self.path(message, FINISHED).to_string_lossy().into())
     }
@@ -171,11 +180,37 @@ impl FullTexts for TextFiles {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
+    use std::sync::Arc;
 
     use super::*;
 
     fn id(name: u8) -> MessageId {
         MessageId::stable(&[&[name]])
+    }
+
+    #[test]
+    fn texts_are_written_at_the_same_time() {
+        static BOTH: std::sync::Barrier = std::sync::Barrier::new(3);
+        let folder = tempfile::tempdir().unwrap();
+        let sync = |file: &File| {
+            if file.metadata()?.is_file() {
+                BOTH.wait();
+            }
+            Ok(())
+        };
+        let texts = Arc::new(TextFiles::open_with(folder.path(), Some(sync)).unwrap());
+        let (done, all) = std::sync::mpsc::sync_channel(3);
+        // The same text twice, and another one.
+        for name in [1, 1, 2] {
+            let (texts, done) = (Arc::clone(&texts), done.clone());
+            std::thread::spawn(move || done.send(texts.keep(id(name), "text")));
+        }
+        for _ in 0..3 {
+            let kept = all.recv_timeout(std::time::Duration::from_secs(30)).expect("one waits for another");
+            assert!(matches!(kept, Keeping::File(_)));
+        }
+        assert_eq!((texts.text(id(1)).as_deref(), texts.lock().bytes), (Some("text"), 8));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 
     #[test]

@@ -145,4 +145,9 @@ impl BackgroundRuns for Rejoined {
     fn cut(&self, session: &SessionId) {
         self.0.step(Input::SessionCut(session.clone()));
     }
+
+    /// The engine does all of it for the session.
+    fn holder(&self) -> Option<usize> {
+        Some(Arc::as_ptr(&self.0).addr())
+    }
 }

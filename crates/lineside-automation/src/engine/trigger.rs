@@ -56,6 +56,11 @@ impl BackgroundRuns for Trigger {
     fn cut(&self, session: &SessionId) {
         self.engine.step(Input::SessionCut(session.clone()));
     }
+
+    /// The engine does all of it for the session.
+    fn holder(&self) -> Option<usize> {
+        Some(Arc::as_ptr(&self.engine).addr())
+    }
 }
 
 impl BackgroundRuns for Canceller {

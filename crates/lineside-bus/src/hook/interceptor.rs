@@ -154,6 +154,12 @@ pub trait BackgroundRuns: Sealed + Send + Sync {
     /// A session has ended, and what it runs by itself for that has no more time.
     fn cut(&self, session: &SessionId);
 
+    /// The address of what holds and settles for it, which lives as long as this does: of several hooks with the same one a
+    /// session asks one alone. `None` for a hook that does so itself.
+    fn holder(&self) -> Option<usize> {
+        None
+    }
+
     /// The name under which the hook is known in another life of the process, when its runs are kept until then; `None`
     /// when they are not.
     fn kept_as(&self) -> Option<&str> {
@@ -189,6 +195,9 @@ impl Holder for Arc<dyn BackgroundRuns> {
     }
 
     fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(self, other)
+        match (self.holder(), other.holder()) {
+            (Some(own), Some(other)) => own == other,
+            _ => Arc::ptr_eq(self, other),
+        }
     }
 }

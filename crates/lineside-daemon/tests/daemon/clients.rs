@@ -83,3 +83,21 @@ async fn law_18_numbers_are_gap_free_with_many_publishers_over_many_connections(
     let look: Value = client.get("/v1/sessions/s").await.unwrap();
     assert_eq!(look["last_seq"], json!(800));
 }
+
+#[tokio::test]
+async fn an_observer_that_panics_hears_the_next_event_and_that_it_has_lost_one() {
+    let house = House::new().await;
+    let session = house.client().session("s").open().await.unwrap();
+    let (told, mut all) = tokio::sync::mpsc::channel(8);
+    let mut first = true;
+    let observation = session.observe::<OnIdle>("log").run(move |seen| {
+        assert!(!std::mem::take(&mut first), "the first one is too much");
+        told.try_send(seen.lost()).unwrap();
+        std::future::ready(())
+    });
+    let _observation = observation.await.unwrap();
+    for _ in 0..2 {
+        drop(session.publish(OnIdle::new()).await.unwrap());
+    }
+    assert_eq!(crate::connection::soon(all.recv()).await, Some(1));
+}
