@@ -219,7 +219,8 @@ impl Walk<'_> {
         let end_of = |from: usize, sign| closing(word, from, sign).unwrap_or(word.len());
         if rest.starts_with("((") {
             let end = end_of(at + 1, ')');
-            if word[at + 2..end].ends_with(')') {
+            // `$(( a ); ( b ))` holds two subshells.
+            if word[at + 2..end].ends_with(')') && is_arithmetic(&word[at + 2..]) {
                 let value = self.arithmetic(&word[at + 2..end - 1]);
                 self.expanded(&value, mode, fields);
                 return (end + 1).min(word.len());
@@ -323,6 +324,20 @@ impl Walk<'_> {
         }
         Value::of_sign(FRESH)
     }
+}
+
+/// Whether what stands behind `((` is an expression: the two are closed by two that stand together.
+pub(crate) fn is_arithmetic(text: &str) -> bool {
+    let mut open = 2;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'(' => open += 1,
+            b')' if open == 2 => return text[at + 1..].starts_with(')'),
+            b')' => open -= 1,
+            _ => {}
+        }
+    }
+    true
 }
 
 fn escape(word: &str, next: usize, mode: Mode, fields: &mut Fields) -> usize {

@@ -66,7 +66,9 @@ struct Lower<'t> {
 
 impl<'t> Lower<'t> {
     fn slice(&self, span: Span) -> &'t str {
-        self.text.get(span.start.offset()..span.end.offset()).unwrap_or_default()
+        // The span of `(( a ); ( b ))` ends one sign behind the text.
+        let end = span.end.offset().min(self.text.len());
+        self.text.get(span.start.offset()..end).unwrap_or_default()
     }
 
     fn word(&self, word: &Word) -> &'t str {
@@ -197,9 +199,8 @@ impl<'t> Lower<'t> {
             },
             CompoundCommand::Subshell(list) => Command::Subshell(self.list(list)),
             CompoundCommand::BraceGroup(list) => Command::Group(self.list(list)),
-            CompoundCommand::Arithmetic(_) | CompoundCommand::Conditional(_) => {
-                Command::Text(self.slice(span))
-            }
+            CompoundCommand::Arithmetic(c) => Command::Text(self.slice(c.span)),
+            CompoundCommand::Conditional(_) => Command::Text(self.slice(span)),
             CompoundCommand::Time(c) => Command::Group(c.command.iter().map(|s| self.statement(s)).collect()),
             CompoundCommand::Coproc(c) => Command::Subshell(vec![self.statement(&c.body)]),
             CompoundCommand::Always(c) => {

@@ -1,6 +1,7 @@
 //! Statements: lists, pipes, branches and loops.
 
 use super::Walk;
+use crate::expand::is_arithmetic;
 use crate::limits;
 use crate::parse::{Command, Statement};
 use crate::value::Value;
@@ -125,6 +126,10 @@ impl Walk<'_> {
                     }
                 }
                 self.scope = after.unwrap_or(start);
+            }
+            // `(( a ); ( b ))` holds two subshells.
+            Command::Text(text) if text.strip_prefix("((").is_some_and(|rest| !is_arithmetic(rest)) => {
+                self.text(&format!("( {}", &text[1..]));
             }
             Command::Text(text) => {
                 self.only_substitutions(text);
