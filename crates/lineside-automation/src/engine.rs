@@ -280,6 +280,16 @@ impl Engine {
         self.step_in(self.core(), input, see)
     }
 
+    /// The same where this holds for the machine, which nothing changes in between; says whether it does.
+    pub(crate) fn step_if(&self, input: Input<Offered>, may: impl FnOnce(&Machine<Offered>) -> bool) -> bool {
+        let core = self.core();
+        let may = may(&core.machine);
+        if may {
+            self.step_in(core, input, |_| ());
+        }
+        may
+    }
+
     /// The same, with what was looked at under the lock before.
     fn step_in<T>(
         &self,

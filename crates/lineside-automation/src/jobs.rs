@@ -124,29 +124,19 @@ impl Jobs {
     /// Takes a dead job up again, with all its attempts before it. `false` when it is not dead.
     #[must_use = "a job that is not dead is not taken up again"]
     pub fn retry(&self, job: JobId) -> bool {
-        let dead = self.is_in(job, &[WhichState::Dead]);
-        if dead {
-            self.automations.engine.step(Input::Revive(job));
-        }
-        dead
+        self.step_if(job, |own| is_in(own, WhichState::Dead), Input::Revive(job))
     }
 
-    /// Drops a job: it is cancelled, or forgotten if it is dead. `false` when there is no such job, or it has come to
-    /// a good end.
+    /// Drops a job: it is cancelled, or forgotten if it is dead. `false` when there is no such job, it has come to a good
+    /// end, or what it found is being handed over.
     #[must_use = "a job that is over cannot be dropped"]
     pub fn drop(&self, job: JobId) -> bool {
-        let may = self.is_in(job, &[WhichState::Dead, WhichState::Live]);
-        if may {
-            self.automations.engine.step(Input::Drop(job));
-        }
-        may
+        self.step_if(job, may_be_dropped, Input::Drop(job))
     }
 
-    /// Whether a job is in one of these states.
-    fn is_in(&self, job: JobId, states: &[WhichState]) -> bool {
-        self.automations.engine.ask(|machine| {
-            machine.state(job).is_some_and(|own| states.iter().any(|state| is_in(own, *state)))
-        })
+    /// Does something to a job in such a state, in one step: it does not come to its end in between.
+    fn step_if(&self, job: JobId, may: impl FnOnce(&State) -> bool, input: Input<Offered>) -> bool {
+        self.automations.engine.step_if(input, |machine| machine.state(job).is_some_and(may))
     }
 
     /// How many dead letters were thrown away so far, the oldest first, because there were more than there may be.
@@ -174,6 +164,12 @@ pub fn is_named(automation: &str, name: &str) -> bool {
     name_of(automation) == name
 }
 
+/// Whether dropping a job in this state keeps it from its end, or it is dead.
+fn may_be_dropped(own: &State) -> bool {
+    let is_live = !own.is_at_rest() && !matches!(own, State::Delivering(_));
+    is_live || is_in(own, WhichState::Dead)
+}
+
 fn is_in(own: &State, state: WhichState) -> bool {
     match state {
         WhichState::Any => true,
@@ -185,6 +181,19 @@ fn is_in(own: &State, state: WhichState) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::job::Why;
+    use crate::report::Handover;
+    use crate::unix_micros::UnixMicros;
+
+    #[test]
+    fn a_job_that_has_run_is_not_dropped_while_what_it_found_is_handed_over() {
+        let found = Handover::Append("found".to_owned());
+        assert!(!may_be_dropped(&State::Delivering(Box::new((found, Settled::Done)))));
+        let at = UnixMicros::default();
+        assert!(may_be_dropped(&State::Delayed(at)));
+        assert!(may_be_dropped(&State::Rests(Box::new(Settled::Dead(Why::HookGone)), at)));
+        assert!(!may_be_dropped(&State::Rests(Box::new(Settled::Done), at)));
+    }
 
     #[test]
     fn an_automation_is_known_by_its_name_wherever_it_is_registered() {

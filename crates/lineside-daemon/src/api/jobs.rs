@@ -59,7 +59,7 @@ pub(super) async fn retry(
     Err(Problem::conflict("job-not-dead", "The job is not dead", detail))
 }
 
-/// Drop a job: it is cancelled, or forgotten if it is dead.
+/// Drop a job: it is cancelled, or forgotten if it is dead; not one that has run, also while what it found is handed over.
 #[utoipa::path(
     delete, path = "/v1/jobs/{job}", tag = "jobs", params(("job" = u64, Path)),
     responses((status = 200, body = Job, description = "the job as it was"), (status = 404, body = Problem), (status = 409, body = Problem))
