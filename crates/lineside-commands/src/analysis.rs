@@ -190,6 +190,9 @@ pub struct Analysis {
     pub elsewhere: Vec<CommandProgram>,
     /// Every path that may be touched.
     pub touches: Vec<Touch>,
+    /// Files of which the content is run, as absolute paths: programs that are named by a path, and scripts that shells and
+    /// interpreters are given.
+    pub scripts: Vec<String>,
     /// What is not known.
     pub unclear: Vec<Unclear>,
     /// What else it does.

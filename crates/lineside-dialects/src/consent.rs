@@ -6,7 +6,9 @@ use std::mem;
 use std::path::Path;
 use std::sync::Arc;
 
+use lineside_commands::{Shell, Surroundings, analyse};
 use lineside_core::hook::Standby;
+use lineside_core::invocation::Program;
 use lineside_core::{Diagnostic, OnFailure, Origin};
 
 use crate::broken::{Broken, Owner, Repair};
@@ -40,8 +42,27 @@ fn program(found: &ForeignHook) -> Option<String> {
     else {
         return None;
     };
-    let below = program.below_working_directory().filter(|_| one != other)?;
-    Some(below.to_string_lossy().into_owned())
+    if one == other {
+        return None;
+    }
+    let below = program.below_working_directory().map(|below| below.to_string_lossy().into_owned());
+    below.or_else(|| run_by(&program, one.to_str()?))
+}
+
+/// The file below a folder that a program runs by other words than its own name: `exec ./x`, `env A=b ./x`, `sh -e x`.
+fn run_by(program: &Program, folder: &str) -> Option<String> {
+    let words: Vec<&str> = program.argv.iter().map(|word| word.to_str()).collect::<Option<_>>()?;
+    let of_shell = |shell: &str| Shell::named(shell.rsplit('/').next().unwrap_or_default());
+    let (line, shell) = match words[..] {
+        [shell, "-c" | "-lc", line] if of_shell(shell) != Shell::Other => (line.to_owned(), of_shell(shell)),
+        _ => {
+            let quoted = words.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''")));
+            (quoted.collect::<Vec<_>>().join(" "), Shell::Sh)
+        }
+    };
+    let analysis = analyse(&line, shell, &Surroundings::new(folder, "/"));
+    let below = |path: &String| Some(path.strip_prefix(folder)?.strip_prefix('/')?.to_owned());
+    analysis.scripts.iter().find_map(below)
 }
 
 fn refuse(
@@ -72,4 +93,28 @@ fn refuse(
     let owner =
         Owner { dialect: hook.dialect, layer: hook.layer, trust: Trust::Granted, priority: hook.priority };
     broken.stand_in(&owner, &origin, loaded);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_the_folder_is_one_by_whatever_words_it_is_run() {
+        for line in [
+            "\"./guard.sh\"", "exec ./g", "sh -c ./g", "env A=b ./g", "bash -e g", "A=b ./g",
+            "[ -x ./g ] && ./g", ". ./g", "timeout 5 ./g", "if true; then ./g; fi", "cd sub && ../g",
+            "nice python3 g.py",
+        ] {
+            assert!(run_by(&Program::shell("/bin/sh", line), "/one").is_some(), "{line}");
+        }
+        for line in
+            ["jq .", "/opt/g", "echo ./g", "\"$DIR\"/g", "cat < g", "python3 -c 'print(1)'", "~/g", "exec g"]
+        {
+            assert_eq!(run_by(&Program::shell("/bin/sh", line), "/one"), None, "{line}");
+        }
+        let argv = Program::argv(["env", "A=b", "./g"]);
+        assert_eq!(run_by(&argv, "/one").as_deref(), Some("g"));
+        assert_eq!(run_by(&Program::argv(["jq", "./g"]), "/one"), None);
+    }
 }

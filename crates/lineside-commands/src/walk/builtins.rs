@@ -198,6 +198,7 @@ impl Walk<'_> {
 
     fn source(&mut self, words: &[Value]) {
         let Some(file) = words.first() else { return };
+        self.runs_file(file);
         let text = self.content(file, None);
         if text.origin.has(Origin::FETCHED) {
             self.does(crate::Trait::RunsFetched);

@@ -23,6 +23,9 @@ impl Walk<'_> {
             self.list_program(Argument::Any, words, environment);
             return;
         }
+        if path.contains('/') {
+            self.runs_file(&words[0]);
+        }
         let reading = reading::read(name, &words[1..]);
         let index = self.list_program(Argument::Text(name.to_owned()), words, environment);
         let program = &mut self.analysis.programs[index];

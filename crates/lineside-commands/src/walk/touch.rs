@@ -63,6 +63,14 @@ impl Walk<'_> {
         }
     }
 
+    /// Notes that the content of a file is run.
+    pub(crate) fn runs_file(&mut self, value: &Value) {
+        let (path, unclear) = self.absolute(value);
+        if !unclear && value.stands_for.is_none() && !self.analysis.scripts.contains(&path) {
+            self.analysis.scripts.push(path);
+        }
+    }
+
     /// What a file holds, which is read by this program.
     pub(crate) fn content(&mut self, value: &Value, program: Option<usize>) -> Value {
         if let Some(stands_for) = &value.stands_for

@@ -183,6 +183,7 @@ impl Walk<'_> {
             }
         } else {
             let Some(file) = file else { return false };
+            self.runs_file(file);
             let content = self.content(file, Some(index));
             // A script by its path is a program as any other, unless the command itself has made it.
             if content.is_unclear() && !content.origin.has(Origin::FETCHED) && file.stands_for.is_none() {
