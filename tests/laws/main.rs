@@ -17,6 +17,7 @@ mod sequence;
 mod automations;
 mod lives;
 mod context;
+mod explained;
 mod formats;
 mod doubled_keys;
 mod lost_output;

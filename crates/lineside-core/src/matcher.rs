@@ -3,12 +3,12 @@
 //! Every populated filter must match; of the patterns of one filter, one. A populated filter without a candidate does
 //! not match. Foreign formats have rules of their own and bring their own [`Select`].
 
-use crate::json::Value;
+use std::sync::OnceLock;
 
 use crate::envelope::AgentKind;
 use crate::event::AnyEvent;
 use crate::hook::{Select, Selected};
-use crate::json::any_string;
+use crate::json::{Value, any_string};
 use crate::outcome::SkipReason;
 use crate::tool_class;
 use lineside_search::{Effort, Searcher};
@@ -153,6 +153,7 @@ impl MatcherDraft {
             arguments,
             text,
             draft: self.clone(),
+            parts: OnceLock::new(),
         })
     }
 }
@@ -196,6 +197,8 @@ pub struct Matcher {
     arguments: Vec<(Vec<Box<str>>, Searcher)>,
     text: Option<Searcher>,
     draft: MatcherDraft,
+    /// Its filters one by one, prepared when it is first asked which of them does not fit.
+    parts: OnceLock<Vec<(String, Option<Self>)>>,
 }
 
 /// Patterns of one filter. Plain names, which are most of them, are compared; only real globs are searched.
@@ -407,9 +410,13 @@ impl Select for Matcher {
     }
 
     fn misfit(&self, event: &AnyEvent) -> String {
-        let fits = |part: MatcherDraft| part.compile().is_ok_and(|alone| alone.matches(event));
-        let parts = self.draft.parts().into_iter();
-        let misfits: Vec<String> = parts.filter_map(|(text, part)| (!fits(part)).then_some(text)).collect();
+        let parts = self.parts.get_or_init(|| {
+            let parts = self.draft.parts().into_iter();
+            parts.map(|(text, part)| (text, part.compile().ok())).collect()
+        });
+        let fits = |part: &Option<Self>| part.as_ref().is_some_and(|alone| alone.matches(event));
+        let misfits: Vec<&str> =
+            parts.iter().filter(|(_, part)| !fits(part)).map(|(text, _)| text.as_str()).collect();
         // The calls of a batch may have together what none of them has alone.
         if misfits.is_empty() { self.describe() } else { misfits.join(" ") }
     }

@@ -64,6 +64,8 @@ pub mod hosts;
 pub mod jcli;
 #[cfg(feature = "dialects")]
 pub mod listing;
+#[cfg(feature = "log")]
+pub mod log;
 pub mod prelude;
 #[cfg(feature = "journal")]
 pub mod text_files;

@@ -1,0 +1,34 @@
+//! The decision log: what was decided and why, in SQLite, for `lineside why`, `log` and `stats`, and for tools of others.
+//!
+//! A [`Log`] takes [`Record`]s and never waits: a thread of its own writes them, many in one transaction, and what it cannot
+//! take is counted. A [`Look`] reads the file, whether or not something writes it. Where records come from, and how what is
+//! read looks on a page, is left to others.
+//!
+//! The log is not the truth about anything: it may lag, and it may be deleted. A store that is damaged, full or locked costs
+//! the log and nothing else; [`Log::state`] names it.
+//!
+//! The modules stand in the order in which a record meets them.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod record;
+mod queue;
+mod writer;
+mod redacted;
+mod schema;
+mod store;
+mod names;
+mod retention;
+mod query;
+mod look;
+mod why;
+mod stats;
+
+pub use look::{Decision, Look, LookError, News};
+pub use query::{ParseQueryError, Query};
+pub use queue::State;
+pub use record::{Happened, Record};
+pub use retention::Retention;
+pub use schema::VERSION;
+pub use stats::{HookStats, SessionStats, Stats};
+pub use why::{Considered, Given, Why};
+pub use writer::{Log, OpenLogError, Options};

@@ -1,0 +1,106 @@
+//! Payloads and texts on their way into the store: without secrets, and no longer than there is room for.
+
+use std::borrow::Cow;
+
+use lineside_core::json::{self, Value, json};
+use lineside_redact::{REDACTED, redact, redact_head};
+
+/// The longest text within a payload, and the longest payload, in bytes. A longer text is cut, a longer payload left out.
+const LONGEST_TEXT: usize = 16 << 10;
+const LONGEST_PAYLOAD: usize = 256 << 10;
+
+/// The longest reason, message or detail.
+const LONGEST_REMARK: usize = 4 << 10;
+
+/// A payload as compact JSON without its secrets.
+pub(crate) fn payload(text: &str) -> Cow<'_, str> {
+    if text.len() <= LONGEST_TEXT && matches!(redact(text), Cow::Borrowed(_)) {
+        return Cow::Borrowed(text);
+    }
+    let Ok(mut value) = json::from_str::<Value>(text) else { return Cow::Borrowed("{}") };
+    clean(&mut value);
+    let text = value.to_string();
+    if text.len() <= LONGEST_PAYLOAD {
+        return Cow::Owned(text);
+    }
+    Cow::Owned(json!({"left_out_bytes": text.len()}).to_string())
+}
+
+/// A value of an amendment, as [`payload`].
+pub(crate) fn value(value: &Value) -> String {
+    let mut value = value.clone();
+    clean(&mut value);
+    let text = value.to_string();
+    if text.len() <= LONGEST_PAYLOAD { text } else { json!({"left_out_bytes": text.len()}).to_string() }
+}
+
+/// A reason or a message.
+pub(crate) fn remark(text: &str) -> String {
+    if text.len() <= LONGEST_REMARK {
+        return redact(text).into_owned();
+    }
+    format!("{}… ({} bytes)", redact_head(text, LONGEST_REMARK), text.len())
+}
+
+/// Takes secrets out of the texts in a value, one by one, so that it stays a value.
+fn clean(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            let length = text.len();
+            if length > LONGEST_TEXT {
+                *text = format!("{}… ({length} bytes)", redact_head(text, LONGEST_TEXT));
+            } else if let Cow::Owned(changed) = redact(text) {
+                *text = changed;
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(clean),
+        Value::Object(fields) => {
+            for (name, field) in fields.iter_mut() {
+                let before = field.clone();
+                clean(field);
+                // A secret that nothing but its name gives away.
+                let is_scalar = matches!(field, Value::String(_) | Value::Number(_));
+                if is_scalar && *field == before {
+                    let pair = json!({ (name): before }).to_string();
+                    if matches!(redact(&pair), Cow::Owned(_)) {
+                        *field = json!(REDACTED);
+                    }
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_payload_without_secrets_is_not_copied_and_one_with_secrets_stays_json() {
+        let plain = r#"{"tool_input":{"command":"ls -l"}}"#;
+        assert!(matches!(payload(plain), Cow::Borrowed(text) if text == plain));
+        for (before, after) in [
+            (r#"{"command":"curl -H 'cookie: a=1' https://x"}"#, "a=1"),
+            (r#"{"command":"cookie: a=12345678 \"x\"","n":1}"#, "a=12345678"),
+            (r#"{"a":{"password":"hunter2"}}"#, "hunter2"),
+            (r#"{"a":["-----BEGIN PRIVATE KEY-----\nMIIEvQ","b"],"c":"kept"}"#, "MIIEvQ"),
+            (r#"{"api_key":123456789012}"#, "123456789012"),
+        ] {
+            let text = payload(before);
+            assert!(!text.contains(after) && text.contains(REDACTED), "{text}");
+            json::from_str::<Value>(&text).unwrap();
+        }
+        assert!(payload(r#"{"a":["-----BEGIN PRIVATE KEY-----\nMIIEvQ","b"],"c":"kept"}"#).contains("kept"));
+    }
+
+    #[test]
+    fn what_is_too_long_is_cut_or_left_out_and_stays_json() {
+        let long = json!({"content": "x".repeat(100_000), "path": "a"}).to_string();
+        let cut = payload(&long);
+        assert!(cut.len() < 20_000 && cut.contains("(100000 bytes)") && cut.contains("\"path\":\"a\""));
+        let many = json!({"all": vec!["x".repeat(10_000); 40]}).to_string();
+        assert!(payload(&many).contains("left_out_bytes"));
+        assert!(remark(&"y".repeat(10_000)).contains("(10000 bytes)"));
+    }
+}

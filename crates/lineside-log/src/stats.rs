@@ -1,0 +1,196 @@
+//! What many decisions come to: by hook, by session, and over time.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use lineside_core::{Strength, Timestamp};
+use rusqlite::{Row, params_from_iter};
+
+use crate::look::{Look, LookError, micros};
+use crate::query::Query;
+
+/// What the decisions that a query asks for come to.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// How many events.
+    pub events: u64,
+    /// How many of them were refused.
+    pub refused: u64,
+    /// How many records were lost in the time.
+    pub lost: u64,
+    /// The times of the first and the last event.
+    pub from: Option<Timestamp>,
+    /// See [`from`](Self::from).
+    pub to: Option<Timestamp>,
+    /// Of equal parts of that time, how many events each had, and how many were refused.
+    pub over_time: Vec<(u64, u64)>,
+    /// By hook, the one that ran most first.
+    pub hooks: Vec<HookStats>,
+    /// By session, the one with most events first; at most as many as were asked for.
+    pub sessions: Vec<SessionStats>,
+}
+
+/// What a hook did.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct HookStats {
+    /// Its name.
+    pub hook: String,
+    /// How often it ran.
+    pub calls: u64,
+    /// What it said, weakest first.
+    pub verdicts: BTreeMap<Strength, u64>,
+    /// How often it failed, by kind.
+    pub failures: BTreeMap<String, u64>,
+    /// Half of its runs took at most this.
+    pub p50: Duration,
+    /// 99 of 100 of its runs took at most this.
+    pub p99: Duration,
+}
+
+/// What happened in a session.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct SessionStats {
+    /// The session.
+    pub session: String,
+    /// The agent program.
+    pub host: Option<String>,
+    /// How many events it had.
+    pub events: u64,
+    /// How many of them were refused.
+    pub refused: u64,
+    /// How long its agent waited for decisions.
+    pub took: Duration,
+}
+
+const REFUSED: &str = "coalesce(e.verdict IN ('block', 'stop'), 0)";
+
+impl Look {
+    /// What the decisions come to that a query asks for, in so many parts of time, with at most so many sessions.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn stats(&self, query: &Query, parts: usize, sessions: usize) -> Result<Stats, LookError> {
+        let Some(mut plan) = self.plan(query)? else { return Ok(Stats::default()) };
+        // All rows are looked at, whatever they are found by.
+        let begins = plan.begins();
+        let rows: Vec<String> = begins
+            .iter()
+            .map(|(from, first)| {
+                let wheres = [std::slice::from_ref(first), &plan.wheres[..]].concat().join(" AND ");
+                format!("SELECT e.row FROM {from} WHERE {wheres}")
+            })
+            .collect();
+        self.store.execute_batch(
+            "CREATE TEMP TABLE IF NOT EXISTS chosen (row INTEGER PRIMARY KEY); DELETE FROM chosen",
+        )?;
+        for sql in rows {
+            let sql = format!("INSERT OR IGNORE INTO chosen {sql}");
+            self.store.prepare(&sql)?.execute(params_from_iter(&plan.values))?;
+        }
+        let mut stats = Stats { lost: self.lost(query)?, ..Stats::default() };
+        let sql = format!(
+            "SELECT count(*), coalesce(sum({REFUSED}), 0), min(e.time), max(e.time) FROM chosen JOIN event e USING (row)"
+        );
+        let (from, to): (Option<i64>, Option<i64>) = self.store.query_row(&sql, [], |row| {
+            stats.events = row.get::<_, i64>(0)?.unsigned_abs();
+            stats.refused = row.get::<_, i64>(1)?.unsigned_abs();
+            Ok((row.get(2)?, row.get(3)?))
+        })?;
+        let (Some(from), Some(to)) = (from, to) else { return Ok(stats) };
+        (stats.from, stats.to) = (Timestamp::from_millisecond(from), Timestamp::from_millisecond(to));
+        stats.over_time = self.over_time(from, to, parts)?;
+        stats.hooks = self.hooks()?;
+        stats.sessions = self.sessions(sessions)?;
+        Ok(stats)
+    }
+
+    fn over_time(&self, from: i64, to: i64, parts: usize) -> Result<Vec<(u64, u64)>, LookError> {
+        let mut over_time = vec![(0, 0); parts.max(1)];
+        let width = ((to - from + 1) / i64::try_from(over_time.len()).unwrap_or(1) + 1).max(1);
+        let sql = format!(
+            "SELECT (e.time - ?) / ? AS part, count(*), coalesce(sum({REFUSED}), 0) FROM chosen JOIN event e USING (row) GROUP BY part"
+        );
+        let mut rows = self.store.prepare(&sql)?;
+        let mut rows = rows.query([from, width])?;
+        while let Some(row) = rows.next()? {
+            let part = usize::try_from(row.get::<_, i64>(0)?).unwrap_or_default();
+            if let Some(counts) = over_time.get_mut(part) {
+                *counts = (row.get::<_, i64>(1)?.unsigned_abs(), row.get::<_, i64>(2)?.unsigned_abs());
+            }
+        }
+        Ok(over_time)
+    }
+
+    fn hooks(&self) -> Result<Vec<HookStats>, LookError> {
+        let sql = "SELECT run.hook, run.what, run.verdict, run.kind, run.took FROM chosen JOIN run ON run.event = chosen.row";
+        let mut hooks: HashMap<i64, (HookStats, Vec<i64>)> = HashMap::new();
+        let mut rows = self.store.prepare(sql)?;
+        let mut rows = rows.query([])?;
+        while let Some(row) = rows.next()? {
+            let (stats, times) = hooks.entry(row.get(0)?).or_default();
+            let (what, verdict) = (word(row, 1)?, word(row, 2)?);
+            stats.calls += 1;
+            times.push(row.get(4)?);
+            if let Some(kind) = word(row, 3)? {
+                *stats.failures.entry(kind.to_owned()).or_default() += 1;
+            } else if what.is_none() {
+                let verdict = verdict.and_then(Strength::named).unwrap_or(Strength::Continue);
+                *stats.verdicts.entry(verdict).or_default() += 1;
+            }
+        }
+        let mut named: BTreeMap<String, (HookStats, Vec<i64>)> = BTreeMap::new();
+        for (id, (stats, times)) in hooks {
+            let name: String =
+                self.store.query_row("SELECT name FROM hook WHERE id = ?", [id], |row| row.get(0))?;
+            // One that was loaded again, or stands in several files, is one for people.
+            let (all, all_times) = named.entry(name).or_default();
+            all.calls += stats.calls;
+            stats
+                .verdicts
+                .into_iter()
+                .for_each(|(verdict, count)| *all.verdicts.entry(verdict).or_default() += count);
+            stats
+                .failures
+                .into_iter()
+                .for_each(|(kind, count)| *all.failures.entry(kind).or_default() += count);
+            all_times.extend(times);
+        }
+        let finished = named.into_iter().map(|(hook, (stats, mut times))| {
+            times.sort_unstable();
+            let at = |share: usize| {
+                micros(
+                    times.get((times.len() * share / 100).min(times.len() - 1)).copied().unwrap_or_default(),
+                )
+            };
+            HookStats { hook, p50: at(50), p99: at(99), ..stats }
+        });
+        let mut hooks: Vec<HookStats> = finished.collect();
+        hooks.sort_by_key(|hook| std::cmp::Reverse(hook.calls));
+        Ok(hooks)
+    }
+
+    fn sessions(&self, most: usize) -> Result<Vec<SessionStats>, LookError> {
+        let sql = format!(
+            "SELECT s.session, max(s.host), count(*) AS events, coalesce(sum({REFUSED}), 0), sum(e.took) FROM chosen \
+             JOIN event e USING (row) JOIN source s ON s.id = e.source GROUP BY s.session ORDER BY events DESC LIMIT ?"
+        );
+        let mut rows = self.store.prepare(&sql)?;
+        let sessions = rows.query_map([i64::try_from(most).unwrap_or(i64::MAX)], |row| {
+            Ok(SessionStats {
+                session: row.get(0)?,
+                host: row.get(1)?,
+                events: row.get::<_, i64>(2)?.unsigned_abs(),
+                refused: row.get::<_, i64>(3)?.unsigned_abs(),
+                took: micros(row.get(4)?),
+            })
+        })?;
+        Ok(sessions.collect::<Result<_, _>>()?)
+    }
+}
+
+fn word<'r>(row: &'r Row<'_>, column: usize) -> rusqlite::Result<Option<&'r str>> {
+    Ok(row.get_ref(column)?.as_str_or_null()?)
+}

@@ -1,0 +1,328 @@
+//! The store while it is written: records become rows, and everything of one batch is one transaction.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use lineside_core::json::{Value, json};
+use lineside_core::outcome::By;
+use lineside_core::{Acceptance, Hook, Outcome, Receipt, Run, SkipReason, Strength, Verdict};
+use rusqlite::{Connection, ErrorCode, Transaction, params};
+
+use crate::names::Names;
+use crate::queue::Batch;
+use crate::record::{Happened, Record};
+use crate::redacted;
+use crate::retention::Retention;
+use crate::schema::{MigrateError, migrate};
+
+/// A payload that is longer has its text once in the store, however many rows name it.
+const INLINE: usize = 512;
+
+/// How long a writer waits for a lock of the file.
+const PATIENCE: Duration = std::time::Duration::from_secs(2);
+
+/// A store that is open for writing.
+pub(crate) struct Store {
+    connection: Connection,
+    names: Names,
+    retention: Retention,
+    next: i64,
+    /// The latest time that was written, in milliseconds.
+    latest: i64,
+    /// Held for as long as it is written.
+    _lock: File,
+}
+
+/// Why a store cannot be opened, or a batch not be written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StoreError {
+    #[error("another process writes it")]
+    Taken,
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    #[error(transparent)]
+    Migrate(#[from] MigrateError),
+    #[error(transparent)]
+    Sqlite(#[from] rusqlite::Error),
+}
+
+impl StoreError {
+    /// Whether the file is no sound store any more.
+    pub(crate) fn is_damage(&self) -> bool {
+        let (Self::Sqlite(error) | Self::Migrate(MigrateError::Sqlite(error))) = self else { return false };
+        matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+    }
+}
+
+/// The files that belong to the one at a path.
+pub(crate) fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    name.into()
+}
+
+impl Store {
+    /// Opens a store or makes one, with mode 0600.
+    pub(crate) fn open(path: &Path, retention: Retention) -> Result<Self, StoreError> {
+        let make = |path: &Path| OpenOptions::new().create(true).append(true).mode(0o600).open(path);
+        let lock = make(&beside(path, ".lock"))?;
+        lock.try_lock().map_err(|error| match error {
+            std::fs::TryLockError::WouldBlock => StoreError::Taken,
+            std::fs::TryLockError::Error(error) => StoreError::Io(error),
+        })?;
+        // SQLite gives its other files the mode of this one.
+        drop(make(path)?);
+        let mut connection = Connection::open(path)?;
+        connection.busy_timeout(PATIENCE)?;
+        connection.set_prepared_statement_cache_capacity(64);
+        // Has an effect in an empty file alone.
+        connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL")?;
+        connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+        connection.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY")?;
+        connection.query_row("PRAGMA journal_size_limit = 67108864", [], |_| Ok(()))?;
+        migrate(&mut connection)?;
+        let next =
+            connection.query_row("SELECT coalesce(max(row), 0) + 1 FROM event", [], |row| row.get(0))?;
+        Ok(Self { connection, names: Names::default(), retention, next, latest: 0, _lock: lock })
+    }
+
+    /// Writes a batch, all of it or none of it.
+    pub(crate) fn append(&mut self, batch: &Batch) -> Result<(), StoreError> {
+        let done = self.append_all(batch);
+        if done.is_err() {
+            // Numbers that were given are undone with the rows.
+            self.names.forget();
+        }
+        Ok(done?)
+    }
+
+    fn append_all(&mut self, batch: &Batch) -> rusqlite::Result<()> {
+        let Self { connection, names, next, latest, .. } = self;
+        let transaction = connection.transaction()?;
+        let mut writing = Writing { to: &transaction, names, next: *next, latest: *latest };
+        let mut lost = batch.lost;
+        for (record, generation) in &batch.records {
+            match record {
+                Record::Decided(receipt) => writing.decided(receipt, *generation)?,
+                Record::Happened(happened) => writing.happened(happened)?,
+                Record::Lost(more) => lost += more,
+            }
+        }
+        if lost > 0 {
+            writing.lost(lost)?;
+        }
+        writing.names.note_last(&transaction)?;
+        let (after, seen) = (writing.next, writing.latest);
+        transaction.commit()?;
+        (*next, *latest) = (after, seen);
+        Ok(())
+    }
+
+    /// Removes some of what is over the bounds.
+    pub(crate) fn prune(&mut self) -> Result<(), StoreError> {
+        if self.retention.prune(&mut self.connection, self.latest)? {
+            self.names.forget();
+        }
+        Ok(())
+    }
+}
+
+struct Writing<'a> {
+    to: &'a Transaction<'a>,
+    names: &'a mut Names,
+    next: i64,
+    latest: i64,
+}
+
+fn integer(number: impl TryInto<i64>) -> i64 {
+    number.try_into().unwrap_or(i64::MAX)
+}
+
+impl Writing<'_> {
+    fn decided(&mut self, receipt: &Receipt, generation: u64) -> rusqlite::Result<()> {
+        let event = &receipt.event;
+        let envelope = event.envelope();
+        let row = self.next;
+        // The time of the id is that of the bus; what the publisher says of its event may be of any day.
+        let time = integer(envelope.id.as_u128() >> 80);
+        self.latest = self.latest.max(time);
+        let source = self.names.source(self.to, &envelope.source)?;
+        let kind = self.names.kind(self.to, event.point().name, event.payload().text("tool_name"))?;
+        let by = self.hook(receipt, receipt.author, row)?;
+        let strength = receipt.verdict.strength();
+        let verdict = (strength != Strength::Continue).then(|| strength.as_str());
+        let reason = receipt.verdict.reason().map(|reason| redacted::remark(reason.as_str()));
+        let payload = redacted::payload(event.payload_text());
+        let long = if payload.len() > INLINE { Some(self.names.text(self.to, &payload, row)?) } else { None };
+        let considered = self.considered(receipt, row)?;
+        let mut insert = self.to.prepare_cached(
+            "INSERT OR IGNORE INTO event (row, id, time, source, seq, kind, verdict, by, reason, took, generation, payload, \
+             considered) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce(?, ?), ?)",
+        )?;
+        let id = envelope.id.as_u128().to_be_bytes();
+        let inserted = insert.execute(params![
+            row,
+            id,
+            time,
+            source,
+            integer(envelope.seq),
+            kind,
+            verdict,
+            by,
+            reason,
+            integer(receipt.took.as_micros()),
+            (generation > 0).then(|| integer(generation)),
+            long,
+            long.is_none().then_some(&*payload),
+            considered,
+        ])?;
+        if inserted == 0 {
+            // An id that is there already: the same decision, written before.
+            return Ok(());
+        }
+        self.next += 1;
+        self.runs(receipt, row)?;
+        self.said(receipt, row)
+    }
+
+    fn hook(&mut self, receipt: &Receipt, index: Option<u32>, row: i64) -> rusqlite::Result<Option<i64>> {
+        let hook = index.and_then(|index| receipt.hooks.get(usize::try_from(index).ok()?));
+        hook.map(|hook| self.names.hook(self.to, hook, row)).transpose()
+    }
+
+    fn runs(&mut self, receipt: &Receipt, row: i64) -> rusqlite::Result<()> {
+        for (place, run) in receipt.runs.iter().enumerate() {
+            // Those that their filters left out stand with the others that did not run.
+            if matches!(run.outcome, Outcome::Skipped(_)) {
+                continue;
+            }
+            let Some(hook) = self.hook(receipt, Some(run.hook), row)? else { continue };
+            let (what, kind, detail) = match &run.outcome {
+                Outcome::Answered(_) | Outcome::Skipped(_) => (None, None, None),
+                Outcome::Failed { failure, .. } => {
+                    (Some("failed"), Some(failure.kind.as_str()), Some(redacted::remark(&failure.detail)))
+                }
+                Outcome::Detached => (Some("detached"), None, None),
+                Outcome::Offered(acceptance) => (Some(acceptance.as_str()), None, refusal(acceptance)),
+            };
+            let verdict = run.outcome.verdict().map(Verdict::strength);
+            let verdict = verdict.filter(|verdict| what.is_some() || *verdict != Strength::Continue);
+            let detail = detail.or_else(|| {
+                let reason = run.outcome.verdict().and_then(Verdict::reason)?;
+                (receipt.author != Some(run.hook)).then(|| redacted::remark(reason.as_str()))
+            });
+            let mut insert = self.to.prepare_cached(
+                "INSERT INTO run (event, place, hook, what, verdict, took, kind, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            )?;
+            insert.execute(params![
+                row,
+                integer(place),
+                hook,
+                what,
+                verdict.map(Strength::as_str),
+                integer(run.took.as_micros()),
+                kind,
+                detail,
+            ])?;
+        }
+        Ok(())
+    }
+
+    /// The hooks that were considered, in plan order, each that did not run with why: one text for all events for which it
+    /// is the same. Nothing where all have run.
+    fn considered(&mut self, receipt: &Receipt, row: i64) -> rusqlite::Result<Option<i64>> {
+        let skipped = |run: &&Run| matches!(run.outcome, Outcome::Skipped(_));
+        let mut hooks: Vec<(Arc<Hook>, Option<SkipReason>)> =
+            receipt.left_out().into_iter().map(|(hook, why)| (hook, Some(why))).collect();
+        if hooks.is_empty() && !receipt.runs.iter().any(|run| skipped(&run)) {
+            return Ok(None);
+        }
+        for run in &receipt.runs {
+            let Some(hook) = usize::try_from(run.hook).ok().and_then(|index| receipt.hooks.get(index)) else {
+                continue;
+            };
+            let why = match run.outcome {
+                Outcome::Skipped(why) => Some(why),
+                _ => None,
+            };
+            hooks.push((Arc::clone(hook), why));
+        }
+        hooks.sort_by_key(|(hook, _)| hook.order());
+        // One that has run and was to judge again stands once for each.
+        hooks.dedup_by_key(|(hook, why)| (hook.order(), *why));
+        let mut rows = Vec::with_capacity(hooks.len());
+        for (hook, why) in &hooks {
+            let id = self.names.hook(self.to, hook, row)?;
+            let select = hook.select.as_ref().filter(|_| *why == Some(SkipReason::Filter));
+            let misfit = select.map(|select| select.misfit(&receipt.event)).filter(|text| !text.is_empty());
+            rows.push(match (why, misfit) {
+                (None, _) => json!([id]),
+                (Some(why), None) => json!([id, why]),
+                (Some(why), Some(misfit)) => json!([id, why, misfit]),
+            });
+        }
+        self.names.text(self.to, &Value::Array(rows).to_string(), row).map(Some)
+    }
+
+    /// What hooks gave beside verdicts.
+    fn said(&mut self, receipt: &Receipt, row: i64) -> rusqlite::Result<()> {
+        let mut said = Vec::new();
+        for By { hook, what } in &receipt.changes {
+            let (before, after) = (redacted::value(&what.before), redacted::value(&what.after));
+            said.push((*hook, "change", Some(what.field.clone()), Some(before), after));
+        }
+        let texts = receipt.context.iter().map(|By { hook, what }| (*hook, "context", &*what.text));
+        let texts =
+            texts.chain(receipt.notices.iter().map(|By { hook, what }| (*hook, "notice", &*what.text)));
+        let texts = texts.chain(receipt.remarks.iter().map(|By { hook, what }| (*hook, "remark", &**what)));
+        said.extend(texts.map(|(hook, what, text)| (hook, what, None, None, redacted::remark(text))));
+        for (hook, what, field, before, after) in said {
+            let hook = self.hook(receipt, Some(hook), row)?;
+            let mut insert = self.to.prepare_cached(
+                "INSERT INTO said (event, hook, what, field, before, after) VALUES (?, ?, ?, ?, ?, ?)",
+            )?;
+            insert.execute(params![row, hook, what, field, before, after])?;
+        }
+        Ok(())
+    }
+
+    fn happened(&mut self, happened: &Happened) -> rusqlite::Result<()> {
+        let Happened { at, what, session, event, hook, job, took, detail } = happened;
+        let time = at.as_millisecond();
+        self.latest = self.latest.max(time);
+        let mut insert = self.to.prepare_cached(
+            "INSERT INTO happened (time, what, session, event, hook, job, took, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        )?;
+        insert.execute(params![
+            time,
+            what,
+            session.as_ref().map(lineside_core::SessionId::as_str),
+            event.map(|event| event.as_u128().to_be_bytes()),
+            hook.as_deref(),
+            job.map(integer),
+            took.map(|took| integer(took.as_micros())),
+            (!detail.is_empty()).then(|| redacted::remark(detail)),
+        ])?;
+        Ok(())
+    }
+
+    /// The gap itself is a row.
+    fn lost(&mut self, lost: u64) -> rusqlite::Result<()> {
+        let mut insert =
+            self.to.prepare_cached("INSERT INTO happened (time, what, detail) VALUES (?, 'lost', ?)")?;
+        insert.execute(params![self.latest, lost.to_string()])?;
+        Ok(())
+    }
+}
+
+/// Why background work was not accepted.
+fn refusal(acceptance: &Acceptance) -> Option<String> {
+    match acceptance {
+        Acceptance::Refused(why) => Some(redacted::remark(why)),
+        Acceptance::Unavailable(why) => Some(redacted::remark(&why.to_string())),
+        _ => None,
+    }
+}

@@ -1,0 +1,229 @@
+//! The thread that writes, which makes this file the task owner of the crate: it takes what waits, writes it in one
+//! transaction, and goes on whatever becomes of the store.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use crate::queue::{Batch, Queue, State};
+use crate::record::Record;
+use crate::retention::Retention;
+use crate::store::{Store, StoreError, beside};
+
+/// How a log is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Options {
+    /// What is kept.
+    pub retention: Retention,
+    /// How many records may wait to be written; 65,536. Further ones are lost, which is counted.
+    pub waiting: usize,
+    /// How many bytes those that wait keep alive, about; 64 MiB.
+    pub waiting_bytes: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { retention: Retention::default(), waiting: 65_536, waiting_bytes: 64 << 20 }
+    }
+}
+
+impl Options {
+    /// Keeps this much.
+    #[must_use]
+    pub fn retention(mut self, retention: Retention) -> Self {
+        self.retention = retention;
+        self
+    }
+
+    /// At most so many records wait, and so many bytes of them.
+    #[must_use]
+    pub fn waiting(mut self, records: usize, bytes: usize) -> Self {
+        (self.waiting, self.waiting_bytes) = (records, bytes);
+        self
+    }
+}
+
+/// The thread cannot be started.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to start the thread that writes the log")]
+pub struct OpenLogError(#[from] std::io::Error);
+
+/// A log that is written. What is wrong with its store is no error but its [`state`](Self::state).
+///
+/// Dropping it writes what waits, and waits for that.
+///
+/// ```
+/// use lineside_core::Timestamp;
+/// use lineside_log::{Happened, Log, Look, Options, Query, Record};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let folder = tempfile::tempdir()?;
+/// let file = folder.path().join("log.sqlite");
+/// let log = Log::open(&file, Options::default())?;
+/// log.offer(Record::Happened(Box::new(Happened::new(Timestamp::UNIX_EPOCH, "session_opened"))));
+/// log.flush();
+/// assert_eq!(log.state().written, 1);
+/// let look = Look::open(&file)?;
+/// assert!(look.decisions(&Query::default(), 50)?.is_empty());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Log {
+    queue: Arc<Queue>,
+    path: PathBuf,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl std::fmt::Debug for Queue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Queue").field("state", &self.state()).finish_non_exhaustive()
+    }
+}
+
+impl Log {
+    /// Opens the log at a path, which is made with mode 0600 where it is not there. The store is opened by the thread that
+    /// writes; one that is damaged is put aside, with `.damaged` added to its name, and a new one begun.
+    ///
+    /// # Errors
+    /// No thread can be started.
+    pub fn open(path: &Path, options: Options) -> Result<Self, OpenLogError> {
+        let queue = Arc::new(Queue::new((options.waiting, options.waiting_bytes)));
+        let writer = Writer { queue: Arc::clone(&queue), path: path.to_owned(), options, store: None };
+        let thread =
+            std::thread::Builder::new().name("lineside-log".to_owned()).spawn(move || writer.run())?;
+        Ok(Self { queue, path: path.to_owned(), thread: Some(thread) })
+    }
+
+    /// Hands over a record. Never waits: what has no room is lost, and counted.
+    pub fn offer(&self, record: Record) {
+        self.queue.offer(record);
+    }
+
+    /// The decisions that are offered from now on were made by this generation of hooks.
+    pub fn set_generation(&self, generation: u64) {
+        self.queue.set_generation(generation);
+    }
+
+    /// Waits until everything that was offered so far is committed, or lost. Blocks the thread.
+    pub fn flush(&self) {
+        self.queue.flush();
+    }
+
+    /// How it stands.
+    #[must_use]
+    pub fn state(&self) -> State {
+        self.queue.state()
+    }
+
+    /// Its file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        self.queue.end();
+        if let Some(thread) = self.thread.take() {
+            // A thread that panicked has nothing more to write.
+            thread.join().ok();
+        }
+    }
+}
+
+struct Writer {
+    queue: Arc<Queue>,
+    path: PathBuf,
+    options: Options,
+    store: Option<Store>,
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.queue.gone();
+    }
+}
+
+impl Writer {
+    fn run(mut self) {
+        // Opened at once, so that what is wrong with it is known before the first event.
+        if let Err(error) = self.open() {
+            self.queue.trouble(self.told(&error));
+        }
+        loop {
+            let batch = self.queue.take();
+            let is_last = batch.is_last;
+            let records = batch.records.len() as u64;
+            if records > 0 || batch.lost > 0 {
+                match self.write(&batch) {
+                    Ok(()) => {
+                        let pruned = self.open().and_then(Store::prune);
+                        self.queue.settle(records, 0, pruned.err().map(|error| self.told(&error)));
+                    }
+                    Err(error) => {
+                        self.queue.still_lost(batch.lost);
+                        self.queue.settle(0, records, Some(self.told(&error)));
+                    }
+                }
+            }
+            if is_last {
+                return;
+            }
+        }
+    }
+
+    fn told(&self, error: &StoreError) -> String {
+        format!("the decision log {} is not written: {error}", self.path.display())
+    }
+
+    fn open(&mut self) -> Result<&mut Store, StoreError> {
+        let store = match self.store.take() {
+            Some(store) => store,
+            None => match Store::open(&self.path, self.options.retention) {
+                Err(error) if error.is_damage() => {
+                    self.put_aside(&error)?;
+                    Store::open(&self.path, self.options.retention)?
+                }
+                opened => opened?,
+            },
+        };
+        Ok(self.store.insert(store))
+    }
+
+    fn write(&mut self, batch: &Batch) -> Result<(), StoreError> {
+        match self.open().and_then(|store| store.append(batch)) {
+            Err(error) if error.is_damage() => {
+                self.put_aside(&error)?;
+                self.open()?.append(batch)
+            }
+            Err(error) => {
+                // What is wrong may be of the connection, as after a change of the file system below it.
+                self.store = None;
+                Err(error)
+            }
+            done => done,
+        }
+    }
+
+    /// Keeps the damaged file under another name, in the place of one that was damaged earlier.
+    fn put_aside(&mut self, error: &StoreError) -> Result<(), StoreError> {
+        self.store = None;
+        let aside = beside(&self.path, ".damaged");
+        fs::rename(&self.path, &aside)?;
+        for end in ["-wal", "-shm"] {
+            match fs::remove_file(beside(&self.path, end)) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
+                _ => {}
+            }
+        }
+        let (path, aside) = (self.path.display(), aside.display());
+        self.queue.note(format!(
+            "the decision log {path} was damaged ({error}); it is {aside} now, and a new one has begun"
+        ));
+        Ok(())
+    }
+}

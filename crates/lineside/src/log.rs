@@ -1,0 +1,162 @@
+//! The decision log, fed from the stream of signals.
+//!
+//! What a log is and how it is read is said by the crate behind it; here a signal becomes a record.
+
+use lineside_bus::signal::{Signals, Watched};
+use lineside_bus::{Bus, JobNews, Signal};
+use lineside_core::{Notice, Outcome, Timestamp};
+
+pub use lineside_log::{
+    Considered, Decision, Given, Happened, HookStats, Log, Look, LookError, News, OpenLogError, Options,
+    ParseQueryError, Query, Record, Retention, SessionStats, State, Stats, VERSION, Why,
+};
+
+/// The file of the log within a state folder.
+pub const FILE: &str = "log.sqlite";
+
+/// What the log keeps of a signal that came at this time; a decision has a time of its own.
+#[must_use]
+pub fn record(signal: &Signal, at: Timestamp) -> Record {
+    let news = |what, fill: &dyn Fn(&mut Happened)| {
+        let mut happened = Happened::new(at, what);
+        happened.session = signal.session().cloned();
+        fill(&mut happened);
+        Record::Happened(Box::new(happened))
+    };
+    let notice = |notice: &Notice| notice.text.clone();
+    match signal {
+        Signal::Decided(receipt) => Record::Decided(std::sync::Arc::clone(receipt)),
+        Signal::SessionOpened { parent, .. } => news("session_opened", &|it| {
+            it.detail = parent.as_ref().map(|parent| format!("below {parent}")).unwrap_or_default();
+        }),
+        Signal::SessionClosed { last_seq, .. } => {
+            news("session_closed", &|it| it.detail = format!("after {last_seq} events"))
+        }
+        Signal::CoverageMismatch { event, mismatch, .. } => news("coverage_mismatch", &|it| {
+            it.event = Some(*event);
+            it.detail = format!("believed {}, in force {}", mismatch.believed, mismatch.in_force);
+        }),
+        Signal::Abandoned { event, .. } => news("abandoned", &|it| it.event = Some(*event)),
+        Signal::DetachedFinished { event, hook, outcome, took, .. } => {
+            let failure = match outcome {
+                Outcome::Failed { failure, .. } => Some(failure),
+                _ => None,
+            };
+            news(if failure.is_some() { "detached_failed" } else { "detached_finished" }, &|it| {
+                (it.event, it.hook, it.took) = (Some(*event), Some(hook.name.clone()), Some(*took));
+                it.detail = failure.map(|failure| format!("{}: {failure}", failure.kind)).unwrap_or_default();
+            })
+        }
+        Signal::Released { event, hook, skipped, .. } => news("released", &|it| {
+            (it.event, it.hook) = (Some(*event), Some(hook.name.clone()));
+            it.detail = skipped.map(|why| why.to_string()).unwrap_or_default();
+        }),
+        Signal::Notified { event, hook, notice: told, .. } => news("notified", &|it| {
+            (it.event, it.hook, it.detail) = (Some(*event), Some(hook.clone()), notice(told));
+        }),
+        Signal::Announced { notice: told } => news("announced", &|it| it.detail = notice(told)),
+        Signal::ContextDelivered { messages, .. } => {
+            news("context_delivered", &|it| it.detail = messages.to_string())
+        }
+        Signal::ContextDropped { hook, .. } => news("context_dropped", &|it| it.hook = Some(hook.clone())),
+        Signal::ContextExpired { hook, .. } => news("context_expired", &|it| it.hook = Some(hook.clone())),
+        Signal::ContextReplaced { hook, .. } => news("context_replaced", &|it| it.hook = Some(hook.clone())),
+        Signal::ContextCut { hook, .. } => news("context_cut", &|it| it.hook = Some(hook.clone())),
+        Signal::ContextRecovered { messages, .. } => {
+            news("context_recovered", &|it| it.detail = messages.to_string())
+        }
+        Signal::Automation { hook, job, event, news: about, .. } => {
+            let (what, detail) = of_job(about);
+            news(what, &|it| {
+                (it.event, it.hook, it.job) = (Some(*event), Some(hook.clone()), *job);
+                it.detail.clone_from(&detail);
+            })
+        }
+        Signal::ObserverLagged { hook, lost } => news("observer_lagged", &|it| {
+            (it.hook, it.detail) = (Some(hook.clone()), format!("{lost} lost"));
+        }),
+        other => news("unknown", &|it| it.detail = format!("{other:?}")),
+    }
+}
+
+fn of_job(news: &JobNews) -> (&'static str, String) {
+    match news {
+        JobNews::Held => ("job_held", String::new()),
+        JobNews::Queued => ("job_queued", String::new()),
+        JobNews::Refused(why) => ("job_refused", why.clone()),
+        JobNews::Started { attempt } => ("job_started", format!("attempt {attempt}")),
+        JobNews::Retried { failed, .. } => ("job_retried", failed.clone()),
+        JobNews::Finished => ("job_finished", String::new()),
+        JobNews::Dead(why) => ("job_dead", why.clone()),
+        JobNews::Cancelled(why) => ("job_cancelled", why.clone()),
+        JobNews::Parked => ("job_parked", String::new()),
+        JobNews::Revived => ("job_revived", String::new()),
+        JobNews::Forgotten => ("job_forgotten", String::new()),
+        other => ("job_unknown", format!("{other:?}")),
+    }
+}
+
+/// A log with the stream that it is fed from.
+///
+/// ```
+/// use lineside::log::{Follower, Log, Look, Options, Query};
+/// use lineside::prelude::*;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let folder = tempfile::tempdir()?;
+/// let file = folder.path().join("log.sqlite");
+/// let bus = Bus::new();
+/// let mut follower = Follower::new(&bus, Log::open(&file, Options::default())?);
+/// bus.gate("policy", |event: Event<BeforeTool>| async move {
+///     if event.tool_name == "Shell" { Verdict::block("not here") } else { Verdict::Continue }
+/// })?;
+/// let session = bus.session("s1").open().await?;
+/// session.publish(BeforeTool::new("Shell", json!({"command": "ls"}))).await?;
+/// follower.end();
+/// let why = Look::open(&file)?.why_last(&Query::default())?.ok_or("nothing was decided")?;
+/// assert_eq!(why.decision.reason.as_deref(), Some("not here"));
+/// # Ok(())
+/// # }
+/// ```
+pub struct Follower {
+    signals: Signals,
+    log: Log,
+    bus: Bus,
+}
+
+impl Follower {
+    /// Feeds a log with all that happens on a bus from now on, whenever one of its functions is called.
+    #[must_use]
+    pub fn new(bus: &Bus, log: Log) -> Self {
+        Self { signals: bus.signals(), log, bus: bus.clone() }
+    }
+
+    /// Goes on for as long as there is something to come. Cancel safe: what was not taken is taken by the next call.
+    pub async fn follow(&mut self) {
+        while let Some(watched) = self.signals.next().await {
+            self.take(&watched);
+        }
+    }
+
+    /// Takes what there is, and waits until it is written. Blocks the thread for that.
+    pub fn end(&mut self) {
+        while let Some(watched) = self.signals.try_next() {
+            self.take(&watched);
+        }
+        self.log.flush();
+    }
+
+    /// How the log stands.
+    #[must_use]
+    pub fn state(&self) -> State {
+        self.log.state()
+    }
+
+    fn take(&self, watched: &Watched) {
+        self.log.offer(match watched {
+            Watched::Signal(signal) => record(signal, self.bus.wall_clock()),
+            Watched::Lost(lost) => Record::Lost(*lost),
+        });
+    }
+}
