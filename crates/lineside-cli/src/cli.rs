@@ -21,18 +21,21 @@ use crate::interrupt::unless_interrupted;
 use crate::jobs::JobsArgs;
 use crate::kit::KitArgs;
 use crate::list::ListArgs;
+use crate::log::LogArgs;
 use crate::manual::{CompletionsArgs, ManArgs};
 use crate::new_hook::NewArgs;
 use crate::run::RunArgs;
 use crate::schema::SchemaArgs;
 use crate::serve::ServeArgs;
+use crate::stats::StatsArgs;
 use crate::style::{COLUMNS, Styles, When, columns};
 use crate::test::TestArgs;
 use crate::tree::SessionsArgs;
 use crate::trust::{TrustArgs, UntrustArgs};
+use crate::why::WhyArgs;
 use crate::{
-    check, control, demo, doctor, explain, hook, hosts, import, init, install, jobs, kit, list, loading,
-    manual, new_hook, person, run, schema, serve, test, tree, trust,
+    check, control, demo, doctor, explain, hook, hosts, import, init, install, jobs, kit, list, loading, log,
+    manual, new_hook, person, run, schema, serve, stats, test, tree, trust, why,
 };
 
 /// A hook bus for AI agents: events in, hooks run, decisions out.
@@ -80,8 +83,8 @@ const HELP: &str = "\
 {about}
 Commands:
 {subcommands}
-  also:    completions, hook, hosts, import, init, kit, man, new, on, reload,
-           schema, sessions, trust, uninstall, untrust
+  also:    completions, hook, hosts, import, init, kit, log, man, new, on,
+           reload, schema, sessions, stats, stop, trust, uninstall, untrust
 
 Options:
 {options}{after-help}";
@@ -111,6 +114,11 @@ enum Command {
     #[command(hide = true)]
     Untrust(UntrustArgs),
     Explain(ExplainArgs),
+    Why(WhyArgs),
+    #[command(hide = true)]
+    Log(LogArgs),
+    #[command(hide = true)]
+    Stats(StatsArgs),
     Test(TestArgs),
     #[command(hide = true)]
     Kit(KitArgs),
@@ -121,6 +129,7 @@ enum Command {
     Status(StatusArgs),
     #[command(hide = true)]
     Sessions(SessionsArgs),
+    #[command(hide = true)]
     Stop(StopArgs),
     Off(OffArgs),
     #[command(hide = true)]
@@ -163,6 +172,9 @@ impl Cli {
         match &self.command {
             Command::Run(args) => run::run(args, styles).await,
             Command::Explain(args) => unless_interrupted(explain::run(args, styles)).await,
+            Command::Why(args) => why::run(args, styles),
+            Command::Log(args) => unless_interrupted(log::run(args, styles)).await,
+            Command::Stats(args) => stats::run(args, styles),
             Command::List(args) => unless_interrupted(list::run(args, styles)).await,
             Command::Check(args) => unless_interrupted(check::run(args, styles)).await,
             Command::Trust(args) => unless_interrupted(trust::run(args, styles)).await,
@@ -226,6 +238,9 @@ impl Command {
             | Self::Hook(_)
             | Self::Jobs(_)
             | Self::Kit(_)
+            | Self::Why(_)
+            | Self::Log(_)
+            | Self::Stats(_)
             | Self::Status(_)
             | Self::Sessions(_)
             | Self::On(_)
@@ -251,6 +266,9 @@ impl Command {
             Self::Hook(_)
             | Self::Jobs(_)
             | Self::Kit(_)
+            | Self::Why(_)
+            | Self::Log(_)
+            | Self::Stats(_)
             | Self::Status(_)
             | Self::Sessions(_)
             | Self::Stop(_)

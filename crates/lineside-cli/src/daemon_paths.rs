@@ -74,6 +74,11 @@ impl DaemonPaths {
 }
 
 impl DaemonArgs {
+    /// The daemon with this state folder, or the usual one.
+    pub(crate) fn of_state(state: Option<PathBuf>) -> Self {
+        Self { socket: None, state }
+    }
+
     /// Whether a daemon is named, so that what the process has inherited does not count.
     pub(crate) fn is_named(&self) -> bool {
         self.socket.is_some() || self.state.is_some()

@@ -276,6 +276,11 @@ async fn daemon(paths: &DaemonPaths, places: &Places) -> Looked {
                 text,
                 "repair the file, then: lineside stop, and the next event starts another",
             ),
+            (Some("log"), Some("error")) => Finding::error(
+                text,
+                "make room or the file writable; decisions go on, and are not written down until then",
+            ),
+            (Some("log"), _) => Finding::note(text, "lineside log shows what is there"),
             (_, Some("error")) => Finding::error(text, "repair the file; lineside check has the whole list"),
             _ => Finding::note(text, "lineside check has the whole list"),
         });

@@ -19,8 +19,8 @@ use crate::style::{AGENTS, Style, Tone};
 
 pub(crate) mod fitting;
 
-mod difference;
-mod subject;
+pub(crate) mod difference;
+pub(crate) mod subject;
 
 /// The columns of a row; what it is about gets the rest.
 const AGENT: usize = 10;

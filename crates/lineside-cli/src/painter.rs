@@ -76,6 +76,10 @@ pub(crate) fn in_ascii(line: &str) -> String {
             '→' => ascii.push('>'),
             '⋮' => ascii.push(':'),
             '“' | '”' => ascii.push('"'),
+            // The bars of a sparkline.
+            '▁' => ascii.push('_'),
+            '▂' | '▃' | '▄' => ascii.push('.'),
+            '▅' | '▆' | '▇' | '█' => ascii.push('#'),
             char if char.is_ascii() => ascii.push(char),
             char => ascii.extend(char.escape_default()),
         }

@@ -36,6 +36,7 @@ use flow::Flow;
 use intake::{Intake, Order};
 use journal::{JournalArgs, Kept};
 use lines::Lines;
+use logged::Logged;
 use output::{Output, Shape};
 use tally::Tally;
 
@@ -47,6 +48,7 @@ mod decision;
 mod output;
 mod background;
 mod journal;
+mod logged;
 mod waiting;
 mod ending;
 mod standard_output;
@@ -109,6 +111,10 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     quiet: bool,
 
+    /// Write what is decided to this decision log as well, for `lineside why --log PATH`; it is made where it is not there.
+    #[arg(long, value_name = "PATH")]
+    log: Option<PathBuf>,
+
     /// Print what plugins log and print to standard error.
     #[arg(long, short)]
     verbose: bool,
@@ -119,7 +125,7 @@ pub(crate) struct RunArgs {
     /// work is the daemon's; the run reports what comes of it meanwhile and does not wait for it.
     #[arg(
         long = "daemon",
-        conflicts_with_all = ["journal", "strict", "pretty", "untrusted", "dialects", "verbose", "command"]
+        conflicts_with_all = ["journal", "log", "strict", "pretty", "untrusted", "dialects", "verbose", "command"]
     )]
     of_daemon: bool,
 
@@ -134,7 +140,7 @@ pub(crate) struct RunArgs {
     #[arg(
         last = true,
         value_name = "COMMAND",
-        conflicts_with_all = ["events", "strict", "ordered", "pretty", "json", "receipts", "quiet", "untrusted", "dialects"]
+        conflicts_with_all = ["events", "log", "strict", "ordered", "pretty", "json", "receipts", "quiet", "untrusted", "dialects"]
     )]
     command: Vec<OsString>,
 }
@@ -259,6 +265,7 @@ pub(crate) async fn run(args: &RunArgs, styles: Styles) -> Result<ExitCode> {
     let ground = args.places.ground()?;
     let (bus, kept) = args.journal.open(styles.err)?;
     let background = Background::of(&bus);
+    let logged = args.log.as_deref().map(|path| Logged::start(path, &bus)).transpose()?;
     let left = |signal: Interrupted| {
         kept.iter().for_each(Kept::leave);
         Ok(ExitCode::from(signal.exit_status()))
@@ -291,7 +298,12 @@ pub(crate) async fn run(args: &RunArgs, styles: Styles) -> Result<ExitCode> {
     };
     let flow = args.flow(&ground, &assembly, &report, background, goes_nowhere, styles);
     let ending = Ending::of(flow.intake.run(lines, &flow), flow.output.at_rest(), &mut interrupt).await;
-    end(flow, &assembly, kept.as_ref(), ending, interrupt).await
+    let ended = end(flow, &assembly, kept.as_ref(), ending, interrupt).await?;
+    let is_logged = match logged {
+        Some(logged) => logged.end(styles.err).await,
+        None => true,
+    };
+    Ok(if ended == ExitCode::SUCCESS && !is_logged { ExitCode::FAILURE } else { ended })
 }
 
 /// Brings everything to its end, and says what came of it.

@@ -9,6 +9,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use lineside::durable::OpenDurableError;
 use lineside::journal::OpenJournalError;
+use lineside::log::Retention;
 use lineside_account::Named;
 use lineside_daemon::settings::Limits;
 use lineside_daemon::{Report, ServeError, Server, Settings};
@@ -30,7 +31,7 @@ mod unit;
 /// How long the end waits unless it is said, in seconds: longer than most hooks take, and shorter than a supervisor waits.
 const DRAIN: u64 = 10;
 
-/// Hold the bus for every agent program of this user.
+/// Hold the bus for every agent program of this user; `stop` ends it.
 ///
 /// Listens on a Unix socket that only this user can reach, and with --http on a loopback address as well, for clients that have
 /// the token of the file `http-token` in the state folder. Prints one line when it is ready. SIGINT and SIGTERM end it:
@@ -125,7 +126,7 @@ pub(crate) async fn run(args: &ServeArgs, styles: Styles) -> Result<ExitCode> {
     if args.install_unit {
         return unit::install(&paths, &args.lasting(&named), args.dry_run);
     }
-    let findings = environment::settle(&named)?;
+    let (log, findings) = environment::settle(&named)?;
     if args.detached {
         return detached::start(&paths);
     }
@@ -144,6 +145,10 @@ pub(crate) async fn run(args: &ServeArgs, styles: Styles) -> Result<ExitCode> {
     settings.http = args.http;
     settings.project = named_project;
     settings.findings = findings;
+    settings.log = settings.log.filter(|_| !log.is_off).map(|usual| Retention {
+        age: log.age.unwrap_or(usual.age),
+        bytes: log.bytes.unwrap_or(usual.bytes),
+    });
     let handed_over = ListenFd::from_env().take_unix_listener(0);
     let handed_over = handed_over.context("failed to take the socket that was handed over")?;
     let server = match Server::start_on(settings, handed_over).await {

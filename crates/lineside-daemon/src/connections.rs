@@ -22,6 +22,7 @@ use lineside::stream::Stream as UnixStream;
 use lineside::{Attachment, Session};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_io_timeout::TimeoutWriter;
 use tokio_util::sync::CancellationToken;
@@ -312,6 +313,15 @@ impl Tasks {
         self.cut.cancel();
         if timeout(limit, self.tracker.wait()).await.is_err() {
             tracing::warn!(tasks = self.tracker.len(), "ended with tasks under way");
+        }
+    }
+
+    /// Has the log write everything that has happened, for as long as `limit`.
+    pub(crate) async fn write_down(&self, daemon: &Arc<Daemon>, limit: Duration) {
+        let daemon = Arc::clone(daemon);
+        let written = spawn_blocking(move || daemon.feed().log().map(lineside::log::Log::flush));
+        if timeout(limit, written).await.is_err() {
+            tracing::warn!("ended before the decision log was written");
         }
     }
 }

@@ -154,7 +154,7 @@ impl Daemon {
     }
 
     pub(crate) fn new(
-        settings: Settings,
+        mut settings: Settings,
         assembly: Assembly,
         automations: Automations,
         durable: Durable,
@@ -171,7 +171,7 @@ impl Daemon {
         Self {
             switch: WatchedSwitch::new(Switch::of(&settings.state).or_beside(&settings.socket)),
             vocabulary: Vocabulary::new(&settings.dialects),
-            feed: Feed::new(assembly.bus().signals(), most),
+            feed: Feed::new(assembly.bus().signals(), most).written_to(settings.open_log(), assembly.bus()),
             room: Room::new(settings.limits.memory),
             agents: Agents::of(&settings.state),
             sessions: Sessions::of(assembly.bus()),
@@ -282,6 +282,7 @@ impl Daemon {
         // Loads come one after another.
         let generation = self.loaded.load().generation + 1;
         let now = Arc::new(Loaded { generation, report });
+        self.feed.note_generation(generation);
         let before = self.loaded.swap(Arc::clone(&now));
         if before.generation > 0 {
             self.announce(&before, &now);

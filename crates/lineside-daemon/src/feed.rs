@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use lineside::bus::signal::{Signals, Watched};
 use lineside::core::{EventId, Receipt, SessionId};
 use lineside::json::{Map, json};
-use lineside::{Signal, wire};
+use lineside::log::{self, Log, Record};
+use lineside::{Bus, Signal, wire};
 use tokio::sync::watch;
 use uuid::Uuid;
 
@@ -63,6 +64,8 @@ pub(crate) struct Feed {
     /// The id of the last entry, for those who wait.
     last: watch::Sender<u64>,
     most: Most,
+    /// Where everything is written down that the feed takes, and whose clock says when.
+    log: Option<(Log, Bus)>,
 }
 
 #[derive(Default)]
@@ -84,7 +87,36 @@ impl Feed {
     /// A feed of what is sent from now on.
     pub(crate) fn new(sent: Signals, most: Most) -> Self {
         let epoch = format!("{:08x}", Uuid::new_v4().as_fields().0);
-        Self { sent: Mutex::new(sent), epoch, kept: Mutex::default(), last: watch::Sender::new(0), most }
+        let last = watch::Sender::new(0);
+        Self { sent: Mutex::new(sent), epoch, kept: Mutex::default(), last, most, log: None }
+    }
+
+    /// With a log that everything goes to which the feed takes, with the time of this bus.
+    pub(crate) fn written_to(mut self, log: Option<Log>, bus: &Bus) -> Self {
+        self.log = log.map(|log| (log, bus.clone()));
+        self
+    }
+
+    /// The log.
+    pub(crate) fn log(&self) -> Option<&Log> {
+        self.log.as_ref().map(|(log, _)| log)
+    }
+
+    /// What is decided from now on is decided by this generation of hooks.
+    pub(crate) fn note_generation(&self, generation: u64) {
+        if let Some(log) = self.log() {
+            log.set_generation(generation);
+        }
+    }
+
+    /// Hands something over to the log, which never waits.
+    fn write(&self, watched: &Watched) {
+        if let Some((log, bus)) = &self.log {
+            log.offer(match watched {
+                Watched::Signal(signal) => log::record(signal, bus.wall_clock()),
+                Watched::Lost(lost) => Record::Lost(*lost),
+            });
+        }
     }
 
     /// Takes everything that the bus has sent, and names the sessions that are closed.
@@ -110,6 +142,7 @@ impl Feed {
         let mut kept = self.kept();
         let before = kept.last;
         for watched in std::iter::from_fn(|| sent.try_next()).take(most) {
+            self.write(&watched);
             match watched {
                 Watched::Signal(signal) => {
                     if let Signal::SessionClosed { session, .. } = &signal {

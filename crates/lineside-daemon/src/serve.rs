@@ -251,6 +251,7 @@ impl Server {
         self.daemon.projects.end().await;
         self.daemon.attachments.end().await;
         self.tasks.end(limit).await;
+        self.tasks.write_down(&self.daemon, limit).await;
         Report { drained, left: self.daemon.jobs(WhichState::Live) }
     }
 }

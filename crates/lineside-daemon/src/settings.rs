@@ -7,6 +7,7 @@ use std::time::Duration;
 use lineside::core::Diagnostic;
 use lineside::core::journal::Durability;
 use lineside::dialects::{Dialect, Places};
+use lineside::log::{self, Log, Retention};
 
 /// The settings of a daemon.
 ///
@@ -43,6 +44,8 @@ pub struct Settings {
     pub project: Option<PathBuf>,
     /// The formats that hooks are looked for in.
     pub dialects: Vec<&'static dyn Dialect>,
+    /// What the decision log in the state folder keeps; `None` where there is to be none.
+    pub log: Option<Retention>,
     /// What was found to be wrong before it was started, as in a file of settings; the status names it.
     pub findings: Vec<Diagnostic>,
     /// The bounds of what strangers can make it hold.
@@ -129,6 +132,7 @@ impl Settings {
             places,
             project: None,
             dialects: lineside::dialects::DIALECTS.to_vec(),
+            log: Some(Retention::default()),
             findings: Vec::new(),
             limits: Limits::default(),
         }
@@ -138,6 +142,25 @@ impl Settings {
     #[must_use]
     pub fn journal(&self) -> PathBuf {
         self.state.join("journal")
+    }
+
+    /// The file of its decision log, within the state folder.
+    #[must_use]
+    pub fn log_file(&self) -> PathBuf {
+        self.state.join(log::FILE)
+    }
+
+    /// Opens it, where there is to be one; a thread that cannot be started is a finding.
+    pub(crate) fn open_log(&mut self) -> Option<Log> {
+        let options = log::Options::default().retention(self.log?);
+        match Log::open(&self.log_file(), options) {
+            Ok(log) => Some(log),
+            Err(error) => {
+                let text = format!("{error}; there is no decision log");
+                self.findings.push(Diagnostic::warning(None, text));
+                None
+            }
+        }
     }
 
     /// Listens on this address as well.

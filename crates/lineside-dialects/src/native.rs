@@ -24,7 +24,7 @@ mod values;
 mod samples;
 
 pub use attached::{Attached, attached};
-pub use daemon::{DaemonSettings, daemon_settings};
+pub use daemon::{DaemonSettings, LogSettings, daemon_settings};
 
 use std::path::Path;
 use std::sync::Arc;

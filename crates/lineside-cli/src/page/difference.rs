@@ -3,7 +3,7 @@
 use lineside::json::Value;
 
 /// The lines before and after, without those that both have.
-pub(super) fn difference(before: &Value, after: &Value) -> (Vec<String>, Vec<String>) {
+pub(crate) fn difference(before: &Value, after: &Value) -> (Vec<String>, Vec<String>) {
     let (before, after) = (lines(before, after), lines(after, before));
     let only = |these: &[String], those: &[String]| {
         these.iter().filter(|line| !those.contains(line)).cloned().collect::<Vec<_>>()

@@ -6,7 +6,7 @@ use lineside::json::Value;
 use crate::painter::in_passing;
 
 /// The event in a few words.
-pub(super) fn subject(payload: &dyn Payload) -> String {
+pub(crate) fn subject(payload: &dyn Payload) -> String {
     let text = |field: &str| payload.text(field).unwrap_or_default();
     let words = match payload.info().name {
         "before_tool" | "after_tool" | "after_tool_error" => {

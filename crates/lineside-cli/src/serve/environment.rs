@@ -10,15 +10,16 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 use lineside::core::Diagnostic;
-use lineside::dialects::native::daemon_settings;
+use lineside::dialects::native::{LogSettings, daemon_settings};
 use lineside::dialects::{Places, Trust};
 use lineside_account::Named;
 
-/// Settles the environment, which is that of this process when this returns; gives what is wrong with the settings.
+/// Settles the environment, which is that of this process when this returns; gives what is set for the log, and
+/// what is wrong with the settings.
 ///
 /// # Errors
 /// This program cannot be started again.
-pub(super) fn settle(named: &Named) -> Result<Vec<Diagnostic>> {
+pub(super) fn settle(named: &Named) -> Result<(LogSettings, Vec<Diagnostic>)> {
     let mut wanted: Vec<(OsString, Option<OsString>)> = Vec::new();
     let mut set = |name: &str, value: Option<&PathBuf>| {
         wanted.push((name.into(), value.map(|path| path.clone().into_os_string())));
@@ -47,7 +48,7 @@ pub(super) fn settle(named: &Named) -> Result<Vec<Diagnostic>> {
     }
     wanted.retain(|(name, value)| env::var_os(name) != *value);
     if wanted.is_empty() {
-        return Ok(findings);
+        return Ok((settings.log, findings));
     }
     let own = env::current_exe().context("failed to find this program")?;
     let mut again = Command::new(own);

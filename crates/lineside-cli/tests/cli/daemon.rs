@@ -42,7 +42,7 @@ impl<'a> Daemon<'a> {
         assert!(kill.success());
     }
 
-    fn ended(mut self) -> Said {
+    pub(crate) fn ended(mut self) -> Said {
         let nobody = Command::new("true").spawn().unwrap();
         self.stage.said(std::mem::replace(&mut self.child, nobody))
     }

@@ -19,6 +19,7 @@ mod jobs;
 mod joined_stops;
 mod kit;
 mod list;
+mod log;
 mod opencode;
 mod policies;
 mod run;

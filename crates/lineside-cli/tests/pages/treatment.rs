@@ -119,9 +119,9 @@ fn exists(name: &str) -> Result<(), String> {
     found.then_some(()).ok_or_else(|| format!("there is no test `{name}`"))
 }
 
-/// A line without what is different each time: times, digests, and the blanks around them.
+/// A line without what is different each time: times, ids, digests, and the blanks around them.
 fn timeless(line: &str) -> String {
-    let different = r"\d+(\.\d+)? (ms|s)\b|^ *\d+\.\d{3}\b|\b[0-9a-f]{12}…|\s+";
+    let different = r"[0-9a-f]{8}-[0-9a-f-]{27}|\d{4}-\d\d-\d\dT[\d:.]+Z|\d+(\.\d+)? (ms|s)\b|^ *\d+\.\d{3}\b|\b[0-9a-f]{12}…|\s+";
     regex::Regex::new(different).unwrap().replace_all(line.trim_end(), " ").trim().to_owned()
 }
 

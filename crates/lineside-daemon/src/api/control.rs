@@ -11,6 +11,7 @@ use axum::response::{IntoResponse as _, Response};
 use lineside::automation::jobs::WhichState;
 use lineside::core::{Diagnostic, Outcome, Receipt, tool_class};
 use lineside::dialects::{Places, Trust};
+use lineside::log::Log;
 
 use super::shapes::{Ending, Failing, Finding, Health, Project, Reloaded, Status};
 use crate::body::Json;
@@ -37,7 +38,12 @@ pub(super) async fn status(State(daemon): State<Arc<Daemon>>) -> Json<Status> {
         generation: loaded.generation,
         hooks: loaded.count() + projects.iter().map(|project| project.hooks).sum::<usize>(),
         projects,
-        findings: findings(&daemon, &loaded).into_iter().chain(not_kept(&daemon)).chain(mismatches).collect(),
+        findings: findings(&daemon, &loaded)
+            .into_iter()
+            .chain(not_kept(&daemon))
+            .chain(not_logged(&daemon))
+            .chain(mismatches)
+            .collect(),
         project: trusted(&daemon.settings.places),
         attached,
         orphaned_hooks,
@@ -48,6 +54,7 @@ pub(super) async fn status(State(daemon): State<Arc<Daemon>>) -> Json<Status> {
         unclassed_tools: unclassed(&lately).into_iter().collect(),
         durability: daemon.settings.durability.as_str(),
         journal: daemon.settings.journal().to_string_lossy().into_owned(),
+        log: daemon.feed().log().map(|log| log.path().to_string_lossy().into_owned()),
         live_jobs: daemon.jobs(WhichState::Live),
         dead_jobs: daemon.jobs(WhichState::Dead),
     })
@@ -63,6 +70,22 @@ fn not_kept(daemon: &Daemon) -> impl Iterator<Item = Finding> + use<> {
     let text = |(what, why)| format!("{what}: {why}; a new start of the daemon opens it again");
     let found = work.into_iter().chain(context);
     found.map(move |found| Finding { of: "daemon", severity: "error", text: text(found) })
+}
+
+/// What is wrong with the decision log: that it is not written now, that it has gaps, what was done to it.
+fn not_logged(daemon: &Daemon) -> Vec<Finding> {
+    let Some(log) = daemon.feed().log().map(Log::state) else { return Vec::new() };
+    let finding = |severity, text| Finding { of: "log", severity, text };
+    let lost = (log.lost > 0).then(|| {
+        let all = log.written + log.lost;
+        finding("warning", format!("{} of {all} records are not in the decision log", log.lost))
+    });
+    let trouble = log.trouble.map(|why| finding("error", why));
+    trouble
+        .into_iter()
+        .chain(lost)
+        .chain(log.notes.into_iter().map(|note| finding("warning", note)))
+        .collect()
 }
 
 /// For how long the status names a hook that has failed.
@@ -149,6 +172,7 @@ pub(super) async fn metrics(State(daemon): State<Arc<Daemon>>) -> Response {
     let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
     let number = |size: usize| u64::try_from(size).unwrap_or(u64::MAX);
     let sessions = number(daemon.bus().sessions().len());
+    let logged = daemon.feed().log().map(Log::state).unwrap_or_default();
     let (signal_bytes, receipt_bytes) = daemon.feed().bytes();
     let (host_sessions, host_bytes) = daemon.hosts.kept();
     let (hooks, hook_bytes) = daemon.attachments.kept();
@@ -158,6 +182,13 @@ pub(super) async fn metrics(State(daemon): State<Arc<Daemon>>) -> Response {
         ("lineside_events_total", "counter", "Events that were decided.", read(&counts.events)),
         ("lineside_hook_failures_total", "counter", "Hooks that could not answer.", daemon.bus().failures()),
         ("lineside_signals_total", "counter", "Signals that were sent.", signals),
+        (
+            "lineside_log_written_total",
+            "counter",
+            "Records that the decision log has written.",
+            logged.written,
+        ),
+        ("lineside_log_lost_total", "counter", "Records that it has lost.", logged.lost),
         ("lineside_signals_lost_total", "counter", "Signals that the feed did not take in time.", lost),
         (
             "lineside_deliveries_returned_total",

@@ -1,6 +1,7 @@
-//! `config.yaml` of the user: what the daemon and the hooks that it starts have in their environment.
+//! `config.yaml` of the user: what the daemon and the hooks that it starts have in their environment, and what its log keeps.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use lineside_core::nearest::suggestion;
 use lineside_core::{Diagnostic, Layer};
@@ -21,6 +22,19 @@ pub struct DaemonSettings {
     pub path: Vec<PathBuf>,
     /// Variables, by name.
     pub environment: Vec<(String, String)>,
+    /// What the decision log keeps.
+    pub log: LogSettings,
+}
+
+/// What the user has set for the decision log.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LogSettings {
+    /// Whether there is none.
+    pub is_off: bool,
+    /// For how long decisions are kept, where that is said.
+    pub age: Option<Duration>,
+    /// How many bytes it may have, where that is said.
+    pub bytes: Option<u64>,
 }
 
 /// Reads `lineside/config.yaml` in the folder of the user's settings. A file with an error sets nothing at all, and what
@@ -68,7 +82,11 @@ impl Reading<'_> {
         for twice in duplicates {
             self.error(twice.line, LoadError::Duplicate(twice.key));
         }
-        for (_, daemon) in self.mapping("the file", &root, &["daemon"]) {
+        for (key, daemon) in self.mapping("the file", &root, &["daemon", "log"]) {
+            if key == "log" {
+                self.log(daemon);
+                continue;
+            }
             for (key, value) in self.mapping("daemon", daemon, &["path", "environment"]) {
                 if key == "path" { self.path(value) } else { self.environment(value) }
             }
@@ -97,6 +115,34 @@ impl Reading<'_> {
             }
         }
         found
+    }
+
+    fn log(&mut self, value: &Node) {
+        if matches!(value.written(), Some("off" | "false")) {
+            self.settings.log.is_off = true;
+            return;
+        }
+        if !matches!(value.content, Content::Mapping(_) | Content::Null) {
+            return self.wrong("log", value, "off, or a mapping");
+        }
+        for (key, value) in self.mapping("log", value, &["age", "size"]) {
+            let log = &mut self.settings.log;
+            let is_sound = match &*key {
+                "age" => {
+                    log.age = measured(value, &[("h", 3_600), ("d", 86_400)]).map(Duration::from_secs);
+                    log.age.is_some()
+                }
+                _ => {
+                    log.bytes = measured(value, &[("MiB", 1 << 20), ("GiB", 1 << 30)]);
+                    log.bytes.is_some()
+                }
+            };
+            if !is_sound {
+                let expected =
+                    if key == "age" { "a span such as 30d or 12h" } else { "a size such as 1GiB or 500MiB" };
+                self.wrong(&format!("log.{key}"), value, expected);
+            }
+        }
     }
 
     fn path(&mut self, value: &Node) {
@@ -137,6 +183,13 @@ impl Reading<'_> {
             }
         }
     }
+}
+
+/// A whole number greater than 0 with one of these units.
+fn measured(value: &Node, units: &[(&str, u64)]) -> Option<u64> {
+    let text = value.written()?;
+    let (number, unit) = units.iter().find_map(|(name, unit)| Some((text.strip_suffix(name)?, unit)))?;
+    number.trim_end().parse::<u64>().ok()?.checked_mul(*unit).filter(|product| *product > 0)
 }
 
 #[cfg(test)]
@@ -184,6 +237,15 @@ mod tests {
     }
 
     #[test]
+    fn what_the_log_keeps_is_read() {
+        let (settings, findings) = read("log: {age: 12h, size: 500 MiB}\n");
+        let kept = LogSettings { age: Some(Duration::from_hours(12)), bytes: Some(500 << 20), is_off: false };
+        assert_eq!((settings.log, findings), (kept, Vec::new()));
+        assert!(read("log: off\n").0.log.is_off);
+        assert_eq!(read("log:\n").0.log, LogSettings::default());
+    }
+
+    #[test]
     fn what_is_wrong_is_named_with_its_line_and_sets_nothing() {
         let (settings, findings) = read("daemon:\n  pathh: [/a]\n  environment: {A: 1}\n");
         assert_eq!(settings.environment.len(), 1, "an unknown key is a warning");
@@ -199,6 +261,9 @@ mod tests {
             ("daemon:\n  environment:\n    LINESIDE_GRANT: a\n", 3, "serve"),
             ("daemon:\n  environment:\n    A: [1]\n", 3, "a text"),
             ("daemon:\n  environment: {A: 1, A: 2}\n", 2, "twice"),
+            ("log: on\n", 1, "off, or a mapping"),
+            ("log:\n  age: 30\n", 2, "a span such as 30d"),
+            ("log:\n  size: 0GiB\n", 2, "a size such as 1GiB"),
             ("daemon: [\n", 1, "malformed YAML"),
             ("- daemon\n", 1, "a mapping"),
         ] {

@@ -55,6 +55,9 @@ pub struct Status {
     pub durability: &'static str,
     /// The folder of its journals.
     pub journal: String,
+    /// The file of its decision log, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log: Option<String>,
     /// Jobs that are not settled.
     pub live_jobs: usize,
     /// Jobs in the dead letters.
@@ -93,7 +96,7 @@ pub struct Failing {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Finding {
     /// What with: `hooks`, the files that each load reads; `settings`, the daemon's own file, which it reads when it
-    /// starts; or `daemon`, how it fares.
+    /// starts; `daemon`, how it fares; or `log`, its decision log.
     pub of: &'static str,
     /// `error` or `warning`.
     pub severity: &'static str,

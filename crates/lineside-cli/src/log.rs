@@ -1,0 +1,206 @@
+//! `lineside log`: what was decided, a line for each event. Reads the file of the decision log, with or without a daemon.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use clap::Args;
+use lineside::Bus;
+use lineside::core::Timestamp;
+use lineside::json::{Value, json};
+use lineside::log::{Decision, FILE, Look, Query};
+
+use crate::daemon_paths::DaemonArgs;
+use crate::style::{COLUMNS, Style, Styles, Tone, columns, print_json, print_unbroken, tell};
+
+pub(crate) mod line;
+
+use line::{Lines, Order};
+
+/// Show what was decided, a line for each event.
+///
+/// The query has words `key:value`, all of which have to hold, and texts that are searched for in payloads and reasons.
+/// Values with commas between them are alternatives, and names may be globs.
+#[derive(Debug, Args)]
+#[command(after_help = GRAMMAR)]
+pub(crate) struct LogArgs {
+    #[command(flatten)]
+    store: StoreArgs,
+
+    /// What to look for, such as `verdict:block tool:Shell since:2d "rm -rf"`; everything when nothing is said.
+    #[arg(value_name = "QUERY")]
+    query: Vec<String>,
+
+    /// Show at most so many, the latest.
+    #[arg(long, short = 'n', value_name = "NUMBER", default_value_t = 50)]
+    limit: usize,
+
+    /// Go on with what is decided from now on, until it is interrupted.
+    #[arg(long, short, conflicts_with_all = ["tree", "csv"])]
+    follow: bool,
+
+    /// Put the events of each tree of sessions together, each session below the one that started it.
+    #[arg(long)]
+    tree: bool,
+
+    /// Print one JSON object a line.
+    #[arg(long, conflicts_with_all = ["csv", "tree"])]
+    json: bool,
+
+    /// Print a table of comma-separated values, with a heading.
+    #[arg(long, conflicts_with = "tree")]
+    csv: bool,
+}
+
+pub(crate) const GRAMMAR: &str = "\
+Keys of a query:
+  verdict:  continue, allow, ask, block, stop, or refused for the last two
+  tool: point: hook: session: tree: agent: host: project:   a name, or a glob
+  failed:   how a hook failed: timeout, exit, spawn, output, panic, or any
+  since: until:   2d, 3h, 10min, 2026-11-24, 2026-11-24T09:00:00Z
+  took:     >50ms, <2s
+
+Examples:
+  lineside log verdict:refused since:2d
+  lineside log tool:Shell hook:guard \"rm -rf\" --follow
+  lineside why --refused            the last of them as a page";
+
+/// How often a reader that follows looks.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Which log is read.
+#[derive(Debug, Args)]
+pub(crate) struct StoreArgs {
+    /// The file of the log; without it the one in the state folder of the daemon.
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+
+    /// The state folder of the daemon, where that is another one than usual.
+    #[arg(long, value_name = "DIR", conflicts_with = "log")]
+    state: Option<PathBuf>,
+}
+
+impl StoreArgs {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be read.
+    pub(crate) fn open(&self) -> Result<Look> {
+        let path = match &self.log {
+            Some(path) => path.clone(),
+            None => DaemonArgs::of_state(self.state.clone()).paths()?.state.join(FILE),
+        };
+        Look::open(&path).with_context(|| match self.log {
+            Some(_) => "cannot show what was decided",
+            None => {
+                "cannot show what was decided; the daemon writes the log, and --log FILE names another one"
+            }
+        })
+    }
+}
+
+/// The query of these arguments.
+///
+/// # Errors
+/// It is none.
+pub(crate) fn query(words: &[String]) -> Result<Query> {
+    // What a shell has taken the quotes off is one text again, unless it is a query by itself.
+    let word = |word: &String| {
+        let is_text = word.contains(char::is_whitespace) && !word.contains([':', '"']);
+        if is_text { format!("\"{word}\"") } else { word.clone() }
+    };
+    let text = words.iter().map(word).collect::<Vec<_>>().join(" ");
+    Ok(Query::parse(&text, now())?)
+}
+
+pub(crate) fn now() -> Timestamp {
+    // The bus reads the clock for all crates.
+    Bus::new().wall_clock()
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// There is no log, it cannot be read, the query is none, or the output cannot be written.
+pub(crate) async fn run(args: &LogArgs, styles: Styles) -> Result<ExitCode> {
+    let query = query(&args.query)?;
+    let look = args.store.open()?;
+    let found = look.decisions(&query, args.limit)?;
+    let mut after = look.last()?;
+    let order = if args.tree { Order::ByTree } else { Order::ByTime };
+    let mut lines = Lines::new(columns().unwrap_or(COLUMNS), order, styles.out);
+    args.show(&found, &mut lines)?;
+    if !args.follow {
+        report(&look, &query, found.is_empty(), styles.err)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    loop {
+        tokio::time::sleep(LOOK).await;
+        let found = look.after(after, &query)?;
+        after = look.last()?.max(after);
+        after = found.last().map_or(after, |decision| decision.row.max(after));
+        args.show(&found, &mut lines)?;
+    }
+}
+
+impl LogArgs {
+    fn show(&self, found: &[Decision], lines: &mut Lines) -> Result<()> {
+        if self.json {
+            found.iter().try_for_each(|decision| print_json(&object(decision)))?;
+        } else if self.csv {
+            print_unbroken([CSV.join(",")])?;
+            print_unbroken(found.iter().map(csv))?;
+        } else {
+            print_unbroken(lines.of(found))?;
+        }
+        Ok(())
+    }
+}
+
+/// What is not among the lines.
+fn report(look: &Look, query: &Query, nothing: bool, style: Style) -> Result<()> {
+    if nothing {
+        tell("nothing was found");
+    }
+    let lost = look.lost(query)?;
+    if lost > 0 {
+        let warning = style.paint(Tone::Warning, "warning");
+        tell(&format!(
+            "{warning}: {lost} records of this time are not in the log, which could not keep up or not be written"
+        ));
+    }
+    Ok(())
+}
+
+/// A decision as programs read it.
+pub(crate) fn object(decision: &Decision) -> Value {
+    let payload = lineside::json::from_str::<Value>(&decision.payload).unwrap_or_default();
+    json!({
+        "id": decision.id, "time": decision.time.to_string(), "session": decision.session, "tree": decision.tree,
+        "parent": decision.parent, "seq": decision.seq, "agent": decision.agent, "agent_type": decision.agent_type,
+        "host": decision.host, "project": decision.project, "point": decision.point, "tool": decision.tool,
+        "verdict": decision.verdict, "by": decision.by, "origin": decision.by_origin, "reason": decision.reason,
+        "took_us": u64::try_from(decision.took.as_micros()).unwrap_or(u64::MAX), "generation": decision.generation,
+        "changes": decision.changes, "failures": decision.failures, "runs": decision.runs, "payload": payload,
+    })
+}
+
+const CSV: [&str; 15] = [
+    "id", "time", "session", "tree", "seq", "agent", "host", "project", "point", "tool", "verdict", "by",
+    "reason", "took_us", "payload",
+];
+
+fn csv(decision: &Decision) -> String {
+    let object = object(decision);
+    let field = |name: &&str| {
+        let text = match object.get(*name) {
+            None | Some(Value::Null) => String::new(),
+            Some(Value::String(text)) => text.clone(),
+            Some(other) => other.to_string(),
+        };
+        let text = crate::painter::one_line(&text);
+        if text.contains(['"', ',']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+    };
+    CSV.iter().map(field).collect::<Vec<_>>().join(",")
+}

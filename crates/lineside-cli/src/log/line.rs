@@ -1,0 +1,188 @@
+//! Logged decisions as lines: a row for each, and below it why it was refused or what was changed.
+
+use lineside::core::{Payload, Strength};
+use lineside::json::Map;
+use lineside::log::Decision;
+use lineside::points;
+
+use crate::page::fitting::{column, cut, wrapped};
+use crate::page::milliseconds;
+use crate::page::subject::subject;
+use crate::painter::in_passing;
+use crate::style::{AGENTS, Style, Tone};
+
+/// The columns of a row; what it is about gets the rest.
+const TIME: usize = 8;
+const SESSION: usize = 12;
+const POINT: usize = 16;
+const TOOK: usize = 9;
+/// Where the session begins, and under it the label of a detail.
+const INDENT: usize = TIME + 3;
+/// Where the point begins, and under it the text of a detail.
+const TEXT: usize = INDENT + SESSION + 1;
+/// A page is never narrower, and rows are not spread over a wider one.
+const NARROWEST: usize = 64;
+const WIDEST: usize = 160;
+
+/// In which order events stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    ByTime,
+    /// Those of a tree of sessions together.
+    ByTree,
+}
+
+/// The page of the log.
+pub(crate) struct Lines {
+    width: usize,
+    order: Order,
+    style: Style,
+    /// The sessions so far, for their colours.
+    sessions: Vec<String>,
+    /// What the last heading said.
+    heading: String,
+}
+
+impl Lines {
+    pub(crate) fn new(columns: usize, order: Order, style: Style) -> Self {
+        let width = columns.clamp(NARROWEST, WIDEST);
+        Self { width, order, style, sessions: Vec::new(), heading: String::new() }
+    }
+
+    /// The lines of these decisions, which come after those before.
+    pub(crate) fn of(&mut self, decisions: &[Decision]) -> Vec<String> {
+        let mut ordered: Vec<&Decision> = decisions.iter().collect();
+        if self.order == Order::ByTree {
+            let first = |tree: &str| decisions.iter().position(|other| other.tree == tree);
+            ordered.sort_by_key(|decision| (first(&decision.tree), decision.row));
+        }
+        let mut lines = Vec::new();
+        for decision in ordered {
+            lines.extend(self.heading(decision));
+            lines.push(self.row(decision));
+            lines.extend(self.below(decision));
+        }
+        lines
+    }
+
+    /// The day, or the tree, where it is another one than before.
+    fn heading(&mut self, decision: &Decision) -> Option<String> {
+        let heading = match self.order {
+            Order::ByTime => day(decision),
+            Order::ByTree => {
+                let host = decision.host.as_deref().map(|host| format!(", {host}")).unwrap_or_default();
+                in_passing(&format!("{} {}{host}", day(decision), decision.tree))
+            }
+        };
+        if heading == self.heading {
+            return None;
+        }
+        self.heading.clone_from(&heading);
+        let rule = "─".repeat(self.width.saturating_sub(heading.chars().count() + 4));
+        Some(self.style.paint(Tone::Dim, &cut(&format!("── {heading} {rule}"), self.width)))
+    }
+
+    fn row(&mut self, decision: &Decision) -> String {
+        let (symbol, tone) = mark(decision);
+        let about = about(decision);
+        let room = self.width - TEXT - POINT - 1 - TOOK;
+        let took = if decision.runs > 0 { milliseconds(decision.took) } else { String::new() };
+        let loud = if decision.verdict > Strength::Allow { Tone::Bold } else { Tone::Plain };
+        let row = format!(
+            "{} {} {} {} {}{}",
+            self.style.paint(Tone::Dim, &clock(decision)),
+            self.style.paint(tone, symbol),
+            self.session(decision),
+            column(&decision.point, POINT),
+            self.style.paint(loud, &column(&about, room)),
+            self.style.paint(Tone::Dim, &format!("{took:>TOOK$}")),
+        );
+        row.trim_end().to_owned()
+    }
+
+    fn session(&mut self, decision: &Decision) -> String {
+        let number = self.sessions.iter().position(|known| *known == decision.session).unwrap_or_else(|| {
+            if self.sessions.len() >= AGENTS.len() * 16 {
+                self.sessions.clear();
+            }
+            self.sessions.push(decision.session.clone());
+            self.sessions.len() - 1
+        });
+        let depth = usize::try_from(decision.depth).unwrap_or_default();
+        let branch = match (self.order, depth) {
+            (_, 0) => String::new(),
+            (Order::ByTime, _) => "└ ".to_owned(),
+            (Order::ByTree, depth) => format!("{}└ ", "  ".repeat((depth - 1).min(2))),
+        };
+        let name = column(&in_passing(&decision.session), SESSION - branch.chars().count());
+        self.style.paint(Tone::Dim, &branch) + &self.style.paint(Tone::Agent(number), &name)
+    }
+
+    /// Why it was not let through as it was, by whom.
+    fn below(&self, decision: &Decision) -> Vec<String> {
+        let mut lines = Vec::new();
+        let (_, tone) = mark(decision);
+        let by = decision.by.as_deref().map(|by| in_passing(&format!(", by {by}"))).unwrap_or_default();
+        if let Some(reason) = &decision.reason {
+            let text = wrapped(&format!("{reason}{by}"), self.width - TEXT, 2);
+            lines.extend(self.detail(tone, decision.verdict.as_str(), Tone::Plain, &text));
+        }
+        let mut more = Vec::new();
+        if decision.changes > 0 {
+            let fields = if decision.changes == 1 { "a field was" } else { "several fields were" };
+            more.push(format!("{fields} changed"));
+        }
+        if decision.failures > 0 {
+            let hooks = if decision.failures == 1 { "a hook" } else { "several hooks" };
+            more.push(format!("{hooks} failed"));
+        }
+        if !more.is_empty() {
+            let id = decision.id.to_string();
+            let text = format!("{}; lineside why {}", more.join(", "), id.get(24..).unwrap_or(&id));
+            lines.extend(self.detail(Tone::Warning, "also", Tone::Dim, &[text]));
+        }
+        lines
+    }
+
+    fn detail(&self, tone: Tone, label: &str, text_tone: Tone, text: &[String]) -> Vec<String> {
+        let mut lines = text.iter();
+        let first = lines.next().map(String::as_str).unwrap_or_default();
+        let label = self.style.paint(tone, &column(label, SESSION));
+        let mut told = vec![format!("{:INDENT$}{label} {}", "", self.style.paint(text_tone, first))];
+        told.extend(lines.map(|line| format!("{:TEXT$}{}", "", self.style.paint(text_tone, line))));
+        told
+    }
+}
+
+/// The symbol of a decision.
+pub(crate) fn mark(decision: &Decision) -> (&'static str, Tone) {
+    match decision.verdict {
+        Strength::Continue | Strength::Allow if decision.changes == 0 => ("✓", Tone::Good),
+        Strength::Continue | Strength::Allow => ("~", Tone::Warning),
+        Strength::Ask => ("?", Tone::Asked),
+        Strength::Block | Strength::Stop => ("✗", Tone::Bad),
+    }
+}
+
+/// What an event is about, in a few words.
+pub(crate) fn about(decision: &Decision) -> String {
+    payload(decision).map_or_else(
+        || decision.tool.as_deref().map(in_passing).unwrap_or_default(),
+        |payload| subject(&*payload),
+    )
+}
+
+/// The payload by its point; `None` where it is none any more, as one that was too long to be kept.
+fn payload(decision: &Decision) -> Option<std::sync::Arc<dyn Payload>> {
+    let point = points::find(&decision.point).ok()?;
+    let fields: Map = lineside::json::from_str(&decision.payload).ok()?;
+    (point.decode)(point, fields).ok()
+}
+
+fn day(decision: &Decision) -> String {
+    format!("{} UTC", format!("{:.0}", decision.time).get(..10).unwrap_or_default())
+}
+
+fn clock(decision: &Decision) -> String {
+    format!("{:.0}", decision.time).get(11..19).unwrap_or_default().to_owned()
+}

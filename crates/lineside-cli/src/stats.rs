@@ -1,0 +1,163 @@
+//! `lineside stats`: what many decisions come to, by hook and by session; from the decision log.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Args;
+use lineside::core::Strength;
+use lineside::json::{Value, json};
+use lineside::log::{HookStats, SessionStats, Stats};
+
+use crate::log::{GRAMMAR, StoreArgs, query};
+use crate::page::milliseconds;
+use crate::style::{COLUMNS, Style, Styles, Tone, columns, print_json, print_unbroken};
+use crate::table::{Cell, Table};
+
+/// Count what hooks said, how they failed and how long they took.
+///
+/// Counts the events that a query finds, or all of the log.
+#[derive(Debug, Args)]
+#[command(after_help = GRAMMAR)]
+pub(crate) struct StatsArgs {
+    #[command(flatten)]
+    store: StoreArgs,
+
+    /// Which events are counted, such as `since:1d host:codex`.
+    #[arg(value_name = "QUERY")]
+    query: Vec<String>,
+
+    /// How many sessions are shown, those with most events.
+    #[arg(long, value_name = "NUMBER", default_value_t = 10)]
+    sessions: usize,
+
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// How many parts of time the sparkline has.
+const PARTS: usize = 48;
+
+/// The bars of a sparkline, from nothing to most.
+const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// Runs the command.
+///
+/// # Errors
+/// There is no log, it cannot be read, the query is none, or the output cannot be written.
+pub(crate) fn run(args: &StatsArgs, styles: Styles) -> Result<ExitCode> {
+    let stats = args.store.open()?.stats(&query(&args.query)?, PARTS, args.sessions)?;
+    if args.json {
+        print_json(&object(&stats))?;
+    } else {
+        print_unbroken(lines(&stats, columns().unwrap_or(COLUMNS), styles.out))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn lines(stats: &Stats, columns: usize, style: Style) -> Vec<String> {
+    let (Some(from), Some(to)) = (stats.from, stats.to) else { return vec!["nothing was found".to_owned()] };
+    let refused = style
+        .paint(if stats.refused > 0 { Tone::Bad } else { Tone::Dim }, &format!("{} refused", stats.refused));
+    let lost = if stats.lost > 0 {
+        style.paint(Tone::Warning, &format!(", {} lost", stats.lost))
+    } else {
+        String::new()
+    };
+    let time = |time: lineside::core::Timestamp| format!("{time:.0}").replace('T', " ");
+    let mut lines = vec![
+        format!("{}, {refused}{lost}", style.paint(Tone::Bold, &format!("{} events", stats.events))),
+        style.paint(Tone::Dim, &format!("from {} to {}", time(from), time(to))),
+        String::new(),
+        format!("  {}  events", sparkline(stats.over_time.iter().map(|part| part.0))),
+    ];
+    if stats.refused > 0 {
+        let bars = style.paint(Tone::Bad, &sparkline(stats.over_time.iter().map(|part| part.1)));
+        lines.push(format!("  {bars}  refused"));
+    }
+    lines.push(String::new());
+    let rows = stats.hooks.iter().map(hook).collect();
+    let heading = ["hook", "calls", "continue", "allow", "ask", "block", "stop", "failed", "p50", "p99"];
+    lines.extend(Table { heading: &heading, rows, stacked: &[3, 6, 2, 7] }.lines(Some(columns), style));
+    lines.push(String::new());
+    let rows = stats.sessions.iter().map(session).collect();
+    let heading = ["session", "host", "events", "refused", "in hooks"];
+    lines.extend(Table { heading: &heading, rows, stacked: &[1] }.lines(Some(columns), style));
+    lines.into_iter().map(|line| line.trim_end().to_owned()).collect()
+}
+
+fn hook(hook: &HookStats) -> Vec<Cell> {
+    let said = |strength, tone| {
+        let count = hook.verdicts.get(&strength).copied().unwrap_or_default();
+        Cell::toned(if count > 0 { count.to_string() } else { String::new() }, tone)
+    };
+    let failed: Vec<String> = hook.failures.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+    vec![
+        Cell::toned(&hook.hook, Tone::Bold),
+        Cell::new(hook.calls.to_string()),
+        said(Strength::Continue, Tone::Plain),
+        said(Strength::Allow, Tone::Good),
+        said(Strength::Ask, Tone::Asked),
+        said(Strength::Block, Tone::Bad),
+        said(Strength::Stop, Tone::Bad),
+        Cell::toned(failed.join(", "), Tone::Warning),
+        Cell::new(milliseconds(hook.p50)),
+        Cell::new(milliseconds(hook.p99)),
+    ]
+}
+
+fn session(session: &SessionStats) -> Vec<Cell> {
+    let refused = if session.refused > 0 { session.refused.to_string() } else { String::new() };
+    vec![
+        Cell::toned(&session.session, Tone::Bold),
+        Cell::new(session.host.as_deref().unwrap_or_default()),
+        Cell::new(session.events.to_string()),
+        Cell::toned(refused, Tone::Bad),
+        Cell::new(milliseconds(session.took)),
+    ]
+}
+
+/// A bar for each part; one that has anything is higher than one that has nothing.
+fn sparkline(parts: impl Iterator<Item = u64> + Clone) -> String {
+    let most = parts.clone().max().unwrap_or_default().max(1);
+    let bar = |part: u64| {
+        let height = if part == 0 { 0 } else { 1 + (part - 1) * 6 / most };
+        usize::try_from(height).ok().and_then(|height| BARS.get(height)).copied().unwrap_or(' ')
+    };
+    parts.map(bar).collect()
+}
+
+fn object(stats: &Stats) -> Value {
+    let micros = |time: std::time::Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+    let verdicts = |hook: &HookStats| {
+        hook.verdicts.iter().map(|(verdict, count)| (verdict.as_str().to_owned(), json!(count))).collect()
+    };
+    let hooks = stats.hooks.iter().map(|hook| {
+        json!({
+            "hook": hook.hook, "calls": hook.calls, "verdicts": Value::Object(verdicts(hook)), "failures": hook.failures,
+            "p50_us": micros(hook.p50), "p99_us": micros(hook.p99),
+        })
+    });
+    let sessions = stats.sessions.iter().map(|one| {
+        json!({
+            "session": one.session, "host": one.host, "events": one.events, "refused": one.refused,
+            "in_hooks_us": micros(one.took),
+        })
+    });
+    json!({
+        "events": stats.events, "refused": stats.refused, "lost": stats.lost,
+        "from": stats.from.map(|time| time.to_string()), "to": stats.to.map(|time| time.to_string()),
+        "over_time": stats.over_time, "hooks": hooks.collect::<Vec<_>>(), "sessions": sessions.collect::<Vec<_>>(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sparkline;
+
+    #[test]
+    fn a_part_that_has_anything_is_seen() {
+        assert_eq!(sparkline([0, 1, 500, 1_000].into_iter()), "▁▂▄▇");
+        assert_eq!(sparkline([0, 0].into_iter()), "▁▁");
+    }
+}

@@ -1,0 +1,280 @@
+//! A decision as people read it: what happened, every hook in order, what was changed, told, and begun.
+
+use lineside::core::Strength;
+use lineside::json::{self, Value};
+use lineside::log::{Considered, Given, News, Why};
+
+use crate::log::line::{about, mark};
+use crate::page::difference::difference;
+use crate::page::fitting::{cut, wrapped};
+use crate::page::milliseconds;
+use crate::painter::{in_passing, one_line};
+use crate::style::{Style, Tone, count};
+use crate::table::{Cell, Table};
+
+/// Where the values of the head begin.
+const LABEL: usize = 12;
+/// A page is never narrower, and texts are not spread over a wider one.
+const NARROWEST: usize = 56;
+const WIDEST: usize = 120;
+/// No text on the page has more lines.
+const LONGEST: usize = 12;
+
+/// The lines of the page.
+pub(super) fn lines(why: &Why, columns: usize, style: Style) -> Vec<String> {
+    let project = why.decision.project.clone().unwrap_or_default();
+    let page = Page { width: columns.clamp(NARROWEST, WIDEST), style, project };
+    let mut lines = page.head(why);
+    lines.extend(page.hooks(&why.hooks));
+    lines.extend(page.changes(&why.given));
+    lines.extend(page.told(why));
+    lines.extend(page.since(&why.since));
+    lines
+}
+
+struct Page {
+    width: usize,
+    style: Style,
+    project: String,
+}
+
+impl Page {
+    fn title(&self, text: &str) -> [String; 2] {
+        [String::new(), self.style.paint(Tone::Bold, text)]
+    }
+
+    /// A text below a title; what goes on stands a little further to the right.
+    fn text(&self, tone: Tone, text: &str) -> Vec<String> {
+        let lines = wrapped(text, self.width - 4, LONGEST).into_iter();
+        let indent = |index| if index == 0 { 2 } else { 4 };
+        let line = |(index, line): (usize, String)| {
+            format!("{:1$}{2}", "", indent(index), self.style.paint(tone, &line))
+        };
+        lines.enumerate().map(line).collect()
+    }
+
+    /// Where a hook is declared, within the project where it is there.
+    fn place<'a>(&self, origin: Option<&'a str>) -> &'a str {
+        let origin = origin.unwrap_or_default();
+        let below = origin.strip_prefix(&self.project).filter(|_| !self.project.is_empty());
+        below.and_then(|path| path.strip_prefix('/')).unwrap_or(origin)
+    }
+
+    fn field(&self, label: &str, text: &str) -> Vec<String> {
+        let mut lines = wrapped(text, self.width - LABEL, LONGEST).into_iter();
+        let label = self.style.paint(Tone::Dim, &format!("{:LABEL$}", format!("  {label}")));
+        let mut told = vec![label + &lines.next().unwrap_or_default()];
+        told.extend(lines.map(|line| format!("{:LABEL$}{line}", "")));
+        told
+    }
+
+    fn head(&self, why: &Why) -> Vec<String> {
+        let decision = &why.decision;
+        let (symbol, tone) = mark(decision);
+        let verdict = format!("{symbol} {}", decision.verdict);
+        let title = format!("{verdict}  {}  ", decision.point);
+        let about = cut(&about(decision), self.width.saturating_sub(title.chars().count()));
+        let painted = format!("{}  {}  ", self.style.paint(tone, &verdict), decision.point);
+        let mut lines = vec![painted + &self.style.paint(Tone::Bold, &about)];
+        if let Some(reason) = &decision.reason {
+            lines.extend(self.text(Tone::Plain, reason));
+        }
+        if let Some(by) = &decision.by {
+            let at = self.place(decision.by_origin.as_deref());
+            let by = if at.is_empty() { format!("by {by}") } else { format!("by {by}, {at}") };
+            lines.extend(self.text(Tone::Dim, &by));
+        }
+        lines.push(String::new());
+        let agent = match decision.agent_type.as_deref().filter(|kind| *kind != decision.agent) {
+            Some(kind) => format!("{} ({kind})", decision.agent),
+            None => decision.agent.clone(),
+        };
+        let above = decision.parent.as_deref().map(|parent| format!(", below {parent}")).unwrap_or_default();
+        let host = decision.host.as_deref().map(|host| format!(" of {host}")).unwrap_or_default();
+        lines.extend(self.field("event", &decision.id.to_string()));
+        lines.extend(self.field("time", &format!("{:.3}", decision.time)));
+        lines.extend(self.field("session", &format!("{}{above}, event {}", decision.session, decision.seq)));
+        lines.extend(self.field("agent", &format!("{agent}{host}")));
+        lines.extend(decision.project.iter().flat_map(|project| self.field("project", project)));
+        lines.extend(self.payload(&decision.payload));
+        lines.extend(self.field("hooks", &self.sum(why)));
+        lines
+    }
+
+    /// What the event says, a line for each field that has a text, the tool's input field by field.
+    fn payload(&self, payload: &str) -> Vec<String> {
+        let Ok(Value::Object(fields)) = json::from_str(payload) else { return Vec::new() };
+        let mut lines = Vec::new();
+        for (name, value) in &fields {
+            match value {
+                Value::Object(inner) if !inner.is_empty() => {
+                    for (inner, value) in inner.iter() {
+                        lines.extend(self.field(&cut(&one_line(inner), LABEL - 3), &shown(value)));
+                    }
+                }
+                Value::Null => {}
+                _ if name == "tool_class" => {}
+                value => {
+                    let name = match name.strip_prefix("tool_") {
+                        Some("name") => "tool",
+                        Some(name) => name,
+                        None => name,
+                    };
+                    lines.extend(self.field(&cut(&one_line(name), LABEL - 3), &shown(value)));
+                }
+            }
+        }
+        lines
+    }
+
+    fn sum(&self, why: &Why) -> String {
+        let ran = why.hooks.iter().filter(|hook| !hook.is_skipped).count();
+        let generation = why
+            .decision
+            .generation
+            .map(|generation| format!(", generation {generation}"))
+            .unwrap_or_default();
+        let considered = count(why.hooks.len(), "hook");
+        format!("{considered} considered, {ran} ran, {}{generation}", milliseconds(why.decision.took))
+    }
+
+    fn hooks(&self, hooks: &[Considered]) -> Vec<String> {
+        if hooks.is_empty() {
+            return [self.title("No hook waits for this event").to_vec()].concat();
+        }
+        let mut lines = self.title("Every hook, in order").to_vec();
+        let rows = hooks.iter().map(|hook| self.row(hook)).collect();
+        let table = Table {
+            heading: &["", "hook", "layer", "what", "took", "declared at"],
+            rows,
+            stacked: &[5, 2, 3],
+        };
+        let table = table.lines(Some(self.width), self.style);
+        lines.extend(table.into_iter().skip(1).map(|line| line.trim_end().to_owned()));
+        lines
+    }
+
+    fn row(&self, hook: &Considered) -> Vec<Cell> {
+        let detail = hook.detail.as_deref().map(in_passing).unwrap_or_default();
+        let (sign, what, tone) = match (&*hook.what, hook.verdict) {
+            ("answered", Some(verdict @ (Strength::Continue | Strength::Allow))) => {
+                ("✓", verdict.to_string(), Tone::Good)
+            }
+            ("answered", Some(Strength::Ask)) => ("?", "ask".to_owned(), Tone::Asked),
+            ("answered", verdict) => {
+                ("✗", verdict.map(|verdict| verdict.to_string()).unwrap_or_default(), Tone::Bad)
+            }
+            ("failed", verdict) => {
+                let kind = hook.failed.as_deref().unwrap_or_default();
+                let verdict = verdict.map(|verdict| format!(", counts as {verdict}")).unwrap_or_default();
+                ("!", format!("failed ({kind}){verdict}: {detail}"), Tone::Asked)
+            }
+            ("filter", _) if detail.is_empty() => ("–", "its filter does not fit".to_owned(), Tone::Dim),
+            ("filter", _) => ("–", format!("does not fit: {detail}"), Tone::Dim),
+            (what, _) if hook.is_skipped => ("–", skipped(what).to_owned(), Tone::Dim),
+            (what, _) => {
+                ("→", format!("{} in the background", what.replace("detached", "started")), Tone::Plain)
+            }
+        };
+        let what =
+            if hook.what == "answered" && !detail.is_empty() { format!("{what}: {detail}") } else { what };
+        vec![
+            Cell::toned(sign, tone),
+            Cell::toned(&hook.hook, if hook.is_skipped { Tone::Dim } else { Tone::Bold }),
+            Cell::toned(&hook.layer, Tone::Dim),
+            Cell::toned(what, tone),
+            // As wide as it ever is, so that the page does not change with it.
+            Cell::new(hook.took.map(|took| format!("{:>9}", milliseconds(took))).unwrap_or_default()),
+            Cell::toned(self.place(hook.origin.as_deref()), Tone::Dim),
+        ]
+    }
+
+    fn changes(&self, given: &[Given]) -> Vec<String> {
+        let mut lines = Vec::new();
+        for change in given.iter().filter(|given| given.what == "change") {
+            let [field, by] =
+                [&change.field, &change.hook].map(|text| one_line(text.as_deref().unwrap_or_default()));
+            lines.extend(self.title(&format!("{field} was changed by {by}")));
+            let value = |text: &str| json::from_str::<Value>(text).unwrap_or_default();
+            let before = change.before.as_deref().map(value).unwrap_or_default();
+            let (before, after) = difference(&before, &value(&change.text));
+            let line = |sign: &str, tone, text: &String| {
+                let text = cut(&in_passing(&format!("{sign} {text}")), self.width - 2);
+                format!("  {}", self.style.paint(tone, &text))
+            };
+            lines.extend(before.iter().take(LONGEST).map(|text| line("-", Tone::Bad, text)));
+            lines.extend(after.iter().take(LONGEST).map(|text| line("+", Tone::Good, text)));
+        }
+        lines
+    }
+
+    /// What the agent and the user have heard of it.
+    fn told(&self, why: &Why) -> Vec<String> {
+        let mut lines = Vec::new();
+        let heard = why.given.iter().filter(|given| given.what != "change");
+        let said: Vec<String> = heard
+            .map(|given| {
+                let to = match &*given.what {
+                    "context" => "to the agent's context, by",
+                    "notice" => "to the user, by",
+                    _ => "remark on",
+                };
+                format!("{to} {}: {}", given.hook.as_deref().unwrap_or_default(), given.text)
+            })
+            .collect();
+        let reason = why.decision.reason.as_ref().filter(|_| why.decision.verdict > Strength::Allow);
+        if reason.is_none() && said.is_empty() {
+            return lines;
+        }
+        lines.extend(self.title("What was said"));
+        if let Some(reason) = reason {
+            lines.extend(self.text(Tone::Plain, &format!("to the agent: {reason}")));
+        }
+        lines.extend(said.iter().flat_map(|text| self.text(Tone::Message, text)));
+        lines
+    }
+
+    fn since(&self, since: &[News]) -> Vec<String> {
+        if since.is_empty() {
+            return Vec::new();
+        }
+        let mut lines = self.title("What became of it").to_vec();
+        let rows = since.iter().map(|news| {
+            let job = news.job.map(|job| format!("job {job}")).unwrap_or_default();
+            let what = news.what.strip_prefix("job_").unwrap_or(&news.what).replace('_', " ");
+            let tone = if what.contains("dead") || what.contains("failed") { Tone::Bad } else { Tone::Plain };
+            vec![
+                Cell::toned(format!("{:.3}", news.time).get(11..23).unwrap_or_default(), Tone::Dim),
+                Cell::toned(news.hook.as_deref().unwrap_or_default(), Tone::Bold),
+                Cell::new(job),
+                Cell::toned(what, tone),
+                Cell::new(news.took.map(milliseconds).unwrap_or_default()),
+                Cell::new(news.detail.as_deref().map(in_passing).unwrap_or_default()),
+            ]
+        });
+        let table = Table { heading: &["", "", "", "", "", ""], rows: rows.collect(), stacked: &[] };
+        lines.extend(table.lines(Some(self.width), self.style).into_iter().skip(1));
+        lines
+    }
+}
+
+/// Why a hook did not run, in a few words.
+fn skipped(why: &str) -> &str {
+    match why {
+        "blocked" => "not asked: an earlier hook had refused",
+        "disabled" => "switched off",
+        "untrusted" => "its project is not trusted",
+        "unproven" => "of a session that is not known to be above",
+        "not_loaded" => "it did not load",
+        "debounced" => "held, to be merged with later events",
+        "superseded" => "a later event took its place",
+        other => other,
+    }
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
