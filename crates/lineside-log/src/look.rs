@@ -335,7 +335,10 @@ impl Plan {
             (["hook", "source", "kind"].iter().position(|known| known == table), ids.len())
         };
         self.sets.sort_by_key(rank);
-        let few = self.sets.iter().position(|(_, ids)| ids.len() <= FEW);
+        // Refusals are few, but those of a session are fewer.
+        let has_few_verdicts = !self.verdicts.is_empty() && !self.verdicts.contains(&"continue");
+        let may_begin = |table: &str| table == "source" || !has_few_verdicts;
+        let few = self.sets.iter().position(|(table, ids)| ids.len() <= FEW && may_begin(table));
         let begun = few.map(|at| self.sets.remove(at));
         let list = |ids: &[i64]| ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         for (table, ids) in &self.sets {
@@ -353,7 +356,7 @@ impl Plan {
                 .map(|id| ("run r JOIN event e ON e.row = r.event", format!("r.hook = {id}")))
                 .collect(),
             Some((table, ids)) => ids.iter().map(|id| ("event e", format!("e.{table} = {id}"))).collect(),
-            None if !self.verdicts.is_empty() && !self.verdicts.contains(&"continue") => {
+            None if has_few_verdicts => {
                 self.verdicts.iter().map(|word| ("event e", format!("e.verdict = '{word}'"))).collect()
             }
             None => vec![("event e", "e.row > 0".to_owned())],
