@@ -10,8 +10,16 @@ use lineside::automation::machine::Bounds;
 use lineside::prelude::*;
 use lineside::{Bus, Durable};
 
-const BOUNDS: Bounds =
-    Bounds { jobs: 1000, bytes: 1 << 30, running: 1, finished: 10, dead: 10, remembered: 100, rates: 1 << 20, records: 20 };
+const BOUNDS: Bounds = Bounds {
+    jobs: 1000,
+    bytes: 1 << 30,
+    running: 1,
+    finished: 10,
+    dead: 10,
+    remembered: 100,
+    rates: 1 << 20,
+    records: 20,
+};
 
 /// A life of its own: a runtime, and with its end everything that it had.
 fn life<T>(folder: &Path, live: impl AsyncFnOnce(Bus, lineside::automation::Automations) -> T) -> T {
