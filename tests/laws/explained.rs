@@ -81,7 +81,10 @@ async fn every_decision_explains_itself() {
         expected.sort();
         assert_eq!(told, expected, "{}", why.decision.payload);
         assert_eq!(why.decision.verdict, receipt.verdict.strength());
-        assert_eq!(why.decision.reason.as_deref(), receipt.verdict.reason().map(|reason| reason.as_str()));
+        assert_eq!(
+            why.decision.reason.as_deref(),
+            receipt.verdict.reason().map(lineside::core::Reason::as_str)
+        );
         assert_eq!(why.decision.by.as_deref(), receipt.author().map(|author| &*author.name));
         assert_eq!(why.decision.changes as usize, receipt.changes.len());
         let misfit = |name: &str| why.hooks.iter().find(|hook| hook.hook == name).unwrap().detail.clone();
