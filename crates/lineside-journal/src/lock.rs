@@ -1,7 +1,8 @@
 //! One process has the journal. The lock is the kernel's, so it ends with the process, however that ends.
 
 use std::fs::{File, TryLockError};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -37,34 +38,44 @@ impl Lock {
         // Through a link it would be another file that the process is noted in.
         let opened = open_own(&folder.join(NAME), options.create(true).truncate(false));
         let mut file = opened.map_err(|error| TakeLockError::Io(error.into()))?;
-        match patiently(&file) {
+        match patiently(&file, &file) {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(TakeLockError::Taken(said(&mut file))),
+            Err(TryLockError::WouldBlock) => return Err(TakeLockError::Taken(noted(&file))),
             Err(TryLockError::Error(error)) => return Err(TakeLockError::Io(error)),
         }
         let folder = File::open(folder).map_err(TakeLockError::Io)?;
-        let folder = match patiently(&folder) {
+        let folder = match patiently(&folder, &file) {
             Ok(()) => Some(folder),
             Err(TryLockError::WouldBlock) => return Err(TakeLockError::Taken(None)),
             Err(TryLockError::Error(_)) => None,
         };
         // Who it is helps a person and decides nothing.
-        let noted = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
-        noted.map_err(TakeLockError::Io)?;
+        let written = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
+        written.map_err(TakeLockError::Io)?;
         Ok(Self { _file: file, _folder: folder })
     }
 }
 
 /// Takes a lock that another process may have for a moment: one that asks who has it, or one that is being started and has
-/// inherited it until then.
-fn patiently(file: &File) -> Result<(), TryLockError> {
-    for _ in 1..TRIES {
+/// inherited it until then. Where the process of the note is gone, only such a heir can have it, and is waited for longer:
+/// on a loaded machine it may have no turn for a while.
+fn patiently(file: &File, note: &File) -> Result<(), TryLockError> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
         match file.try_lock() {
-            Err(TryLockError::WouldBlock) => thread::sleep(PAUSE),
+            Err(TryLockError::WouldBlock) if tries < TRIES || tries < TRIES_OF_AN_HEIR && is_gone(note) => {
+                thread::sleep(PAUSE);
+            }
             done => return done,
         }
     }
-    file.try_lock()
+}
+
+/// Whether the process that is noted has ended, as far as the system shows processes as files.
+fn is_gone(note: &File) -> bool {
+    let of = |process: &str| Path::new("/proc").join(process).exists();
+    noted(note).is_some_and(|process| of("self") && !of(&process.to_string()))
 }
 
 /// Who has a journal open.
@@ -76,7 +87,7 @@ pub struct Holder {
 
 /// The holder of a folder's lock; `None` when it was never taken.
 pub(crate) fn holder(folder: &Path) -> io::Result<Option<Holder>> {
-    let mut file = match open_own(&folder.join(NAME), File::options().read(true)) {
+    let file = match open_own(&folder.join(NAME), File::options().read(true)) {
         Ok(file) => file,
         Err(error) if error.is_absence() => return Ok(None),
         Err(error) => return Err(error.into()),
@@ -84,7 +95,7 @@ pub(crate) fn holder(folder: &Path) -> io::Result<Option<Holder>> {
     match file.try_lock_shared() {
         // Given back at once.
         Ok(()) => Ok(None),
-        Err(TryLockError::WouldBlock) => Ok(Some(Holder { process: said(&mut file) })),
+        Err(TryLockError::WouldBlock) => Ok(Some(Holder { process: noted(&file) })),
         Err(TryLockError::Error(error)) => Err(error),
     }
 }
@@ -92,12 +103,16 @@ pub(crate) fn holder(folder: &Path) -> io::Result<Option<Holder>> {
 /// How often it is tried.
 const TRIES: u32 = 5;
 
+/// How often it is tried where its process is gone: for five seconds.
+const TRIES_OF_AN_HEIR: u32 = 2500;
+
 const PAUSE: Duration = Duration::from_millis(2);
 
-fn said(file: &mut File) -> Option<u32> {
-    let mut text = String::new();
-    file.read_to_string(&mut text).ok()?;
-    text.trim().parse().ok()
+/// The process that is noted in the file.
+fn noted(file: &File) -> Option<u32> {
+    let mut text = [0; 16];
+    let length = file.read_at(&mut text, 0).ok()?;
+    str::from_utf8(&text[..length]).ok()?.trim().parse().ok()
 }
 
 #[cfg(test)]
@@ -114,6 +129,30 @@ mod tests {
         }
         drop(first);
         Lock::take(folder.path()).unwrap();
+    }
+
+    #[test]
+    fn an_heir_of_a_process_that_was_killed_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut process = std::process::Command::new("true").spawn().unwrap();
+        process.wait().unwrap();
+        // Its process is gone, and what it had started has the lock until it runs a program of its own.
+        let heir = File::create(folder.path().join(NAME)).unwrap();
+        writeln!(&heir, "{}", process.id()).unwrap();
+        heir.try_lock().unwrap();
+        let (tried, tries) = std::sync::mpsc::sync_channel(1);
+        let taking = thread::scope(|scope| {
+            let taking = scope.spawn(|| {
+                tried.send(()).unwrap();
+                Lock::take(folder.path())
+            });
+            tries.recv().unwrap();
+            // Longer than a lock is waited for whose process lives.
+            thread::sleep(PAUSE * TRIES * 4);
+            drop(heir);
+            taking.join().unwrap()
+        });
+        taking.unwrap();
     }
 
     #[test]

@@ -27,7 +27,10 @@ impl<'a> Daemon<'a> {
         out.read_line(&mut ready).unwrap();
         let expected =
             format!("ready: {}\n", stage.path("home/.local/state/lineside/lineside.sock").display());
-        assert_eq!(ready, expected, "{:?}", child.try_wait());
+        if ready != expected {
+            child.kill().ok();
+            panic!("not ready but {ready:?}: {:?}", child.wait_with_output());
+        }
         Self { stage, child }
     }
 
