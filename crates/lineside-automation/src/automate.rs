@@ -129,8 +129,8 @@ impl<P: Point> Automating<P> {
     }
 
     /// Only for events that these filters let through.
-    pub fn matching(mut self, matcher: MatcherDraft) -> Self {
-        self.matcher = Some(matcher);
+    pub fn matching(mut self, matcher: impl Into<MatcherDraft>) -> Self {
+        self.matcher = Some(matcher.into());
         self
     }
 

@@ -88,8 +88,8 @@ impl Session {
 
 impl<P: Point> Observing<P> {
     /// Hears only events that these filters let through.
-    pub fn matching(mut self, matcher: MatcherDraft) -> Self {
-        self.matcher = Some(matcher);
+    pub fn matching(mut self, matcher: impl Into<MatcherDraft>) -> Self {
+        self.matcher = Some(matcher.into());
         self
     }
 

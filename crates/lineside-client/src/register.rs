@@ -65,8 +65,8 @@ impl Session {
 macro_rules! settings {
     () => {
         /// Runs only for events that these filters let through.
-        pub fn matching(mut self, matcher: MatcherDraft) -> Self {
-            self.draft.put("match", Value::Object(matcher.to_json()));
+        pub fn matching(mut self, matcher: impl Into<MatcherDraft>) -> Self {
+            self.draft.put("match", Value::Object(matcher.into().to_json()));
             self
         }
 

@@ -26,7 +26,14 @@ struct Inner<C: ?Sized> {
     version: u32,
     json: OnceLock<Box<Map>>,
     text: OnceLock<Box<str>>,
+    read: OnceLock<Box<dyn Reading>>,
     carried: C,
+}
+
+/// What has been read from an event, kept with it so that all hooks read it once; an amended event is read anew.
+pub trait Reading: Any + Send + Sync {
+    /// About how many bytes it takes.
+    fn weight(&self) -> usize;
 }
 
 /// How an event carries its payload: within itself, or shared with others.
@@ -81,7 +88,8 @@ impl Carry for AnyEvent {
 impl<C: Carry> Inner<C> {
     #[inline]
     fn new(envelope: Envelope, carried: C) -> Self {
-        Self { envelope, original: None, version: 0, json: OnceLock::new(), text: OnceLock::new(), carried }
+        let (json, text, read) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Self { envelope, original: None, version: 0, json, text, read, carried }
     }
 }
 
@@ -189,6 +197,13 @@ impl AnyEvent {
         self.0.text.get_or_init(|| self.payload().to_text().into())
     }
 
+    /// What was read from this version of the event, made by `read` at the first request; `None` where a reading of another
+    /// type is kept already.
+    pub fn reading<T: Reading>(&self, read: impl FnOnce(&Self) -> T) -> Option<&T> {
+        let reading: &dyn Any = &**self.0.read.get_or_init(|| Box::new(read(self)));
+        reading.downcast_ref()
+    }
+
     /// About how many bytes it keeps alive: its payload, the payload as it was published if that is another one, and what
     /// its publisher has said of it beside that. The texts that are made of it are not in it.
     #[must_use]
@@ -200,11 +215,12 @@ impl AnyEvent {
         self.payload().weight() + self.0.original.as_ref().map_or(0, Self::payload_weight)
     }
 
-    /// About how many bytes it takes as JSON and as text, as far as these have been made.
+    /// About how many bytes it takes as JSON, as text and as what was read from it, as far as these have been made.
     pub(crate) fn made_weight(&self) -> usize {
         let json = if self.0.json.get().is_some() { self.payload().weight() } else { 0 };
         let text = self.0.text.get().map_or(0, |text| text.len());
-        json + text + self.0.original.as_ref().map_or(0, Self::made_weight)
+        let read = self.0.read.get().map_or(0, |reading| reading.weight());
+        json + text + read + self.0.original.as_ref().map_or(0, Self::made_weight)
     }
 
     /// Envelope and payload as one JSON object.

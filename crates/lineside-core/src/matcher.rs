@@ -3,8 +3,10 @@
 //! Every populated filter must match; of the patterns of one filter, one. A populated filter without a candidate does
 //! not match. Foreign formats have rules of their own and bring their own [`Select`].
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
+use self::compile::{compile_globs, compile_text};
+use self::condition::Kept;
 use crate::envelope::AgentKind;
 use crate::event::AnyEvent;
 use crate::hook::{Select, Selected};
@@ -13,9 +15,13 @@ use crate::outcome::SkipReason;
 use crate::tool_class;
 use lineside_search::{Effort, Searcher};
 
+mod compile;
+mod condition;
 mod filter;
 mod written;
 
+pub use compile::CompileMatcherError;
+pub use condition::Condition;
 pub use filter::{Filter, Patterns, UnknownAgentKindError};
 
 /// Filters as they were written.
@@ -38,6 +44,7 @@ pub struct MatcherDraft {
     projects: Vec<String>,
     arguments: Vec<(String, String)>,
     text: Option<String>,
+    conditions: Vec<Kept>,
 }
 
 /// Runs for this tool: a name, or a glob such as `mcp__*`. Case counts. `Shell`, `WriteFile`, `StrReplaceFile`,
@@ -130,11 +137,34 @@ impl MatcherDraft {
         self
     }
 
+    /// One more condition, of a kind that the core does not know. It is asked only for events that all filters let
+    /// through.
+    #[must_use]
+    pub fn and(mut self, condition: impl Into<Arc<dyn Condition>>) -> Self {
+        self.conditions.push(Kept(condition.into()));
+        self
+    }
+
+    /// The conditions that are of no filter.
+    pub fn conditions(&self) -> impl Iterator<Item = &dyn Condition> {
+        self.conditions.iter().map(|kept| &*kept.0)
+    }
+
+    /// Whether it lets every event through.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.conditions.is_empty() && self.filters().next().is_none()
+    }
+
     /// Prepares the filters.
     ///
     /// # Errors
-    /// A glob or regular expression that cannot be compiled, or one whose program would exceed 1 MiB.
+    /// A glob or regular expression that cannot be compiled, or one whose program would exceed 1 MiB; a condition that is
+    /// none.
     pub fn compile(&self) -> Result<Matcher, CompileMatcherError> {
+        if let Some(detail) = self.conditions().find_map(Condition::fault) {
+            return Err(CompileMatcherError::Condition { detail });
+        }
         let text = match &self.text {
             Some(pattern) => Some(compile_text(Filter::Text, pattern)?),
             None => None,
@@ -181,6 +211,9 @@ impl MatcherDraft {
         if let Some(text) = &self.text {
             parts.push((format!("text=/{text}/"), Self { text: Some(text.clone()), ..none() }));
         }
+        for kept in &self.conditions {
+            parts.push((kept.0.describe(), Self { conditions: vec![kept.clone()], ..none() }));
+        }
         parts
     }
 }
@@ -223,22 +256,25 @@ impl Names {
     }
 }
 
-impl CompileMatcherError {
-    /// The filter, and the pattern as it was written.
-    #[must_use]
-    pub fn place(&self) -> (&'static str, &str) {
-        match self {
-            Self::Glob { filter, pattern, .. } | Self::Text { filter, pattern, .. } => (filter, pattern),
-            Self::TooLong { filter } => (filter, ""),
-        }
-    }
-}
-
 impl Matcher {
     /// Whether all filters let the event through. What would take too long to find out counts as a match.
     #[must_use]
     pub fn matches(&self, event: &AnyEvent) -> bool {
         self.matches_within(event, &mut Effort::default())
+            && !matches!(self.asked(event), Selected::Skipped(_))
+    }
+
+    /// What the conditions say of an event that all filters let through.
+    fn asked(&self, event: &AnyEvent) -> Selected {
+        let mut all = Selected::Runs;
+        for condition in self.draft.conditions() {
+            match (condition.select(event), &all) {
+                (Selected::Skipped(why), _) => return Selected::Skipped(why),
+                (doubt, Selected::Runs) => all = doubt,
+                _ => {}
+            }
+        }
+        all
     }
 
     fn matches_within(&self, event: &AnyEvent, effort: &mut Effort) -> bool {
@@ -400,8 +436,10 @@ impl Select for Matcher {
         let mut effort = Effort::default();
         match self.matches_within(event, &mut effort) {
             false => Selected::Skipped(SkipReason::Filter),
-            true if effort.is_exhausted() => Selected::InDoubt(GIVEN_UP.into()),
-            true => Selected::Runs,
+            true => match self.asked(event) {
+                Selected::Runs if effort.is_exhausted() => Selected::InDoubt(GIVEN_UP.into()),
+                selected => selected,
+            },
         }
     }
 
@@ -425,71 +463,9 @@ impl Select for Matcher {
 /// What the receipt tells of a hook that runs because its filters could not be decided in time.
 const GIVEN_UP: &str = "a search of its filters would have taken too long and counts as a match";
 
-/// The bytes of all patterns of one filter, if any of them is a glob. To prepare 100 kB of them takes minutes.
-const MOST_GLOB_BYTES: usize = 8 << 10;
-
-/// Why filters cannot be prepared.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum CompileMatcherError {
-    /// A glob that is none.
-    #[error("the {filter} pattern `{pattern}` is not a glob: {detail}")]
-    Glob {
-        /// The filter.
-        filter: &'static str,
-        /// The pattern.
-        pattern: String,
-        /// What is wrong with it.
-        detail: String,
-    },
-    /// More globs than can be prepared in a moment.
-    #[error(
-        "the {filter} globs have more than {MOST_GLOB_BYTES} bytes together, which is the most there may be"
-    )]
-    TooLong {
-        /// The filter.
-        filter: &'static str,
-    },
-    /// A regular expression that is none, or is too large.
-    #[error("the {filter} pattern `{pattern}` is not a regular expression: {detail}")]
-    Text {
-        /// The filter.
-        filter: &'static str,
-        /// The pattern.
-        pattern: String,
-        /// What is wrong with it.
-        detail: String,
-    },
-}
-
-fn compile_globs(filter: Filter, patterns: &[String]) -> Result<Names, CompileMatcherError> {
-    if patterns.is_empty() {
-        return Ok(Names::Any);
-    }
-    if patterns.iter().all(|pattern| !pattern.contains(['*', '?', '[', ']', '{', '}', '\\'])) {
-        return Ok(Names::Plain(patterns.to_vec()));
-    }
-    if patterns.iter().map(String::len).sum::<usize>() > MOST_GLOB_BYTES {
-        return Err(CompileMatcherError::TooLong { filter: filter.as_str() });
-    }
-    let globs = Searcher::of_globs(patterns.iter().map(String::as_str));
-    globs.map(Names::Globs).map_err(|error| CompileMatcherError::Glob {
-        filter: filter.as_str(),
-        pattern: error.glob().map_or_else(|| patterns.join(", "), str::to_owned),
-        detail: error.to_string(),
-    })
-}
-
-fn compile_text(filter: Filter, pattern: &str) -> Result<Searcher, CompileMatcherError> {
-    Searcher::of_regex(pattern, 1 << 20).map_err(|error| CompileMatcherError::Text {
-        filter: filter.as_str(),
-        pattern: pattern.to_owned(),
-        detail: error.to_string(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use super::compile::MOST_GLOB_BYTES;
     use super::*;
 
     #[test]

@@ -145,8 +145,8 @@ macro_rules! settings {
         }
 
         /// Runs only for events that these filters let through.
-        pub fn matching(mut self, matcher: MatcherDraft) -> Self {
-            self.draft.matcher = Some(matcher);
+        pub fn matching(mut self, matcher: impl Into<MatcherDraft>) -> Self {
+            self.draft.matcher = Some(matcher.into());
             self
         }
 

@@ -2,7 +2,7 @@
 
 use crate::json::{Map, json};
 
-use super::{Filter, MatcherDraft};
+use super::{Condition, Filter, MatcherDraft};
 
 impl MatcherDraft {
     /// The filters by their names, as a file has them.
@@ -20,6 +20,7 @@ impl MatcherDraft {
             }
             Filter::Text => json!(self.text),
         };
-        self.filters().map(|filter| (filter.as_str().to_owned(), written(filter))).collect()
+        let filters = self.filters().map(|filter| (filter.as_str().to_owned(), written(filter)));
+        filters.chain(self.conditions().flat_map(Condition::written)).collect()
     }
 }

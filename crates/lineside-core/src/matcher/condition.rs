@@ -1,0 +1,41 @@
+//! Conditions that the core does not know: other crates bring them, and a matcher asks them last.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use crate::event::AnyEvent;
+use crate::hook::Selected;
+use crate::json::Map;
+use crate::point::PointInfo;
+
+/// A condition beside the filters of a matcher, such as one over what a command does.
+pub trait Condition: Debug + Send + Sync {
+    /// Whether an event fits, or may fit.
+    fn select(&self, event: &AnyEvent) -> Selected;
+
+    /// The condition for people to read.
+    fn describe(&self) -> String;
+
+    /// The condition as the keys of `match` in a file.
+    fn written(&self) -> Map;
+
+    /// Whether events of the point have something that it looks at.
+    fn has_candidates(&self, point: &PointInfo) -> bool;
+
+    /// Why it is none, where it was not put together as it may be.
+    fn fault(&self) -> Option<String> {
+        None
+    }
+}
+
+/// A condition of a draft; those that are written alike are equal.
+#[derive(Debug, Clone)]
+pub(super) struct Kept(pub(super) Arc<dyn Condition>);
+
+impl PartialEq for Kept {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0.written() == other.0.written()
+    }
+}
+
+impl Eq for Kept {}
