@@ -19,13 +19,55 @@ pub enum OneOrMore<T> {
 /// The hooks of a user or a project.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HooksFile {
+    /// Policies by their names, each with another verdict or without what is excepted: `standard`, `git-safety: ask`.
+    #[serde(rename = "use")]
+    pub used: Option<OneOrMore<Used>>,
+    /// Programs that start the program in their operands, as `sudo` does. Only in the user's file.
+    pub wrappers: Option<OneOrMore<String>>,
     /// The hooks, in the order in which they run where their priorities are the same.
     pub hooks: Option<Vec<Hook>>,
     /// What the hooks of all files inherit that do not say it themselves. Only in the user's file.
     pub environment: Option<Inherited>,
 }
 
-/// A hook. It has one of `command`, `worker` and `post`.
+/// A policy.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Used {
+    /// As it is.
+    Name(String),
+    /// With what is said of it.
+    Changed(BTreeMap<String, UsedAs>),
+}
+
+/// What is said of a policy.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum UsedAs {
+    /// Its verdict.
+    Verdict(UsedVerdict),
+    /// Its verdict, and what it leaves out.
+    Both {
+        /// Its verdict.
+        verdict: Option<UsedVerdict>,
+        /// Globs of paths, and programs.
+        except: Option<OneOrMore<PathOrProgram>>,
+    },
+}
+
+/// What a policy says of what it matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UsedVerdict {
+    /// It does not happen.
+    Block,
+    /// A person is asked.
+    Ask,
+    /// It does not happen, and the run of the agent ends.
+    Stop,
+}
+
+/// A hook. It has one of `command`, `worker` and `post`, or `verdict`, `context` or `amend`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Hook {
     /// A text of one line, once in its file.
@@ -43,6 +85,14 @@ pub struct Hook {
     pub worker: Option<Worker>,
     /// A post to a server.
     pub post: Option<Post>,
+    /// What it says of what its filters let through, without starting anything.
+    pub verdict: Option<Verdict>,
+    /// Why; a text with fields such as `{program}`, `{path}`, `{way}`, `{command}` and `{why}`.
+    pub reason: Option<String>,
+    /// A text for the agent's context, with the same fields.
+    pub context: Option<String>,
+    /// New texts of fields such as `tool_input.command`, or what is redacted in them.
+    pub amend: Option<BTreeMap<String, Value>>,
     /// How long it may take, in milliseconds; 60000 without it.
     #[schemars(range(min = 1, max = 600_000))]
     pub timeout: Option<u64>,
@@ -61,6 +111,20 @@ pub struct Hook {
     pub environment: Option<Inherited>,
     /// Makes it background work, with these settings.
     pub automate: Option<Automate>,
+}
+
+/// What a hook says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It does not happen.
+    Block,
+    /// A person is asked.
+    Ask,
+    /// It happens, and no person is asked.
+    Allow,
+    /// It does not happen, and the run of the agent ends.
+    Stop,
 }
 
 /// What its failure means.
@@ -112,6 +176,164 @@ pub struct Filters {
     pub project: Option<OneOrMore<String>>,
     /// A regular expression for any text of the payload.
     pub text: Option<String>,
+    /// What a call does; one call has to meet all of it.
+    #[serde(flatten)]
+    pub acts: Acts,
+}
+
+/// What a call does: a shell command or a tool that reads, writes or edits.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Acts {
+    /// A program that it may start.
+    pub runs: Option<OneOrMore<Program>>,
+    /// Globs of paths that it may read.
+    pub reads: Option<Paths>,
+    /// Globs of paths that it may create, change or empty.
+    pub writes: Option<Paths>,
+    /// Globs of paths that it may delete.
+    pub deletes: Option<Paths>,
+    /// What else it may do.
+    pub does: Option<OneOrMore<Does>>,
+    /// A glob of `NAME=value` for variables that it sets.
+    pub sets: Option<OneOrMore<String>>,
+    /// Something of this kind is not known.
+    pub cannot_tell: Option<OneOrMore<Unknown>>,
+    /// One of these matches.
+    pub any: Option<Vec<Acts>>,
+    /// Each of these matches.
+    pub all: Option<Vec<Acts>>,
+    /// This does not match.
+    pub not: Option<Box<Acts>>,
+    /// Globs of paths, and programs, that count for nothing.
+    pub except: Option<OneOrMore<PathOrProgram>>,
+    /// What it counts as where it is not known whether the call does it.
+    pub unclear: Option<WhenUnclear>,
+}
+
+/// A program, by its name or by more.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Program {
+    /// Its name, or a glob.
+    Name(String),
+    /// Its words as well.
+    Words(Box<ProgramWords>),
+}
+
+/// A program and its words.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct ProgramWords {
+    /// Its name: a glob, or a list of them.
+    pub program: Option<OneOrMore<String>>,
+    /// The words behind its own options; `|` stands between words of which one is meant.
+    pub subcommand: Option<String>,
+    /// Options, all of which are given; `-r|-R|--recursive` names one.
+    pub flags: Option<OneOrMore<String>>,
+    /// Options of which one is given.
+    pub any_flag: Option<OneOrMore<String>>,
+    /// Options of which none is given.
+    pub no_flag: Option<OneOrMore<String>>,
+    /// Globs of which one fits an operand.
+    pub operand: Option<OneOrMore<Value>>,
+    /// Globs of which none fits an operand.
+    pub no_operand: Option<OneOrMore<Value>>,
+    /// A regular expression for the code, statements or input that it is given.
+    pub text: Option<String>,
+    /// Also where it runs on another machine or in a container.
+    pub elsewhere: Option<bool>,
+    /// What it counts as where it is not known whether such a program runs.
+    pub unclear: Option<WhenUnclear>,
+}
+
+/// Paths, by globs or by more.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Paths {
+    /// A glob, or a list of them.
+    Globs(OneOrMore<String>),
+    /// More than globs.
+    Wanted(Box<WantedPaths>),
+}
+
+/// Paths that are asked for.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct WantedPaths {
+    /// A glob, or a list of them; `~` is home, and what is relative lies in the project.
+    pub path: Option<OneOrMore<String>>,
+    /// Not those that one of these globs fits.
+    pub not: Option<OneOrMore<String>>,
+    /// Whatever lies outside of the project and of the folders for temporary files.
+    pub outside: Option<Outside>,
+    /// Folders, all in them, and what they lie in.
+    pub root: Option<OneOrMore<String>>,
+    /// Files that hold secrets, by their names.
+    pub secret: Option<bool>,
+    /// Only where all below is meant, or only where it is not.
+    pub whole: Option<bool>,
+    /// What it counts as where it is not known which paths are touched.
+    pub unclear: Option<WhenUnclear>,
+}
+
+/// Outside of what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outside {
+    /// Of the project.
+    Project,
+}
+
+/// A glob of paths, or a program.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum PathOrProgram {
+    /// A glob of paths.
+    Path(String),
+    /// A program and its words.
+    Program(Box<ProgramWords>),
+}
+
+/// What a call may do beside running programs and touching paths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Does {
+    /// A secret goes to another machine.
+    SendsSecret,
+    /// What was fetched from another machine is run.
+    RunsFetched,
+    /// Text that was decoded is run.
+    RunsDecoded,
+    /// The environment is printed.
+    ShowsEnvironment,
+    /// Data of a database is lost.
+    DestroysData,
+    /// Whole directories of names that are not known are deleted.
+    DeletesUnclear,
+    /// Files of the work tree are overwritten by those of a commit.
+    OverwritesFiles,
+    /// A function starts itself without an end.
+    RunsAway,
+}
+
+/// What may be not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Unknown {
+    /// Which program runs.
+    Program,
+    /// Which paths are touched.
+    Paths,
+}
+
+/// What counts where it is not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WhenUnclear {
+    /// It matches, as it does without this for a hook that may refuse.
+    Match,
+    /// It does not match.
+    Skip,
 }
 
 /// Who started an agent.

@@ -61,6 +61,13 @@ impl Findings {
         Repair::first(self.diagnostics.get(since..).unwrap_or_default(), &hook.to_string())
     }
 
+    /// What was found on this line, as the repair of what stands there.
+    pub(crate) fn repair_of(&self, line: u32) -> Repair {
+        let is_there = |one: &&Diagnostic| one.origin.as_ref().is_some_and(|origin| origin.line == line);
+        let there: Vec<Diagnostic> = self.diagnostics.iter().filter(is_there).cloned().collect();
+        Repair::first(&there, "")
+    }
+
     /// This, on this line of the file, as the repair of a hook.
     pub(crate) fn repair_at(&self, line: u32, what: impl Display) -> Repair {
         Repair::at(self.origin(line), what)

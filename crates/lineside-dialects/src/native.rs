@@ -17,7 +17,9 @@ mod matching;
 mod output;
 mod places;
 mod report;
+mod rule;
 mod run;
+mod used;
 mod values;
 
 #[cfg(test)]
@@ -66,15 +68,18 @@ impl Dialect for Native {
     fn load(&self, places: &Places) -> Loaded {
         let mut loaded = Loaded::default();
         let cwd: Arc<Path> = places::absolute(&places.cwd).into();
-        let mut inherit = None;
+        let (mut inherit, mut account) = (None, None);
         for mut place in places::all(places) {
             let mut findings = Findings::about(&place.file);
             let trust = places.trust.of_layer(place.layer);
             if let Some(inherit) = inherit.take() {
                 place.inherit = inherit;
             }
+            if let Some(account) = account.take() {
+                place.account = account;
+            }
             let contents = file::read(&place, places, &mut findings);
-            inherit = contents.inherit;
+            (inherit, account) = (contents.inherit, contents.account);
             findings
                 .stand_in(&Owner { dialect: NATIVE, layer: place.layer, trust, priority: 0 }, &mut loaded);
             for entry in contents.entries {

@@ -11,6 +11,7 @@ mod scalar;
 mod value;
 
 pub(crate) use scalar::decimal;
+pub(crate) use value::node_value;
 pub use value::yaml_value;
 
 use std::sync::Arc;

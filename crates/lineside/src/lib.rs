@@ -45,7 +45,7 @@
 //! | `claude`, `codex`, `copilot`, `cursor`, `gemini`, `kimi` | hooks in the files of the agent program of that name, and its hook command (`hosts`) |
 //! | `opencode`, `qwen` | the hook command of the agent program of that name (`hosts`) |
 //! | `hosts` | what agent programs share (`dialects`) |
-//! | `commands` | what a shell command does, told without starting it |
+//! | `commands` | what a shell command does, told without starting it, and filters over it |
 //! | `client` | the verbs of the bus, over the socket of a daemon |
 //! | `macros` | the derives of [`kameo`] (`actors`) |
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -114,6 +114,8 @@ pub use lineside_core as core;
 pub use lineside_dialects as dialects;
 #[cfg(feature = "exec")]
 pub use lineside_exec as exec;
+#[cfg(feature = "commands")]
+pub use lineside_guards as guards;
 #[cfg(feature = "journal")]
 pub use lineside_journal as journal;
 pub use lineside_points as points;

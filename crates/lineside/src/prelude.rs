@@ -12,6 +12,8 @@ pub use lineside_core::matcher::{agent, argument, path, project, text, tool};
 pub use lineside_core::{
     Agent, AgentKind, Event, Judgement, Layer, Notice, OnFailure, Reach, Reply, Strength, Verdict,
 };
+#[cfg(feature = "commands")]
+pub use lineside_guards::{deletes, reads, runs, writes};
 pub use lineside_points::{
     AfterAgent, AfterCompact, AfterModel, AfterSession, AfterSubagent, AfterTool, AfterToolBatch,
     AfterToolError, BeforeAgent, BeforeCompact, BeforeMessageSend, BeforeModel, BeforePermission,

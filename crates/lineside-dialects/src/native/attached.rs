@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use lineside_core::invocation::Inherit;
 use lineside_core::{Layer, Severity};
+use lineside_guards::Account;
 
 use super::findings::Findings;
 use super::places::{Place, Seat};
@@ -40,6 +41,7 @@ pub fn attached(entry: &str, number: u64, called: &str) -> Result<Attached, Vec<
         layer: Layer::Session,
         file: PathBuf::from(NOWHERE),
         inherit: Inherit::All,
+        account: Arc::new(Account::of_process()),
         seat: Some(seat),
     };
     let cwd: Arc<Path> = Path::new("/").into();

@@ -8,10 +8,11 @@ use lineside_core::control::{AtEnd, Batch, Control, Excess, OnBusy, Pause, Rate,
 use lineside_core::flow::{Debounce, RetryAfter};
 use lineside_core::hook::Join;
 use lineside_core::report::{Format, ResultRule, ResultWhen};
+use lineside_guards::{Account, WhenUnclear};
 
 use super::definition::Automated;
 use super::findings::{LoadError, LoadWarning};
-use super::matching;
+use super::matching::{self, Scene};
 use super::values::{Values, shown};
 use crate::yaml::{Content, Node};
 
@@ -36,6 +37,7 @@ pub(super) fn read(
     values: &mut Values<'_, '_>,
     priority: i32,
     points: &[&'static PointInfo],
+    account: &Arc<Account>,
 ) -> (Duration, Automated) {
     let mut control = Control { priority, ..Control::default() };
     if let Some(timeout) = values.millis("timeout") {
@@ -47,7 +49,7 @@ pub(super) fn read(
     within.strictly(&KEYS);
     settings(&mut within, &mut control);
     for (of, item) in items(&mut within, "cancelled_by") {
-        cancelled_by.extend(cancelling(&mut within, of, item));
+        cancelled_by.extend(cancelling(&mut within, of, item, account));
     }
     let sound = within.sound;
     values.sound &= sound;
@@ -247,12 +249,14 @@ fn cancelling(
     values: &mut Values<'_, '_>,
     line: u32,
     keys: &[(Node, Node)],
+    account: &Arc<Account>,
 ) -> Vec<(&'static PointInfo, Option<lineside_core::Matcher>)> {
     let mut within = values.inside(keys, "automate.cancelled_by.");
     within.strictly(&["on", "match"]);
     needs(&mut within, line, &["on"]);
     let points = super::entry::points_of(&mut within);
-    let matcher = matching::read(&mut within, "automate.cancelled_by.match.", &points);
+    let scene = Scene { account, unclear: WhenUnclear::Skip };
+    let matcher = matching::read(&mut within, "automate.cancelled_by.match.", &points, scene).matcher;
     let sound = within.sound;
     values.sound &= sound;
     points.into_iter().map(|point| (point, matcher.clone())).collect()

@@ -11,6 +11,7 @@ use lineside_core::invocation::{Inherit, Program};
 use lineside_core::secret::Secret;
 use lineside_core::worker::WorkerStart;
 use lineside_core::{Matcher, OnFailure, Part, PointInfo};
+use lineside_guards::Ruling;
 
 use super::places::Seat;
 
@@ -64,6 +65,8 @@ pub(super) enum Run {
     Post(Target),
     /// A call of a program that attaches.
     Attached(Seat),
+    /// Nothing: the answer is known.
+    Rule(Box<Ruling>),
 }
 
 /// What a process is started with.
@@ -119,8 +122,9 @@ impl Definition {
 
     /// Whether there are events of this point that it runs for.
     pub(super) fn can_match(&self, point: &PointInfo) -> bool {
-        let filters = self.matcher.iter().flat_map(|matcher| matcher.draft().filters());
-        filters.into_iter().all(|filter| filter.has_candidates(point))
+        let Some(draft) = self.matcher.as_ref().map(Matcher::draft) else { return true };
+        draft.filters().all(|filter| filter.has_candidates(point))
+            && draft.conditions().all(|condition| condition.has_candidates(point))
     }
 
     /// What it takes part in at this point.

@@ -4,20 +4,21 @@ use lineside_core::{OnFailure, PointInfo};
 use lineside_points::CATALOGUE;
 
 use super::automate::{self, AUTOMATE};
-use super::definition::{DEFAULT_TIMEOUT, Definition};
+use super::definition::{DEFAULT_TIMEOUT, Definition, Run};
 use super::findings::{About, Findings, LoadError, LoadWarning};
 use super::guard::Guard;
-use super::matching;
+use super::matching::{self, Matching, Scene};
 use super::places::Place;
+use super::rule;
 use super::run::{self, ENVIRONMENT};
 use super::values::{Values, shown};
 use crate::dialect::Places;
 use crate::names;
 use crate::yaml::{Content, Node};
 
-const KEYS: [&str; 15] = [
-    "name", "on", "match", "priority", "command", "worker", "post", "timeout", "on_failure", "async",
-    "amends", "dir", "env", ENVIRONMENT, AUTOMATE,
+const KEYS: [&str; 19] = [
+    "name", "on", "match", "priority", "command", "worker", "post", "verdict", "reason", "context", "amend",
+    "timeout", "on_failure", "async", "amends", "dir", "env", ENVIRONMENT, AUTOMATE,
 ];
 
 /// An entry.
@@ -63,7 +64,7 @@ pub(super) fn read(
     let points = points(&mut values, line);
     let definition = definition(&mut values, &points, line, place, places);
     let definition = definition.filter(|_| values.sound && !points.is_empty());
-    Entry { name, line, points, definition, guard: Guard::of(keys) }
+    Entry { name, line, points, definition, guard: Guard::of(keys, &place.account) }
 }
 
 fn is_name(text: &str) -> bool {
@@ -114,10 +115,11 @@ fn definition(
     place: &Place,
     places: &Places,
 ) -> Option<Definition> {
-    let matcher = matching::read(values, "match.", points);
+    let scene = Scene { account: &place.account, unclear: rule::when_unclear(values) };
+    let Matching { matcher, acts } = matching::read(values, "match.", points, scene);
     let priority = values.integer("priority", i32::MIN..=i32::MAX).unwrap_or_default();
     let (timeout, automate) = if values.get(AUTOMATE).is_some() {
-        let (timeout, automated) = automate::read(values, priority, points);
+        let (timeout, automated) = automate::read(values, priority, points, &place.account);
         (timeout, Some(automated))
     } else {
         let timeout = values.millis_in("timeout", 1..=600_000);
@@ -127,7 +129,11 @@ fn definition(
         values.word("on_failure", &[("block", OnFailure::Block), ("continue", OnFailure::Continue)]);
     let is_async = values.boolean("async");
     let amends = values.boolean("amends");
-    let run = run::read(values, line, place, places);
+    let run = match rule::read(values, points, acts) {
+        Some(rule) => rule.map(|ruling| Run::Rule(Box::new(ruling))),
+        None => run::read(values, line, place, places),
+    };
+    let amends = amends || matches!(&run, Some(Run::Rule(ruling)) if !ruling.amend.is_empty());
     let definition =
         Definition { run: run?, matcher, priority, timeout, on_failure, is_async, amends, automate };
     if !points.is_empty() {

@@ -1,20 +1,26 @@
 //! A file to its entries.
 
 use std::collections::{HashMap, hash_map};
+use std::sync::Arc;
 
 use lineside_core::Layer;
 use lineside_core::invocation::Inherit;
 use lineside_core::nearest::suggestion;
+use lineside_guards::Account;
 
 use super::entry::{self, Entry};
 use super::findings::{About, Findings, LoadError, LoadWarning, UnknownKey};
 use super::guard::Guard;
 use super::places::Place;
 use super::run::{self, ENVIRONMENT};
+use super::used::{self, Used};
 use super::values::shown;
 use crate::dialect::Places;
 use crate::text;
 use crate::yaml::{self, Content, Document, DuplicateKey, Node, UnknownEscapes};
+
+/// The key of the programs that start others.
+const WRAPPERS: &str = "wrappers";
 
 /// What stands in a file.
 #[derive(Debug, Default)]
@@ -23,6 +29,8 @@ pub(super) struct Contents {
     pub(super) entries: Vec<Entry>,
     /// What the user says that hooks inherit which do not say it themselves, also those of a project.
     pub(super) inherit: Option<Inherit>,
+    /// Whose commands filters are about, also those of a project, where the user's file says something of it.
+    pub(super) account: Option<Arc<Account>>,
 }
 
 /// Reads a file.
@@ -59,7 +67,9 @@ fn lose(findings: &mut Findings) {
 
 /// The contents of a text.
 pub(super) fn contents(bytes: &[u8], place: &Place, places: &Places, findings: &mut Findings) -> Contents {
-    let Some(Items { items, duplicates, inherit, lost }) = items(bytes, place.layer, findings) else {
+    let Some(Items { items, used, wrappers, duplicates, inherit, lost }) =
+        items(bytes, place.layer, findings)
+    else {
         // Of a file in which nothing stands nothing is wrong.
         if !findings.diagnostics.is_empty() {
             lose(findings);
@@ -69,25 +79,66 @@ pub(super) fn contents(bytes: &[u8], place: &Place, places: &Places, findings: &
     if lost {
         lose(findings);
     }
-    let place = &Place { inherit: inherit.clone().unwrap_or_else(|| place.inherit.clone()), ..place.clone() };
+    let account = wrappers.map(|wrappers| Arc::new(Account { wrappers, ..(*place.account).clone() }));
+    let place = &Place {
+        inherit: inherit.clone().unwrap_or_else(|| place.inherit.clone()),
+        account: account.clone().unwrap_or_else(|| Arc::clone(&place.account)),
+        ..place.clone()
+    };
     let mut of_line: HashMap<u32, Vec<&DuplicateKey>> = HashMap::new();
     for twice in &duplicates {
         if let Some(line) = owner(&items, twice.line) {
             of_line.entry(line).or_default().push(twice);
         }
     }
-    let mut found: Vec<Entry> = Vec::with_capacity(items.len());
-    let mut names: HashMap<String, u32> = HashMap::new();
+    let mut reading =
+        Reading { place, places, found: Vec::with_capacity(items.len()), names: HashMap::new() };
+    for Used { name, line, hooks } in used {
+        match hooks {
+            Some(hooks) => {
+                for hook in &hooks {
+                    reading.entry(name.clone(), hook, Some(line), &[], findings);
+                }
+            }
+            None => {
+                let error = findings.repair_of(line);
+                findings.lose(Guard::of_tools().broken(&name, line, error));
+            }
+        }
+    }
     for (number, item) in items.iter().enumerate() {
-        let unnamed = format!("hooks[{number}]");
-        let twice = of_line.get(&item.line).into_iter().flatten();
+        let twice = of_line.get(&item.line).map(Vec::as_slice).unwrap_or_default();
+        reading.entry(format!("hooks[{number}]"), item, None, twice, findings);
+    }
+    Contents { entries: reading.found, inherit, account }
+}
+
+/// Entries of one file, which have different names.
+struct Reading<'a> {
+    place: &'a Place,
+    places: &'a Places,
+    found: Vec<Entry>,
+    names: HashMap<String, u32>,
+}
+
+impl Reading<'_> {
+    /// Reads an entry. One of a policy stands on the line that uses it.
+    fn entry(
+        &mut self,
+        unnamed: String,
+        item: &Node,
+        line: Option<u32>,
+        twice: &[&DuplicateKey],
+        findings: &mut Findings,
+    ) {
         let since = findings.diagnostics.len();
-        let mut entry = entry::read(unnamed, item, place, places, findings);
+        let mut entry = entry::read(unnamed, item, self.place, self.places, findings);
+        entry.line = line.unwrap_or(entry.line);
         for twice in twice {
             findings.hook_error(twice.line, About(&entry.name), LoadError::Duplicate(twice.key.clone()));
             entry.definition = None;
         }
-        match names.entry(entry.name.clone()) {
+        match self.names.entry(entry.name.clone()) {
             hash_map::Entry::Vacant(first) => {
                 first.insert(entry.line);
             }
@@ -100,9 +151,8 @@ pub(super) fn contents(bytes: &[u8], place: &Place, places: &Places, findings: &
             let error = findings.repair(since, About(&entry.name));
             findings.lose(entry.guard.broken(&entry.name, entry.line, error));
         }
-        found.push(entry);
+        self.found.push(entry);
     }
-    Contents { entries: found, inherit }
 }
 
 /// The line of the items that a line is of: that of the last one that has begun by then.
@@ -113,6 +163,10 @@ fn owner(items: &[Node], line: u32) -> Option<u32> {
 /// What stands below the keys of a file.
 struct Items {
     items: Vec<Node>,
+    /// The policies that it uses.
+    used: Vec<Used>,
+    /// The programs that the user names as ones that start others.
+    wrappers: Option<Vec<String>>,
     /// The keys that occur twice in the items.
     duplicates: Vec<DuplicateKey>,
     inherit: Option<Inherit>,
@@ -141,20 +195,30 @@ fn items(bytes: &[u8], layer: Layer, findings: &mut Findings) -> Option<Items> {
     }
     let doubled = twice(ENVIRONMENT).filter(|_| layer == Layer::User);
     let mut hooks = None;
-    let mut inherit = None;
+    let (mut inherit, mut wrappers) = (None, None);
+    let mut used = Vec::new();
     let mut lost = false;
     for (key, value) in keys {
         let name = key.label();
         if name == "hooks" {
             hooks = Some((key, value));
+        } else if name == "use" {
+            used = used::read(&value, findings);
+        } else if name == WRAPPERS && layer == Layer::User {
+            wrappers = names_of(key.line, &value, findings);
+        } else if name == WRAPPERS {
+            let why = "only the user's file says which programs start others";
+            findings.warning(key.line, &LoadWarning::NoEffect { key: WRAPPERS, why });
         } else if name == ENVIRONMENT && layer == Layer::User {
             inherit = for_all(key.line, &value, findings);
         } else if name == ENVIRONMENT {
             let why = "only the user's file has one for all hooks; here it stands in a hook";
             findings.warning(key.line, &LoadWarning::NoEffect { key: ENVIRONMENT, why });
         } else {
-            let nearest = suggestion(&name, ["hooks"]).map(|_| "hooks");
-            if nearest.is_some() && matches!(value.content, Content::List(_) | Content::Mapping(_)) {
+            let known = ["hooks", "use", WRAPPERS, ENVIRONMENT];
+            let near = suggestion(&name, known);
+            let nearest = known.into_iter().find(|known| near == Some(known));
+            if nearest == Some("hooks") && matches!(value.content, Content::List(_) | Content::Mapping(_)) {
                 // Its author takes its hooks for loaded.
                 findings.error(key.line, LoadError::HooksKey(name));
                 lost = true;
@@ -176,7 +240,7 @@ fn items(bytes: &[u8], layer: Layer, findings: &mut Findings) -> Option<Items> {
         findings.error(*line, LoadError::Duplicate(key.clone()));
         inherit = Some(Inherit::minimal_and([]));
     }
-    Some(Items { items, duplicates: of_hooks, inherit, lost })
+    Some(Items { items, used, wrappers, duplicates: of_hooks, inherit, lost })
 }
 
 /// What all hooks inherit that do not say it themselves; the least, when what is written means nothing.
@@ -188,6 +252,23 @@ fn for_all(line: u32, value: &Node, findings: &mut Findings) -> Option<Inherit> 
         findings.error(line, error);
         Inherit::minimal_and([])
     }))
+}
+
+/// Names of programs.
+fn names_of(line: u32, value: &Node, findings: &mut Findings) -> Option<Vec<String>> {
+    let items = match &value.content {
+        Content::Null => return None,
+        Content::List(items) => &items[..],
+        _ => std::slice::from_ref(value),
+    };
+    let name =
+        |item: &Node| item.text().filter(|name| !name.is_empty() && !name.contains('/')).map(str::to_owned);
+    let names: Option<Vec<String>> = items.iter().map(name).collect();
+    if names.is_none() {
+        let (key, expected) = (WRAPPERS.to_owned(), "a list of names of programs".to_owned());
+        findings.error(line, LoadError::Value { key, found: shown(value), expected });
+    }
+    names
 }
 
 fn named(keys: &[(Node, Node)], name: &str) -> bool {

@@ -3,9 +3,11 @@
 use std::error::Error as _;
 use std::fmt;
 
+use lineside_core::Strength;
 use lineside_core::control::ControlError;
 use lineside_core::matcher::CompileMatcherError;
 use lineside_core::secret::{FillTemplateError, ReadTemplateError};
+use lineside_guards::WordingError;
 
 use crate::yaml::ReadYamlError;
 
@@ -40,8 +42,30 @@ pub(super) enum LoadError {
     Point { wrong: String, nearest: Option<&'static str> },
     #[error("`on` names `{0}` twice")]
     SamePoint(&'static str),
-    #[error("there is nothing to run: one of `command`, `worker` and `post` is needed")]
+    #[error("there is nothing to run: one of `command`, `worker`, `post` and `verdict` is needed")]
     NothingToRun,
+    #[error("there is `{0}` and no filter that it is about, such as `runs` or `deletes`")]
+    NothingAsked(String),
+    #[error("`{key}` is {found}, which is no such word{}", nearest.map_or_else(String::new, |near| format!(", did you mean `{near}`?")))]
+    Word { key: String, found: String, nearest: Option<&'static str> },
+    #[error("`{key}` is not a regular expression: {detail}")]
+    Regex { key: String, detail: String },
+    #[error("`verdict` is {verdict}, and at {point} a hook may say {allowed}")]
+    VerdictAt { verdict: Strength, point: &'static str, allowed: &'static str },
+    #[error(
+        "`{0}` has no place beside `verdict`, `context` or `amend`: the hook answers at once and starts nothing"
+    )]
+    Started(&'static str),
+    #[error("`{key}`: {error}")]
+    Wording { key: String, error: WordingError },
+    #[error("`amend` has no place beside `verdict: {0}`: what is refused does not go on")]
+    AmendsRefused(Strength),
+    #[error("`amend` names `{field}`, and at {point} may be amended: {may}")]
+    NotAmendable { field: String, point: &'static str, may: String },
+    #[error("`use` has no policy `{wrong}`{}", nearest.map_or_else(String::new, |near| format!(", did you mean `{near}`?")))]
+    Policy { wrong: String, nearest: Option<&'static str> },
+    #[error("`use` names `{0}` twice")]
+    PolicyTwice(String),
     #[error("`{0}` has no place here: the hook runs in the program that attaches")]
     RunsAttached(&'static str),
     #[error("there are both `{0}` and `{1}`, and a hook runs one thing")]

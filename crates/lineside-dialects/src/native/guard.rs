@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use lineside_core::nearest::suggestion;
 use lineside_core::{Matcher, PointInfo};
+use lineside_guards::{Account, WhenUnclear};
 use lineside_points::CATALOGUE;
 
 use super::automate::AUTOMATE;
 use super::entry::points_from;
 use super::findings::Findings;
-use super::matching;
+use super::matching::{self, Scene};
 use super::values::Values;
 use crate::broken::{Broken, Repair};
 use crate::names;
@@ -32,8 +33,14 @@ impl Guard {
         Self { points: gates().collect(), refuses: true, matcher: None }
     }
 
+    /// Of a policy that is not known: what tools may do.
+    pub(super) fn of_tools() -> Self {
+        let points = lineside_points::find("before_tool").into_iter().collect();
+        Self { points, refuses: true, matcher: None }
+    }
+
     /// Of an entry.
-    pub(super) fn of(keys: &[(Node, Node)]) -> Self {
+    pub(super) fn of(keys: &[(Node, Node)], account: &Arc<Account>) -> Self {
         let value = |key: &str| {
             keys.iter().find(|(name, _)| name.written() == Some(key)).map(|(_, value)| &value.content)
         };
@@ -44,7 +51,8 @@ impl Guard {
         // What is wrong with it has been reported.
         let mut findings = Findings::about("".as_ref());
         let mut values = Values { keys, within: "", hook: "", findings: &mut findings, sound: true };
-        let matcher = matching::read(&mut values, "match.", &points).filter(|_| values.sound);
+        let scene = Scene { account, unclear: WhenUnclear::Match };
+        let matcher = matching::read(&mut values, "match.", &points, scene).matcher.filter(|_| values.sound);
         Self { points, refuses: !is_async && !continues, matcher }
     }
 

@@ -47,6 +47,7 @@ impl NativeHook {
                 Ok(Call::Warm(Box::new(kept(warm, room, directory)), call))
             }
             Run::Post(target) => Ok(Call::Post(self.post(target, event, text))),
+            Run::Rule(_) => Ok(Call::Nothing),
             Run::Attached(seat) => {
                 let (hook, timeout) = (seat.called.clone(), self.definition.timeout);
                 let call = HookCall { hook, event: text, environment: Propagation::none(), timeout };
@@ -113,10 +114,16 @@ impl Work for NativeHook {
 
 impl Handler for NativeHook {
     fn prepare(&self, event: &AnyEvent) -> Result<Call, Failure> {
+        if let Run::Rule(_) = &self.definition.run {
+            return Ok(Call::Nothing);
+        }
         self.call_with(event, event.to_text())
     }
 
     fn read(&self, event: &AnyEvent, returned: &Returned) -> Result<Answer, Failure> {
+        if let Run::Rule(ruling) = &self.definition.run {
+            return Ok(ruling.answer(event));
+        }
         let asker = Asker {
             point: event.point(),
             judges: self.definition.judges(event.point()),
@@ -129,7 +136,7 @@ impl Handler for NativeHook {
     fn worker(&self, work_dir: &Path) -> Option<HookWorker> {
         match &self.definition.run {
             Run::Worker(warm, room) => Some(kept(warm, room, room.directory(&self.cwd.join(work_dir)))),
-            Run::Command(..) | Run::Post(_) | Run::Attached(_) => None,
+            Run::Command(..) | Run::Post(_) | Run::Attached(_) | Run::Rule(_) => None,
         }
     }
 
@@ -137,7 +144,7 @@ impl Handler for NativeHook {
         let (program, room) = match &self.definition.run {
             Run::Command(program, room) => (program.clone(), room),
             Run::Worker(warm, room) => (Program::argv(&warm.program), room),
-            Run::Post(_) | Run::Attached(_) => return None,
+            Run::Post(_) | Run::Attached(_) | Run::Rule(_) => return None,
         };
         let working_directory = room.directory(&self.cwd.join(work_dir));
         Some(Start::Program { program, environment: room.environment(), working_directory })

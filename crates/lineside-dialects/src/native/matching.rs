@@ -1,11 +1,15 @@
 //! `match` to a matcher, by the table of filters that the builder in Rust has as well.
 
-use lineside_core::matcher::{Filter, Patterns};
+use std::sync::Arc;
+
+use lineside_core::matcher::{Condition, Filter, Patterns};
 use lineside_core::nearest::edit_distance;
 use lineside_core::{Matcher, MatcherDraft, PointInfo, tool_class};
+use lineside_guards::{Account, Acts, ReadActsError, Step, WhenUnclear, Wrong};
 
-use super::findings::{LoadError, LoadWarning};
-use super::values::Values;
+use super::findings::{LoadError, LoadWarning, UnknownKey};
+use super::values::{Values, shown};
+use crate::yaml::{Content, Node, node_value};
 
 /// One pattern and where it stands.
 struct Written<'a> {
@@ -16,14 +20,43 @@ struct Written<'a> {
     line: u32,
 }
 
-/// Reads the mapping `match`, whose keys a finding shows behind `within`, for events of these points. `None` when
+/// What filters over the doings of a call need to know.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scene<'a> {
+    /// Whose commands they are.
+    pub(super) account: &'a Arc<Account>,
+    /// What counts where it is not known whether a call does what is asked for.
+    pub(super) unclear: WhenUnclear,
+}
+
+/// What `match` says.
+#[derive(Debug, Default)]
+pub(super) struct Matching {
+    /// All filters; absent when everything matches.
+    pub(super) matcher: Option<Matcher>,
+    /// Of them those over what a call does.
+    pub(super) acts: Option<Acts>,
+}
+
+/// Reads the mapping `match`, whose keys a finding shows behind `within`, for events of these points. Nothing when
 /// everything matches, or when something is wrong, of which `values` knows then.
 pub(super) fn read(
     values: &mut Values<'_, '_>,
     within: &'static str,
     points: &[&'static PointInfo],
-) -> Option<Matcher> {
-    let known = Filter::ALL.map(Filter::as_str);
+    scene: Scene<'_>,
+) -> Matching {
+    mapping(values, within, points, scene).unwrap_or_default()
+}
+
+fn mapping(
+    values: &mut Values<'_, '_>,
+    within: &'static str,
+    points: &[&'static PointInfo],
+    scene: Scene<'_>,
+) -> Option<Matching> {
+    let known: Vec<&'static str> =
+        Filter::ALL.map(Filter::as_str).into_iter().chain(lineside_guards::KEYS).collect();
     let keys = values.mapping("match", &format!("a mapping with some of {}", known.join(", ")))?;
     let mut inner = values.inside(keys, within);
     inner.strictly(&known);
@@ -65,6 +98,18 @@ pub(super) fn read(
         let (key, pattern) = (format!("{within}{}", one.filter.as_str()), one.pattern.to_owned());
         inner.warning(one.line, &LoadWarning::NoSuchGlob { key, pattern, why });
     }
+    let acts = acts(&mut inner, within, scene);
+    if let Some(acts) = &acts {
+        draft = draft.and(Arc::new(acts.clone()) as Arc<dyn Condition>);
+        let key = lineside_guards::KEYS.into_iter().find(|key| inner.get(key).is_some()).unwrap_or_default();
+        for point in points.iter().filter(|point| !acts.has_candidates(point)) {
+            let line = inner.line(key).unwrap_or(1);
+            inner.warning(
+                line,
+                &LoadWarning::NeverMatches { key: format!("{within}{key}"), point: point.name },
+            );
+        }
+    }
     for filter in draft.filters() {
         for point in points.iter().filter(|point| !filter.has_candidates(point)) {
             let line = inner.line(filter.as_str()).unwrap_or(1);
@@ -75,7 +120,82 @@ pub(super) fn read(
     let sound = inner.sound;
     values.sound &= sound;
     // A mapping without patterns leaves nothing out.
-    if draft.filters().next().is_none() { None } else { draft.compile().ok() }
+    let matcher = if draft.is_empty() { None } else { draft.compile().ok() };
+    Some(Matching { matcher, acts })
+}
+
+/// The filters over what a call does.
+fn acts(values: &mut Values<'_, '_>, within: &str, scene: Scene<'_>) -> Option<Acts> {
+    let is_own =
+        |(key, _): &&(Node, Node)| key.written().is_some_and(|key| lineside_guards::KEYS.contains(&key));
+    let mut written = lineside_core::json::Map::new();
+    for (key, value) in values.keys.iter().filter(is_own).filter(|(_, value)| !value.is_null()) {
+        match node_value(value) {
+            Ok(value) => {
+                written.insert(key.label(), value);
+            }
+            Err(error) => values.error(error.line, &LoadError::Yaml { error }),
+        }
+    }
+    match Acts::read(&written, scene.unclear, scene.account) {
+        Ok(None) if written.contains_key("except") || written.contains_key("unclear") => {
+            let line = values.line("except").or_else(|| values.line("unclear")).unwrap_or(1);
+            values.error(line, &LoadError::NothingAsked(format!("{within}runs")));
+            None
+        }
+        Ok(acts) => acts,
+        Err(errors) => {
+            for error in errors {
+                refused(values, within, error);
+            }
+            None
+        }
+    }
+}
+
+/// What is wrong with one of them, at its line.
+fn refused(values: &mut Values<'_, '_>, within: &str, error: ReadActsError) {
+    let place = error.place();
+    let (line, found) = found_at(values.keys, &error.path);
+    let key = format!("{within}{place}");
+    let error = match error.wrong {
+        Wrong::Key { nearest } => LoadError::UnknownKey(UnknownKey { key, nearest }),
+        Wrong::Word { nearest } => LoadError::Word { key, found, nearest },
+        Wrong::Value(expected) => LoadError::Value { key, found, expected: expected.to_owned() },
+        Wrong::Regex(detail) => LoadError::Regex { key, detail },
+    };
+    values.error(line, &error);
+}
+
+/// The line and the value of what a path leads to.
+fn found_at(keys: &[(Node, Node)], path: &[Step]) -> (u32, String) {
+    let (mut line, mut found, mut keys) = (1, String::new(), keys);
+    let mut items: &[Node] = &[];
+    for step in path {
+        let node = match step {
+            Step::Key(name) => match keys.iter().find(|(key, _)| key.label() == *name) {
+                Some((key, value)) => {
+                    line = key.line;
+                    value
+                }
+                None => break,
+            },
+            Step::Item(number) => match items.get(*number) {
+                Some(item) => {
+                    line = item.line;
+                    item
+                }
+                None => break,
+            },
+        };
+        found = shown(node);
+        (keys, items) = match &node.content {
+            Content::Mapping(inner) => (&inner[..], &[][..]),
+            Content::List(inner) => (&[][..], &inner[..]),
+            _ => (&[][..], &[][..]),
+        };
+    }
+    (line, found)
 }
 
 /// The tools of most programs, by the names that most hooks are written for.

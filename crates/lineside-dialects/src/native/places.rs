@@ -1,9 +1,11 @@
 //! The two files.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use lineside_core::Layer;
 use lineside_core::invocation::Inherit;
+use lineside_guards::Account;
 
 use crate::dialect::Places;
 pub(super) use crate::dialect::absolute;
@@ -17,6 +19,8 @@ pub(super) struct Place {
     pub(super) file: PathBuf,
     /// What its hooks inherit of our environment, unless they say otherwise.
     pub(super) inherit: Inherit,
+    /// Whose commands its filters are about.
+    pub(super) account: Arc<Account>,
     /// The program that its hook lives in, where it stands in no file.
     pub(super) seat: Option<Seat>,
 }
@@ -48,14 +52,24 @@ pub(super) fn near(places: &Places) -> Vec<(PathBuf, PathBuf)> {
 
 /// The file of the user, then that of the project. Hooks of a project see no key of the user's that is not named.
 pub(super) fn all(places: &Places) -> Vec<Place> {
+    let home = places.home().and_then(Path::to_str);
+    let account = Arc::new(home.map_or_else(Account::of_process, Account::at));
+    let of_user = Arc::clone(&account);
     let user = places.configuration().map(|folder| folder.join("lineside/hooks.yaml")).map(|file| Place {
         layer: Layer::User,
         file,
         inherit: Inherit::All,
+        account: of_user,
         seat: None,
     });
     let file = absolute(places.work_dir()).join(".lineside/hooks.yaml");
     user.into_iter()
-        .chain([Place { layer: Layer::Project, file, inherit: Inherit::minimal_and([]), seat: None }])
+        .chain([Place {
+            layer: Layer::Project,
+            file,
+            inherit: Inherit::minimal_and([]),
+            account,
+            seat: None,
+        }])
         .collect()
 }

@@ -8,6 +8,7 @@ use lineside_core::envelope::Source;
 use lineside_core::invocation::Inherit;
 use lineside_core::json::Value;
 use lineside_core::{AnyEvent, Layer};
+use lineside_guards::Account;
 
 use super::definition::Definition;
 use super::entry::Entry;
@@ -46,7 +47,8 @@ fn places() -> Places {
 /// The entries of a text in a file of that layer, and what was found as `line: severity text`.
 pub(super) fn read_as(layer: Layer, text: &str) -> (Vec<Entry>, Vec<String>) {
     let inherit = if layer == Layer::User { Inherit::All } else { Inherit::minimal_and([]) };
-    let place = Place { layer, file: PathBuf::from("/f/hooks.yaml"), inherit, seat: None };
+    let account = Arc::new(Account::at("/home/dev"));
+    let place = Place { layer, file: PathBuf::from("/f/hooks.yaml"), inherit, account, seat: None };
     let mut findings = Findings::about(&place.file);
     let entries = file::contents(text.as_bytes(), &place, &places(), &mut findings).entries;
     let told = findings.diagnostics.iter().map(|one| {

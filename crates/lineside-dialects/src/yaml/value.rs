@@ -16,24 +16,28 @@ pub fn yaml_value(text: &str) -> Result<Value, ReadYamlError> {
     let document = read(text, 1, UnknownEscapes::Refuse)?;
     match document.duplicates.first() {
         Some(twice) => Err(ReadYamlError::new(format!("duplicate key `{}`", twice.key), twice.line)),
-        None => value(&document.root),
+        None => node_value(&document.root),
     }
 }
 
-fn value(node: &Node) -> Result<Value, ReadYamlError> {
+/// A value as that of JSON.
+///
+/// # Errors
+/// A key that is no scalar, or a number that JSON has not, and its line.
+pub(crate) fn node_value(node: &Node) -> Result<Value, ReadYamlError> {
     Ok(match &node.content {
         Content::Null => Value::Null,
         Content::Boolean(flag) => (*flag).into(),
         Content::Integer(_) | Content::Float(_) => Value::Number(number(node)?),
         Content::Text(text) => text.as_str().into(),
-        Content::List(items) => Value::Array(items.iter().map(value).collect::<Result<_, _>>()?),
+        Content::List(items) => Value::Array(items.iter().map(node_value).collect::<Result<_, _>>()?),
         Content::Mapping(entries) => {
             let mut map = Map::new();
             for (key, item) in entries {
                 let Some(name) = key.written() else {
                     return Err(ReadYamlError::new("a key must be a text", key.line));
                 };
-                map.insert(name.to_owned(), value(item)?);
+                map.insert(name.to_owned(), node_value(item)?);
             }
             Value::Object(map)
         }

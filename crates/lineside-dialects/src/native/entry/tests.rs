@@ -45,7 +45,7 @@ fn every_wrong_value_is_told_with_what_would_be_right() {
         ("amends: 1", "5: hook \"h\": `amends` is 1, not true or false"),
         (
             "match: Shell",
-            "5: hook \"h\": `match` is \"Shell\", not a mapping with some of tool, argument, path, agent, agent_kind, model, project, text",
+            "5: hook \"h\": `match` is \"Shell\", not a mapping with some of tool, argument, path, agent, agent_kind, model, project, text, runs, reads, writes, deletes, does, sets, cannot_tell, any, all, not, except, unclear",
         ),
         (
             "match: {tool: []}",

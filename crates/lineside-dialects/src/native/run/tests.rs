@@ -16,11 +16,11 @@ fn exactly_one_thing_is_run() {
     for (lines, expected) in [
         (
             "timeout: 5",
-            "2: hook \"h\": there is nothing to run: one of `command`, `worker` and `post` is needed",
+            "2: hook \"h\": there is nothing to run: one of `command`, `worker`, `post` and `verdict` is needed",
         ),
         (
             "command:",
-            "2: hook \"h\": there is nothing to run: one of `command`, `worker` and `post` is needed",
+            "2: hook \"h\": there is nothing to run: one of `command`, `worker`, `post` and `verdict` is needed",
         ),
         (
             "command: x\nworker: {program: [x]}",

@@ -1,0 +1,188 @@
+//! What a hook says without a process, from its entry: `verdict`, `reason`, `context` and `amend`.
+
+use lineside_core::nearest::suggestion;
+use lineside_core::{Phase, PointInfo, Strength};
+use lineside_guards::{Acts, Change, Ruling, WhenUnclear, Wording};
+use regex::{Regex, RegexBuilder};
+
+use super::findings::{LoadError, LoadWarning};
+use super::run::ENVIRONMENT;
+use super::values::{Values, shown};
+use crate::yaml::{Content, Node};
+
+/// The words of `verdict`.
+pub(super) const VERDICTS: [(&str, Strength); 4] = [
+    ("block", Strength::Block),
+    ("ask", Strength::Ask),
+    ("allow", Strength::Allow),
+    ("stop", Strength::Stop),
+];
+
+/// What starts something, or says how that is done.
+const STARTS: [&str; 5] = ["command", "worker", "post", "async", "automate"];
+
+/// What says something of a process, and has no effect without one.
+const OF_PROCESSES: [&str; 5] = ["timeout", "on_failure", "dir", "env", ENVIRONMENT];
+
+/// How large a regular expression may be once it is prepared, in bytes.
+const LARGEST: usize = 1 << 20;
+
+/// Whether a hook matches where it is not known if its filters do: one that may refuse does.
+pub(super) fn when_unclear(values: &Values<'_, '_>) -> WhenUnclear {
+    let is_true =
+        |key: &str| matches!(values.get(key), Some((_, Node { content: Content::Boolean(true), .. })));
+    let is_background = is_true("async") || values.get("automate").is_some();
+    let verdict = values.get("verdict").and_then(|(_, verdict)| verdict.text());
+    let starts = ["command", "worker", "post"].iter().any(|key| values.get(key).is_some());
+    match verdict {
+        Some("allow") => WhenUnclear::Skip,
+        None if !starts || is_background => WhenUnclear::Skip,
+        _ => WhenUnclear::Match,
+    }
+}
+
+/// Reads what is said; `None` when the hook runs something. The inner is absent when something is wrong.
+pub(super) fn read(
+    values: &mut Values<'_, '_>,
+    points: &[&'static PointInfo],
+    acts: Option<Acts>,
+) -> Option<Option<Ruling>> {
+    let own = ["verdict", "context", "amend", "reason"];
+    own.into_iter().find(|key| values.get(key).is_some())?;
+    for key in STARTS {
+        if let Some(line) = values.line(key) {
+            values.error(line, &LoadError::Started(key));
+        }
+    }
+    for key in OF_PROCESSES {
+        if let Some(line) = values.line(key) {
+            let why = "the hook answers at once and starts nothing";
+            values.warning(line, &LoadWarning::NoEffect { key, why });
+        }
+    }
+    if let (Some(line), None) = (values.line("reason"), values.get("verdict")) {
+        values.error(line, &LoadError::MissingIn { key: "verdict".to_owned(), of: "reason".to_owned() });
+    }
+    let strength = verdict(values, points);
+    let reason = wording(values, "reason", points);
+    let context = wording(values, "context", points);
+    let amend = amend(values, points);
+    if let (Some(strength), Some(line)) = (strength.filter(|one| one.is_final()), values.line("amend")) {
+        values.error(line, &LoadError::AmendsRefused(strength));
+    }
+    let strength = strength.unwrap_or_default();
+    Some(values.sound.then_some(Ruling { strength, reason, context, amend, acts }))
+}
+
+fn verdict(values: &mut Values<'_, '_>, points: &[&'static PointInfo]) -> Option<Strength> {
+    let verdict = values.word("verdict", &VERDICTS)?;
+    for point in points {
+        let allowed = match point.phase {
+            Phase::Before => continue,
+            Phase::After if verdict.is_final() => continue,
+            Phase::After => "block or stop",
+            Phase::On => "nothing",
+        };
+        let line = values.line("verdict").unwrap_or(1);
+        values.error(line, &LoadError::VerdictAt { verdict, point: point.name, allowed });
+    }
+    Some(verdict)
+}
+
+/// A text with fields.
+fn wording(values: &mut Values<'_, '_>, key: &'static str, points: &[&'static PointInfo]) -> Option<Wording> {
+    let text = values.text(key, "a text that is not blank", |text| !text.trim().is_empty())?;
+    let line = values.line(key).unwrap_or(1);
+    worded(values, line, key, text, points)
+}
+
+fn worded(
+    values: &mut Values<'_, '_>,
+    line: u32,
+    key: &str,
+    text: &str,
+    points: &[&'static PointInfo],
+) -> Option<Wording> {
+    match Wording::read(text, points) {
+        Ok(wording) => Some(wording),
+        Err(error) => {
+            values.error(line, &LoadError::Wording { key: key.to_owned(), error });
+            None
+        }
+    }
+}
+
+/// New values of fields, each named by its path from the payload on.
+fn amend(values: &mut Values<'_, '_>, points: &[&'static PointInfo]) -> Vec<(Vec<String>, Change)> {
+    const EXPECTED: &str =
+        "a mapping from fields such as `tool_input.command` to texts, or to {redact: PATTERN}";
+    let mut amend = Vec::new();
+    for (name, value) in values.mapping("amend", EXPECTED).unwrap_or_default() {
+        let path: Vec<String> = name.label().split('.').map(str::to_owned).collect();
+        if path.iter().any(String::is_empty) {
+            values.wrong(name.line, "amend", name, EXPECTED);
+            continue;
+        }
+        for point in points.iter().filter(|point| !point.amendable().any(|field| field == path[0])) {
+            let may: Vec<&str> = point.amendable().collect();
+            let may = if may.is_empty() { "nothing".to_owned() } else { may.join(", ") };
+            let (field, point) = (path[0].clone(), point.name);
+            values.error(name.line, &LoadError::NotAmendable { field, point, may });
+        }
+        let change = match &value.content {
+            Content::Mapping(keys) => redaction(values, name.line, keys),
+            _ => match value.written() {
+                Some(text) if text.trim().is_empty() => None,
+                Some(text) => worded(values, name.line, &format!("amend.{}", name.label()), text, points)
+                    .map(Change::Set),
+                None => {
+                    values.wrong(name.line, "amend", value, EXPECTED);
+                    None
+                }
+            },
+        };
+        amend.extend(change.map(|change| (path, change)));
+    }
+    amend
+}
+
+fn redaction(values: &mut Values<'_, '_>, line: u32, keys: &[(Node, Node)]) -> Option<Change> {
+    let (mut pattern, mut with) = (None, "[redacted]".to_owned());
+    for (key, value) in keys {
+        match (key.label().as_str(), value.text()) {
+            ("redact", Some(text)) => pattern = regex(values, key.line, text),
+            ("with", Some(text)) => text.clone_into(&mut with),
+            ("redact" | "with", None) => {
+                values.wrong(key.line, &format!("amend.{}", key.label()), value, "a text");
+            }
+            (other, _) => {
+                let nearest = suggestion(other, ["redact", "with"]);
+                let nearest = ["redact", "with"].into_iter().find(|known| nearest == Some(known));
+                let (key_line, key) = (key.line, format!("amend.{other}"));
+                values.error(key_line, &super::findings::UnknownKey { key, nearest }.into());
+            }
+        }
+    }
+    if pattern.is_none() && values.sound {
+        let found = shown(&keys[0].1);
+        values.error(
+            line,
+            &LoadError::Value { key: "amend".to_owned(), found, expected: "{redact: PATTERN}".to_owned() },
+        );
+    }
+    Some(Change::Redact { pattern: pattern?, with })
+}
+
+fn regex(values: &mut Values<'_, '_>, line: u32, pattern: &str) -> Option<Regex> {
+    match RegexBuilder::new(pattern).size_limit(LARGEST).build() {
+        Ok(regex) => Some(regex),
+        Err(error) => {
+            let (key, detail) = ("amend.redact".to_owned(), error.to_string());
+            values.error(line, &LoadError::Regex { key, detail });
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+//! A condition over what the calls of an event do.
+
+use std::sync::Arc;
+
+use lineside_commands::CommandFilter;
+use lineside_commands::filter::WhenUnclear;
+use lineside_core::hook::Selected;
+use lineside_core::json::{Map, Value};
+use lineside_core::matcher::Condition;
+use lineside_core::point::Slot;
+use lineside_core::{AnyEvent, PointInfo, SkipReason};
+
+use crate::account::Account;
+use crate::calls::Calls;
+use crate::found::Found;
+use crate::read::{self, ReadActsError};
+
+/// A condition over what a call does: one call of the event has to meet all of it.
+#[derive(Debug, Clone)]
+pub struct Acts {
+    written: Map,
+    filter: CommandFilter,
+    account: Arc<Account>,
+}
+
+impl Acts {
+    /// Reads filters as a file has them below `match`; `None` where there is none. Where it is not known whether a call
+    /// does what is asked for, `unclear` says what that counts as.
+    ///
+    /// # Errors
+    /// All that is wrong with them, in their order.
+    pub fn read(
+        written: &Map,
+        unclear: WhenUnclear,
+        account: &Arc<Account>,
+    ) -> Result<Option<Self>, Vec<ReadActsError>> {
+        let mut errors = Vec::new();
+        let filter = read::read(written, unclear, &mut errors);
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        let account = Arc::clone(account);
+        Ok(filter.map(|filter| Self { written: written.clone(), filter, account }))
+    }
+
+    /// What of an event it matches for: for certain where one of the calls does, else in doubt.
+    #[must_use]
+    pub fn find(&self, event: &AnyEvent) -> Option<Found> {
+        Calls::of(event, &self.account, |calls| {
+            calls.asked(|state| {
+                let mut doubt = None;
+                for call in &calls.calls {
+                    match self.filter.matches(&call.analysis, state) {
+                        Some(found) if found.unclear.is_none() => return Some(Found::of(call, found)),
+                        Some(found) if doubt.is_none() => doubt = Some(Found::of(call, found)),
+                        _ => {}
+                    }
+                }
+                doubt
+            })
+        })
+    }
+}
+
+impl Condition for Acts {
+    fn select(&self, event: &AnyEvent) -> Selected {
+        match self.find(event) {
+            None => Selected::Skipped(SkipReason::Filter),
+            Some(Found { doubt: Some(doubt), .. }) => Selected::InDoubt(doubt.into()),
+            Some(_) => Selected::Runs,
+        }
+    }
+
+    fn describe(&self) -> String {
+        let part = |(key, value): (&String, &Value)| match value {
+            Value::String(text) => format!("{key}={text}"),
+            other => format!("{key}={other}"),
+        };
+        self.written.iter().map(part).collect::<Vec<_>>().join(" ")
+    }
+
+    fn written(&self) -> Map {
+        self.written.clone()
+    }
+
+    fn has_candidates(&self, point: &PointInfo) -> bool {
+        let has = |field: &str| point.field(field).is_some();
+        point.slot == Slot::Declared || has("tool_input") || has("tool_calls")
+    }
+}
