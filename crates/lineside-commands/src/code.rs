@@ -17,6 +17,12 @@ pub(crate) enum Call {
         whole: bool,
     },
     Environment,
+    /// Talks to another machine.
+    Asks,
+    /// Decodes a text.
+    Decodes,
+    /// Runs a text as code of its own language.
+    Evaluates,
     /// A call that starts what is not literal.
     Unknown,
 }
@@ -36,6 +42,9 @@ enum Does {
     Move,
     /// Opens for what its second argument says.
     Open,
+    Asks,
+    Decodes,
+    Evaluates,
 }
 
 /// Calls by language: the name, or a suffix of it behind a dot, and what it does.
@@ -75,6 +84,37 @@ const CALLS: &[(&str, &str, Does)] = &[
     ("php", "file_put_contents", Does::Write),
     ("awk", "system", Does::Shell),
     ("osascript", "do_shell_script", Does::Plain),
+    ("other", "os.execute io.popen system shell", Does::Shell),
+    ("other", "System.cmd", Does::Spawn),
+    ("other", "os.remove file.remove", Does::Delete),
+    ("other", "unlink", Does::DeleteAll),
+    (
+        "python",
+        "requests.get requests.post requests.put requests.request httpx.get httpx.post urlopen urlretrieve \
+         HTTPConnection HTTPSConnection socket.socket create_connection",
+        Does::Asks,
+    ),
+    (
+        "node",
+        "fetch axios axios.get axios.post http.request https.request http.get https.get got",
+        Does::Asks,
+    ),
+    ("ruby", "Net::HTTP.get Net::HTTP.post URI.open TCPSocket.new", Does::Asks),
+    ("php", "curl_exec fsockopen", Does::Asks),
+    (
+        "python",
+        "b64decode b32decode a85decode unhexlify bytes.fromhex codecs.decode zlib.decompress marshal.loads",
+        Does::Decodes,
+    ),
+    ("node", "atob", Does::Decodes),
+    ("perl", "decode_base64 unpack", Does::Decodes),
+    ("ruby", "Base64.decode64 unpack unpack1", Does::Decodes),
+    ("php", "base64_decode gzinflate hex2bin str_rot13", Does::Decodes),
+    ("python", "exec eval", Does::Evaluates),
+    ("node", "eval Function vm.runInThisContext", Does::Evaluates),
+    ("perl", "eval", Does::Evaluates),
+    ("ruby", "eval instance_eval", Does::Evaluates),
+    ("php", "eval assert", Does::Evaluates),
 ];
 
 /// The calls of a code.
@@ -139,7 +179,9 @@ fn is_environment(name: &str, language: &str, rest: &[Token]) -> bool {
     match language {
         "python" => name == "os.environ" && whole,
         "node" => name == "process.env" && whole,
-        "ruby" => name == "ENV" && whole,
+        "ruby" => {
+            name == "ENV" && whole || matches!(name, "ENV.to_h" | "ENV.inspect" | "ENV.each" | "ENV.to_a")
+        }
         _ => false,
     }
 }
@@ -201,6 +243,11 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
             }
             all.extend(texts.iter().map(|path| Call::Delete { path: (*path).to_owned(), whole }));
         }
+        Does::Asks => all.push(Call::Asks),
+        Does::Decodes => all.push(Call::Decodes),
+        // What stands there is the code's own.
+        Does::Evaluates if matches!(arguments.first(), Some(Token::Text(_)) | None) => {}
+        Does::Evaluates => all.push(Call::Evaluates),
         Does::Read => all.extend(first.map(Call::Read)),
         Does::Write => all.extend(first.map(Call::Write)),
         Does::Move => {

@@ -82,7 +82,8 @@ impl Walk<'_> {
 
     fn fields(&mut self, word: &str, all: &mut Vec<Value>) {
         // The usual word: nothing in it means anything.
-        if word.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./:=,+@%".contains(&b)) {
+        let path_of_program = self.shell == crate::Shell::Zsh && word.starts_with('=');
+        if !path_of_program && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./:=,+@%".contains(&b)) {
             all.push(Value { place: self.place(word), ..Value::known(word) });
             return;
         }
@@ -165,7 +166,7 @@ impl Walk<'_> {
                     self.expanded(&value, mode, fields);
                     (end + 1).min(word.len())
                 }
-                '<' | '>' if mode == Mode::Split && word[next..].starts_with('(') => {
+                '<' | '>' if mode != Mode::Quoted && word[next..].starts_with('(') => {
                     let end = closing(word, next + 1, ')').unwrap_or(word.len());
                     let value = self.process(&word[next + 1..end], c == '<');
                     fields.append(&value);

@@ -58,7 +58,9 @@ pub(crate) fn read(name: &str, words: &[Value]) -> Reading {
         let word = &words[at];
         let row = reading.rows.last().copied();
         let text = word.text.as_str();
-        if ended || text.len() < 2 || !text.starts_with('-') {
+        let is_mode = row.is_some_and(|row| row.modes)
+            && text.strip_prefix('-').is_some_and(|mode| mode.bytes().all(|b| b"rwxXst".contains(&b)));
+        if ended || text.len() < 2 || !text.starts_with('-') || is_mode {
             let descends = row.is_some_and(|row| row.subcommands) && !ended;
             if let Some(sub) = word.plain().filter(|_| descends) {
                 key.push(' ');
@@ -104,6 +106,14 @@ fn option(word: &Value, next: Option<&Value>, reading: &mut Reading) -> usize {
         }
         _ => (text, None),
     };
+    // `-TT` of `zip`.
+    if text.len() > 2
+        && !words
+        && !text.starts_with("--")
+        && let Some(found) = exact(&reading.rows, text)
+    {
+        return take(found, None, next, reading);
+    }
     if text.starts_with("--") || words {
         return match known(&reading.rows, name) {
             Some(found) => take(found, attached, next, reading),
@@ -158,12 +168,17 @@ fn take(found: &'static Opt, attached: Option<Value>, next: Option<&Value>, read
     used
 }
 
+fn exact(rows: &[&'static Row], name: &str) -> Option<&'static Opt> {
+    let mut all = rows.iter().rev().flat_map(|row| &row.options);
+    all.find(|option| option.spellings.iter().any(|spelling| spelling == name))
+}
+
 /// The option of a name, or of a beginning that only one has.
 fn known(rows: &[&'static Row], name: &str) -> Option<&'static Opt> {
-    let all = || rows.iter().rev().flat_map(|row| &row.options);
-    if let Some(exact) = all().find(|option| option.spellings.iter().any(|spelling| spelling == name)) {
+    if let Some(exact) = exact(rows, name) {
         return Some(exact);
     }
+    let all = || rows.iter().rev().flat_map(|row| &row.options);
     if !name.starts_with("--") || name.len() < 4 {
         return None;
     }

@@ -34,7 +34,11 @@ fn statement(text: &str) -> bool {
         .filter(|word| !word.is_empty())
         .collect();
     let has = |word: &str| words.contains(&word);
-    let at = usize::from(matches!(words.first(), Some(&("WITH" | "BEGIN" | "EXPLAIN" | "ANALYZE"))));
+    let at = match words.first() {
+        // What the named queries are for.
+        Some(&"WITH") => words.iter().position(|word| matches!(*word, "DELETE" | "UPDATE")).unwrap_or(1),
+        first => usize::from(matches!(first, Some(&("BEGIN" | "EXPLAIN" | "ANALYZE")))),
+    };
     if words.first() == Some(&"EXPLAIN") && words.get(1) != Some(&"ANALYZE") {
         return false;
     }
@@ -46,8 +50,8 @@ fn statement(text: &str) -> bool {
     match words.get(at).copied() {
         Some("DROP") => words.get(at + 1).is_some_and(|thing| things.contains(thing)),
         Some("TRUNCATE") => words.len() > at + 1,
-        Some("DELETE") => has("FROM") && !conditional(&words),
-        Some("UPDATE") => has("SET") && !conditional(&words),
+        Some("DELETE") => has("FROM") && !conditional(&words[at..]),
+        Some("UPDATE") => has("SET") && !conditional(&words[at..]),
         Some("FLUSHALL" | "FLUSHDB") => true,
         _ => document(text),
     }
@@ -56,7 +60,9 @@ fn statement(text: &str) -> bool {
 /// A condition that is not always true.
 fn conditional(words: &[&str]) -> bool {
     let Some(at) = words.iter().position(|word| *word == "WHERE") else { return false };
-    !matches!(words[at + 1..], ["1", "1"] | ["TRUE"] | ["1"])
+    // Numbers and texts that are compared with each other are the same for each row.
+    let is_constant = |word: &&str| *word == "TRUE" || word.bytes().all(|byte| byte.is_ascii_digit());
+    !words[at + 1..].iter().all(is_constant)
 }
 
 /// Calls of a store of documents.

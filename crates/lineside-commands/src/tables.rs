@@ -12,8 +12,10 @@
 //! | `sub` | the first operand is a subcommand, with a row of its own or not |
 //! | `words` | options are words behind one dash (`-delete`), not clusters of letters |
 //! | `stop` | options end at the first operand |
+//! | `modes` | `-x`, `-rw` and the like are operands |
 //! | `wrap`, `wrap:1`, `wrap:=`, `wrap:run` | starts the program of its operands: of all, behind one, behind assignments, behind the word `run` |
 //! | `text:-c`, `texts:*` | runs the value, or its operands joined, as a shell does |
+//! | `env:PAGER` | runs the value of this variable as a shell does |
 //! | `code:-e:python`, `script:python`, `input:python` | runs code of the option, a file of the first operand, its input |
 //! | `cd:-C` | works in this folder |
 //! | `quiet`, `same`, `base64`, `hex`, `reverse`, `settings`, `fresh` | prints nothing, its input, the decoded input, settings for a shell, a new path |
@@ -70,6 +72,7 @@ pub(crate) enum Deed {
     Whole,
     Wrap { skip: usize, assigns: bool, word: Option<&'static str> },
     Text(Which),
+    Variable(&'static str),
     Code(&'static str, &'static str),
     Script(&'static str),
     Input(&'static str),
@@ -98,6 +101,7 @@ pub(crate) struct Row {
     pub(crate) subcommands: bool,
     pub(crate) words: bool,
     pub(crate) stops: bool,
+    pub(crate) modes: bool,
 }
 
 static ROWS: LazyLock<Map<std::sync::Arc<Row>>> = LazyLock::new(|| {
@@ -133,6 +137,7 @@ fn row(options: &'static str, does: &'static str) -> Row {
             "sub" => row.subcommands = true,
             "words" => row.words = true,
             "stop" => row.stops = true,
+            "modes" => row.modes = true,
             _ => deeds(word, &mut row.deeds),
         }
     }
@@ -170,6 +175,7 @@ fn deeds(word: &'static str, all: &mut Vec<When>) {
         "code" => {
             object.split_once(':').map(|(flag, language)| Deed::Code(flag, language)).into_iter().collect()
         }
+        "env" => vec![Deed::Variable(object)],
         "script" => vec![Deed::Script(object)],
         "input" => vec![Deed::Input(object)],
         "cd" => vec![Deed::Folder(object)],

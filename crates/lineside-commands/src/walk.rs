@@ -20,7 +20,7 @@ mod wrap;
 
 use std::collections::HashMap;
 
-pub(crate) use scope::Scope;
+pub(crate) use scope::{Out, Scope};
 
 use crate::analysis::{Analysis, Unknown};
 use crate::parse::{Parse, Shuck, plain};
@@ -61,6 +61,7 @@ fn walk<'s>(text: &str, shell: Shell, state: &Surroundings<'s>, trail: Option<Bo
         input: None,
         files: HashMap::new(),
         descriptors: HashMap::new(),
+        outs: HashMap::new(),
         way: Vec::new(),
         levels: 0,
         nesting: 0,
@@ -115,6 +116,8 @@ pub(crate) struct Walk<'s> {
     files: HashMap<String, Written>,
     /// What descriptors above 2 are opened to.
     descriptors: HashMap<u32, Value>,
+    /// Where descriptors above 2 write to.
+    outs: HashMap<u32, Out>,
     way: Vec<String>,
     levels: usize,
     nesting: usize,

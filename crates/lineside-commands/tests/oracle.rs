@@ -24,7 +24,14 @@ const COUNT: &str = match option_env!("LINESIDE_ORACLE_COMMANDS") {
 const DIFFERENCES: &[(&str, &str)] = &[
     ("$((", "an arithmetic expression that is none ends the shell; what it holds and what follows is listed"),
     ("&& set -- ", "what is set where something may fail is taken to be set"),
+    ("M=([k]", "a list whose declaration may fail is not known behind it"),
+    ("&& P=", "so is a variable"),
+    ("&& printf -v", "so is a variable"),
+    ("&& mapfile", "what is set where something may fail is taken to be set"),
+    ("| printf -v", "a variable of a part of a pipe is not set behind it"),
+    ("| R=", "a variable of a part of a pipe is not set behind it"),
     ("| P=", "a variable of a part of a pipe is not set behind it, and the name of the program is not known"),
+    ("| f() (", "a function of a part of a pipe is not there behind it"),
     (
         "| f() {",
         "a function of a part of a pipe is not there behind it: its name is listed as that of a program",
@@ -104,7 +111,7 @@ impl Grammar {
             return self.simple();
         }
         let (a, b) = (self.command(depth - 1), self.command(depth - 1));
-        match self.random.u8(..24) {
+        match self.random.u8(..44) {
             0 => format!("{a} && {b}"),
             1 => format!("{a}; {b}"),
             2 => format!("{a} | {b}"),
@@ -134,6 +141,26 @@ impl Grammar {
                 self.partly = true;
                 format!("if false; then {a}; else {b}; fi")
             }
+            23 => format!("f() ( {a} ); f"),
+            24 => format!("function g {{ {a}; }}; g"),
+            25 => format!("function g() ( {a} ); g"),
+            26 => format!("{{ {a} <<'A' <<B\nx\nA\n$({b})\nB\n}}"),
+            27 => format!("declare -A M=([k]='{}'); ${{M[k]}} u", self.one(PROGRAMS)),
+            28 => format!("A+=(q); {} \"${{A[2]}}\" \"${{A[@]:1}}\"", self.one(PROGRAMS)),
+            29 => format!("read -r P Q <<< 'alpha b c'; $P \"$Q\"; {a}"),
+            30 => format!("mapfile -t L < <(printf 'x\\ny z\\n'); {} \"${{L[@]}}\"", self.one(PROGRAMS)),
+            31 => format!("until false; do {a}; break; done"),
+            32 => format!("cat <({a}); wait $!"),
+            33 => format!("{a} > >(cat); wait $!; {b}"),
+            34 => format!("printf -v P '%s' {}; $P \"${{P:0:2}}\"", self.one(PROGRAMS)),
+            35 => format!("R=V; {} \"${{!R}}\" \"${{V:+w}}\" \"${{V/#o/}}\"", self.one(PROGRAMS)),
+            36 => format!("case a in b) ;; a) {a} ;;& *) {b} ;; esac"),
+            37 => format!("g() {{ local X=$1; shift; \"$X\" \"$@\" $#; }}; g {} 'p q'", self.one(PROGRAMS)),
+            38 => format!("for ((i = 0; i < 1; i++)); do {a}; done"),
+            39 => format!("! {a}; [ -d / ] && {b}"),
+            40 => format!("exec 4<<< {}; bash <&4", quoted(&self.plain())),
+            41 => format!("V=$(echo n) {}; {b}", self.simple()),
+            42 => format!("{{ echo {}; cat /dev/null; }} | bash", quoted(&self.plain())),
             _ => format!("while :; do {a}; break; done"),
         }
     }

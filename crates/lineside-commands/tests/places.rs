@@ -63,7 +63,7 @@ fn paths_what_is_not_known_and_values_have_places() {
 
 #[test]
 fn an_analysis_is_the_same_with_places_and_each_place_is_of_the_text() {
-    for case in corpus::case::cases() {
+    for case in corpus::case::corpora().into_iter().flat_map(|(_, cases)| cases) {
         let state = Surroundings::new("/proj", "/home/dev");
         let (analysis, places) = explain(&case.command, Shell::Bash, &state);
         assert_eq!(analysis, analyse(&case.command, Shell::Bash, &state), "{}", case.command);

@@ -49,6 +49,10 @@ impl Walk<'_> {
                 self.splits = false;
                 return (all, quoted);
             }
+            // `${:-word}` is the word.
+            if let Some(word) = body.strip_prefix(":-") {
+                return (self.default_word(word, quoted), quoted);
+            }
             if body.starts_with('(') {
                 self.only_substitutions(body);
                 return (vec![Value::unknown()], quoted);
@@ -93,7 +97,31 @@ impl Walk<'_> {
             return (values.unwrap_or_else(|| vec![self.unset(parts.name)]), joins && quoted);
         }
         let operator = parts.operator;
+        if let (Some(values), Some(bounds)) = (&values, slice_of(&parts)) {
+            return (self.slice(parts.name, values, bounds), joins && quoted);
+        }
         (self.operate(parts.name, values, operator, quoted), joins && quoted)
+    }
+
+    /// `${A[@]:from:count}`, `${@:from:count}`: some of the values.
+    fn slice(&mut self, name: &str, values: &[Value], bounds: &str) -> Vec<Value> {
+        self.only_substitutions(bounds);
+        let mut numbers = bounds.splitn(2, ':').map(|number| number.trim().parse::<usize>().ok());
+        let (from, count) = (numbers.next().flatten(), numbers.next());
+        let (Some(from), None | Some(Some(_)), false) = (from, count, values.iter().any(Value::is_many))
+        else {
+            return vec![Value::many()];
+        };
+        // `$@` begins with `$0`.
+        let is_positional = matches!(name, "@" | "*");
+        let skipped = if is_positional { from.saturating_sub(1) } else { from };
+        let count = count.flatten().unwrap_or(usize::MAX);
+        if is_positional && from == 0 {
+            let mut all = vec![Value::unknown()];
+            all.extend(values.iter().take(count.saturating_sub(1)).cloned());
+            return all;
+        }
+        values.iter().skip(skipped).take(count).cloned().collect()
     }
 
     /// A variable that the command does not set has whatever value the environment gives it.
@@ -111,7 +139,7 @@ impl Walk<'_> {
                     parts.name == "*",
                 );
             }
-            "0" => return (None, false),
+            "0" => return (self.scope.variables.get("0").cloned(), false),
             "#" => {
                 let count = self.scope.positional.as_ref().filter(|all| !all.iter().any(Value::is_many));
                 return (count.map(|all| vec![Value::known(all.len().to_string())]), false);
@@ -139,11 +167,17 @@ impl Walk<'_> {
         let Some(values) = self.scope.variables.get(parts.name) else {
             return (self.variable(parts.name).map(|value| vec![value]), false);
         };
+        if let Some(index) = &index
+            && let Some(element) = self.scope.variables.get(&format!("{}[{index}]", parts.name))
+        {
+            return (Some(element.clone()), false);
+        }
         match index.as_deref() {
             None if self.shell == Shell::Zsh => (Some(values.clone()), true),
             None => (Some(values.iter().take(1).cloned().collect()), false),
             Some("@") => (Some(values.clone()), false),
             Some("*") => (Some(values.clone()), true),
+            Some(_) if values.iter().any(Value::is_many) => (None, false),
             Some(index) => match index.parse::<i64>() {
                 Ok(number) => {
                     let length = i64::try_from(values.len()).unwrap_or(0);
@@ -267,6 +301,12 @@ impl Walk<'_> {
         let range = usize::try_from(start).unwrap_or(0)..usize::try_from(end).unwrap_or(0);
         Value { text: chars[range].iter().collect(), ..value.clone() }
     }
+}
+
+/// The bounds of a slice of several values.
+fn slice_of<'t>(parts: &Parts<'t>) -> Option<&'t str> {
+    let several = matches!(parts.name, "@" | "*") || matches!(parts.index, Some("@" | "*"));
+    parts.operator.strip_prefix(':').filter(|bounds| several && !bounds.starts_with(['-', '=', '?', '+']))
 }
 
 /// Whether a variable of this name holds a secret.

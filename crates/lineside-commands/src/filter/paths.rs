@@ -129,6 +129,10 @@ impl Paths {
     }
 
     fn fit(&self, touch: &Touch, state: &Surroundings<'_>) -> bool {
+        // One file of a name that is not known is none of the folders that are asked for.
+        if touch.unclear && !touch.whole && touch.path.ends_with("/*") {
+            return false;
+        }
         let mut paths = [Some(&touch.path), touch.target.as_ref()].into_iter().flatten();
         paths.any(|path| self.fit_path(path, touch.whole && touch.access != Access::Read, state))
     }

@@ -50,7 +50,12 @@ fn whole(text: &str, shell: Shell) -> Result<Statements<'_>, Broken> {
         Shell::Sh => ShellDialect::Posix,
         _ => ShellDialect::Bash,
     };
-    let result = Parser::with_dialect(text, dialect).parse();
+    let mut result = Parser::with_dialect(text, dialect).parse();
+    if !result.is_ok()
+        && let Some(text) = short_functions(text)
+    {
+        result = Parser::with_dialect(&text, dialect).parse();
+    }
     if result.is_ok() {
         return Ok(Lower { text }.list(&result.file.body));
     }
@@ -58,6 +63,22 @@ fn whole(text: &str, shell: Shell) -> Result<Statements<'_>, Broken> {
     let message =
         result.diagnostics.into_iter().next().map_or_else(|| "it does not parse".into(), |d| d.message);
     Err(Broken { at, message })
+}
+
+/// The text of the same length with `name()` for each `function name (`, which the parser does not know.
+fn short_functions(text: &str) -> Option<String> {
+    let mut out = text.to_owned();
+    for (at, word) in text.match_indices("function ") {
+        let rest = &text[at + word.len()..];
+        let name = rest.trim_start().split([' ', '\t', '\n', '(']).next().unwrap_or_default();
+        let behind = rest.trim_start()[name.len()..].trim_start();
+        if !name.is_empty() && behind.starts_with('(') && !behind[1..].trim_start().starts_with(')') {
+            let end = at + word.len() + (rest.len() - rest.trim_start().len()) + name.len();
+            let short = format!("{name}()");
+            out.replace_range(at..end, &format!("{short:0$}", end - at));
+        }
+    }
+    (out != text).then_some(out)
 }
 
 struct Lower<'t> {
@@ -69,6 +90,15 @@ impl<'t> Lower<'t> {
         // The span of `(( a ); ( b ))` ends one sign behind the text.
         let end = span.end.offset().min(self.text.len());
         self.text.get(span.start.offset()..end).unwrap_or_default()
+    }
+
+    /// The body of a function; the parentheses of `f() ( … )` belong to it, though its span begins behind the first.
+    fn body(&self, body: &Stmt) -> &'t str {
+        let start = body.span.start.offset();
+        let is_subshell = matches!(body.command, Tree::Compound(CompoundCommand::Subshell(_)));
+        let open = self.text.get(..start).and_then(|before| before.rfind('(')).filter(|_| is_subshell);
+        let end = body.span.end.offset().min(self.text.len());
+        open.and_then(|open| self.text.get(open..end)).unwrap_or_else(|| self.slice(body.span))
     }
 
     fn word(&self, word: &Word) -> &'t str {
@@ -129,7 +159,7 @@ impl<'t> Lower<'t> {
             Tree::Compound(compound) => self.compound(compound, statement.span),
             Tree::Function(function) => Command::Function {
                 names: function.header.entries.iter().map(|entry| self.word(&entry.word)).collect(),
-                body: self.slice(function.body.span),
+                body: self.body(&function.body),
             },
             Tree::AnonymousFunction(function) => Command::Group(vec![self.statement(&function.body)]),
         };
@@ -247,7 +277,8 @@ impl<'t> Lower<'t> {
             RedirectTarget::Heredoc(document) => {
                 let kind = Redirect::Document {
                     body: self.slice(document.body.span),
-                    expands: document.delimiter.expands_body,
+                    // Of `<<A <<B`, the second counts as quoted in the tree.
+                    expands: self.slice(document.delimiter.span) == document.delimiter.cooked.as_str(),
                     strips: document.delimiter.strip_tabs,
                 };
                 return Some(Redirection { descriptor: number(redirect.fd), kind });

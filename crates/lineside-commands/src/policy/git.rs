@@ -50,6 +50,9 @@ pub(super) fn git_safety() -> Policy {
 const FORCES: &[Row] = &[
     ("git|hub", "push", "-f --mirror --prune -d", "-n --help", ""),
     ("git|hub", "push", "", "-n --help", "+* :*"),
+    ("git", "send-pack|http-push", "", "-n --dry-run", "+* :*"),
+    ("git", "send-pack|http-push", "-f --force --mirror", "-n --dry-run", ""),
+    ("gh|glab", "repo sync", "--force", "--help", ""),
 ];
 
 pub(super) fn no_force_push() -> Policy {

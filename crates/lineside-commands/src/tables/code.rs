@@ -10,6 +10,6 @@ pub(super) const ROWS: &[Source] = &[
     ("deno eval", "", "special:eval-node"),
     ("ruby", "-e= -n -p -i=? -r= -I= -w -W=? -c -v -a -l -F= -s -S -x -C= -E= -U", "stop code:-e:ruby !-e?script:ruby"),
     ("php", "-r= -f= -B= -R= -E= -d= -c= -n -i -l -m -v -a -S= -t= -z=", "stop code:-r:php !-r|-S?script:php"),
-    ("lua|luajit|Rscript|julia|elixir|erl|groovy|scala|tclsh|octave", "-e|--eval= -i -v -l=", "stop !-e?script:other"),
+    ("lua|luajit|Rscript|julia|elixir|erl|groovy|scala|tclsh|octave", "-e|--eval= -i -v -l= -q -s --slave --vanilla --no-save", "stop code:-e:other !-e?script:other"),
     ("osascript", "-e= -l= -s=", "code:-e:osascript"),
 ];

@@ -22,7 +22,15 @@ const SECRETS: &[&str] = &[
     "/proc/*/environ", "/proc/**/environ", "**/.s3cfg", "**/.boto", "~/.password-store/**",
     "~/.local/share/keyrings/**", "~/Library/Keychains/**", "~/.config/op/**", "~/.claude/.credentials.json",
     "~/.codex/auth.json", "/var/run/secrets/**", "/run/secrets/**", "**/.secrets", "**/.secrets/**", "**/master.key",
-    "~/.bash_history", "~/.zsh_history", "~/.config/rclone/rclone.conf",
+    "~/.bash_history", "~/.zsh_history", "~/.config/rclone/rclone.conf", "**/*.pem", "~/.config/sops/**",
+    "**/.vault_pass*", "~/.config/doctl/config.yaml", "~/.fly/config.yml", "~/.oci/**", "~/.aliyun/config.json",
+    "~/.config/heroku/**", "~/.config/netlify/config.json", "~/.vercel/auth.json", "~/.composer/auth.json",
+    "~/.m2/settings.xml", "~/.m2/settings-security.xml", "~/.gradle/gradle.properties", "~/.config/pypoetry/auth.toml",
+    "~/.huggingface/token", "~/.cache/huggingface/token", "~/.gemini/oauth_creds.json", "**/*service_account*.json",
+    "**/*firebase-adminsdk*.json", "**/wp-config.php", "**/.dev.vars", "**/*.ovpn", "**/ssh_host_*_key",
+    "/etc/ssl/private/**", "**/*.keytab", "~/.mozilla/firefox/**/logins.json", "~/.mozilla/firefox/**/key4.db",
+    "~/.config/google-chrome/**/Login Data", "~/.config/google-chrome/**/Cookies", "**/id_*_sk", "~/.yarnrc.yml",
+    "~/.config/containers/auth.json", "~/.local/share/opencode/auth.json", "~/.terraformrc",
 ];
 
 /// Those of their names that hold none.
@@ -30,7 +38,7 @@ const SECRETS: &[&str] = &[
 const HARMLESS: &[&str] = &[
     "**/*.example", "**/*.sample", "**/*.template", "**/*.dist", "**/*.defaults", "**/.env.example.*",
     "**/.env.test.example", "**/example.env", "**/sample.env", "**/*.pub", "**/known_hosts", "~/.ssh/config",
-    "~/.aws/config", "**/*.tfvars.example", "**/.env.schema", "**/.env.tpl", "**/env.ts", "~/.kube/cache/**",
+    "~/.aws/config", "**/*cert*.pem", "**/*ca*.pem", "**/*chain*.pem", "**/*pub*.pem", "**/*.tfvars.example", "**/.env.schema", "**/.env.tpl", "**/env.ts", "~/.kube/cache/**",
 ];
 
 /// Whether a file of this path holds secrets.

@@ -8,22 +8,9 @@ impl Walk<'_> {
     /// Reads the values of assignments in order; those of words without a command are set.
     pub(crate) fn assign(&mut self, all: &[Assignment<'_>]) {
         for one in all {
-            if let Some(index) = one.index {
-                self.only_substitutions(index);
-            }
             let mut values = match &one.value {
                 Assigned::Word(word) => vec![self.assigned_word(word)],
-                Assigned::List(words) => {
-                    if words.iter().any(|word| word.starts_with('[')) {
-                        let values = words.iter().map(|word| {
-                            let word = word.split_once("]=").map_or(*word, |(_, value)| value);
-                            self.one(word)
-                        });
-                        values.collect()
-                    } else {
-                        self.words(words)
-                    }
-                }
+                Assigned::List(words) => self.elements(one.name, words, one.append),
             };
             for value in &mut values {
                 value.stands_for = None;
@@ -31,7 +18,11 @@ impl Walk<'_> {
             self.note_environment(one.name, values.first());
             let old = self.scope.variables.get(one.name).cloned();
             let values = match (one.index, one.append, &one.value, old) {
-                (Some(index), _, _, old) => indexed(old.unwrap_or_default(), index, values),
+                (Some(index), _, _, old) => {
+                    let key = self.quoted(index).text;
+                    self.scope.set(&format!("{}[{key}]", one.name), values.clone());
+                    indexed(old.unwrap_or_default(), &key, values)
+                }
                 (None, true, Assigned::List(_), Some(mut old)) => {
                     old.append(&mut values);
                     old
@@ -48,6 +39,28 @@ impl Walk<'_> {
             };
             self.scope.set(one.name, values);
         }
+    }
+
+    /// The values of a list; each that has a key is known by it as well.
+    pub(crate) fn elements(&mut self, name: &str, words: &[&str], append: bool) -> Vec<Value> {
+        if !append {
+            let is_element = |known: &str| known.strip_prefix(name).is_some_and(|rest| rest.starts_with('['));
+            self.scope.variables.retain(|known, _| !is_element(known));
+        }
+        if !words.iter().any(|word| word.starts_with('[')) {
+            return self.words(words);
+        }
+        let mut all = Vec::new();
+        for word in words {
+            let keyed = word.strip_prefix('[').and_then(|word| word.split_once("]="));
+            let value = self.one(keyed.map_or(*word, |(_, value)| value));
+            if let Some((key, _)) = keyed {
+                let key = self.quoted(key).text;
+                self.scope.set(&format!("{name}[{key}]"), vec![value.clone()]);
+            }
+            all.push(value);
+        }
+        all
     }
 
     /// The value of `NAME=word`: tildes stand behind colons as well, and nothing is split.

@@ -207,6 +207,12 @@ impl Walk<'_> {
     }
 
     fn declare(&mut self, words: &[Value]) {
+        let flags: Vec<&str> =
+            words.iter().map_while(|word| word.plain().filter(|text| text.starts_with('-'))).collect();
+        let has = |letter: char| flags.iter().any(|flag| flag.contains(letter));
+        if flags.len() == words.len() && !has('f') && !has('F') {
+            self.shows_variables();
+        }
         for word in words {
             let Some((name, value)) = word.text.split_once('=') else {
                 continue;
@@ -218,9 +224,12 @@ impl Walk<'_> {
             let inner = value.strip_prefix('(').and_then(|value| value.strip_suffix(')'));
             let values = match inner {
                 Some(inner) => {
+                    let inner = crate::value::spelt(inner);
                     let words: Vec<&str> = inner.split_ascii_whitespace().collect();
-                    self.words(&words)
+                    self.elements(&name, &words, false)
                 }
+                // What another variable holds when it is asked for.
+                None if has('n') => vec![Value::unknown()],
                 None => vec![Value { text: value.into(), stands_for: None, ..word.clone() }],
             };
             self.note_environment(&name, values.first());
@@ -228,9 +237,15 @@ impl Walk<'_> {
         }
     }
 
+    /// Every variable with its value.
+    fn shows_variables(&mut self) {
+        self.does(crate::Trait::ShowsEnvironment);
+        self.out.push(&Value::unknown().from(Origin::SECRET));
+    }
+
     fn set_options(&mut self, words: &[Value]) {
         if words.is_empty() {
-            self.does(crate::Trait::ShowsEnvironment);
+            self.shows_variables();
             return;
         }
         let mut words = words;

@@ -42,6 +42,38 @@ impl Walk<'_> {
                     None => return self.from(words, reading, 0),
                 }
             }
+            // `nix develop -c cmd`, `guix shell x -- cmd`.
+            "behind" => {
+                let marks = ["--", "-c", "--command", "-x", "--execute"];
+                let at = words.iter().position(|word| word.plain().is_some_and(|text| marks.contains(&text)));
+                let Some(at) = at else { return false };
+                self.exec_program(words[at + 1..].to_vec(), Vec::new());
+            }
+            // Each operand is a command of its own.
+            "each" => {
+                for text in reading.operands.clone() {
+                    self.script(&text, Shell::Sh, Vec::new(), "what is run several times");
+                }
+            }
+            "expect" => {
+                for code in reading.values("-c").cloned().collect::<Vec<_>>() {
+                    let text = spelt(&code.text);
+                    for call in text.split([';', '\n']).filter_map(|line| {
+                        let line = line.trim_start();
+                        line.strip_prefix("spawn ").or_else(|| line.strip_prefix("exec ")).map(str::to_owned)
+                    }) {
+                        self.script(&Value::known(call), Shell::Sh, Vec::new(), "what `expect` starts");
+                    }
+                }
+            }
+            "remote-shell" => {
+                for text in reading.values("-e").cloned().collect::<Vec<_>>() {
+                    if super::wrap::runs_more(&text) {
+                        self.script(&text, Shell::Sh, Vec::new(), "what reaches another machine");
+                    }
+                }
+                return true;
+            }
             "bwrap" => {
                 let at = words.iter().position(|word| word.plain() == Some("--"));
                 let words = at.map_or_else(|| reading.operands.clone(), |at| words[at + 1..].to_vec());
@@ -176,6 +208,7 @@ impl Walk<'_> {
                 let inner = reading::read(&module, &words[at..]);
                 let program = &mut self.analysis.programs[index];
                 program.subcommand = inner.subcommand;
+                program.subcommand.insert(0, module);
                 program.flags.extend(inner.given.iter().map(reading::Given::flag));
                 program.operands = inner.operands.iter().map(Value::argument).collect();
             }

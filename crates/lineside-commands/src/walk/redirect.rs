@@ -1,6 +1,6 @@
 //! Redirections.
 
-use super::Walk;
+use super::{Out, Walk};
 use crate::analysis::{Access, Trait};
 use crate::parse::{Redirect, Redirection};
 use crate::value::{Origin, Value};
@@ -10,20 +10,6 @@ use crate::value::{Origin, Value};
 pub(crate) struct Redirected {
     pub(crate) input: Option<Value>,
     pub(crate) out: Out,
-}
-
-/// Where standard output goes.
-#[derive(Default, PartialEq)]
-pub(crate) enum Out {
-    /// On, to the pipe or the caller.
-    #[default]
-    On,
-    /// Into a file.
-    File(String),
-    /// To another machine.
-    Away,
-    /// Nowhere that is read again.
-    Elsewhere,
 }
 
 impl Walk<'_> {
@@ -37,11 +23,24 @@ impl Walk<'_> {
             let descriptor = redirection.descriptor;
             match &redirection.kind {
                 Redirect::Out(word) | Redirect::Both(word) | Redirect::InOut(word) => {
-                    let target = self.one(word);
-                    let out = self.target(&target);
+                    let inner = word.strip_prefix(">(").and_then(|inner| inner.strip_suffix(')'));
+                    let out = match inner {
+                        Some(inner) => Out::Command(inner.to_owned()),
+                        None => {
+                            let target = self.one(word);
+                            self.target(&target)
+                        }
+                    };
                     let number = descriptor.unwrap_or(1);
-                    if number == 1 {
-                        done.out = out;
+                    match number {
+                        1 => done.out = out,
+                        2 => {}
+                        number => {
+                            if out == Out::Away {
+                                self.descriptors.insert(number, Value::unknown().from(Origin::FETCHED));
+                            }
+                            self.outs.insert(number, out);
+                        }
                     }
                     if matches!(redirection.kind, Redirect::InOut(_))
                         && descriptor.is_none_or(|number| number == 0)
@@ -85,6 +84,7 @@ impl Walk<'_> {
                                 }
                             }
                             (1, 2) => done.out = Out::Elsewhere,
+                            (1, number) => done.out = self.outs.get(&number).cloned().unwrap_or_default(),
                             _ => {}
                         }
                     }
@@ -133,6 +133,12 @@ impl Walk<'_> {
                 if printed.origin.has(Origin::SECRET) {
                     self.does(Trait::SendsSecret);
                 }
+            }
+            Out::Command(text) => {
+                let before = self.input.replace(printed);
+                let printed = self.substitute(text);
+                self.input = before;
+                self.out.push(&printed);
             }
             Out::Elsewhere => {}
         }

@@ -229,6 +229,13 @@ impl Walk<'_> {
         };
         for text in texts {
             let text = crate::value::spelt(&text.text);
+            for line in text.lines().map(str::trim_start) {
+                let shell = [".shell ", ".system ", "\\! ", "system "];
+                if let Some(command) = shell.iter().find_map(|word| line.strip_prefix(word)) {
+                    let command = Value::known(command);
+                    self.script(&command, crate::Shell::Sh, Vec::new(), "what a client of a database runs");
+                }
+            }
             if crate::sql::destroys(&text) {
                 self.does(Trait::DestroysData);
             }

@@ -44,8 +44,9 @@ impl Scope {
     /// taken to be set.
     pub(crate) fn doubt(&mut self, other: &Scope) {
         for (name, values) in &mut self.variables {
-            if other.variables.get(name).is_some_and(|before| before != values) {
-                *values = vec![Value::unknown()];
+            if let Some(before) = other.variables.get(name).filter(|before| *before != values) {
+                let is_list = before.len() > 1 || values.len() > 1;
+                *values = vec![if is_list { Value::many() } else { Value::unknown() }];
             }
         }
         if other.positional.is_some() && self.positional != other.positional {
@@ -79,4 +80,20 @@ impl Scope {
             self.positional = None;
         }
     }
+}
+
+/// Where standard output goes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) enum Out {
+    /// On, to the pipe or the caller.
+    #[default]
+    On,
+    /// Into a file.
+    File(String),
+    /// To another machine.
+    Away,
+    /// To another command, as `> >(sh)`.
+    Command(String),
+    /// Nowhere that is read again.
+    Elsewhere,
 }

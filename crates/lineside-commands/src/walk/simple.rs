@@ -2,8 +2,7 @@
 
 use compact_str::CompactString;
 
-use super::Walk;
-use super::redirect::Out;
+use super::{Out, Walk};
 use crate::parse::{Assignment, Redirection};
 use crate::places::Place;
 use crate::value::{Origin, Value};

@@ -29,7 +29,10 @@ impl Walk<'_> {
             let negated = at > 0 && matches!(tests[at - 1].plain(), Some("!" | "-not"));
             if matches!(text.as_str(), "-name" | "-iname" | "-path" | "-wholename") && !negated {
                 let pattern = tests.get(at + 1).map(|value| spelt(&value.text)).unwrap_or_default();
-                names.push((text.ends_with("name") && text != "-wholename", pattern));
+                // Every name is no condition.
+                if pattern != "*" {
+                    names.push((text.ends_with("name") && text != "-wholename", pattern));
+                }
             }
             at += 1;
         }
@@ -120,7 +123,16 @@ impl Walk<'_> {
         if let Some(end) = command.iter().position(|word| word.plain() == Some(";")) {
             command.truncate(end);
         }
-        let found = self.found(&[Value::known(".")], &[]);
+        let reading = crate::reading::read("fd", &words[1..at]);
+        let mut roots = reading.operands.get(1..).unwrap_or_default().to_vec();
+        roots.extend(reading.values("--search-path").cloned());
+        if roots.is_empty() {
+            roots.extend(reading.values("--base-directory").next().cloned());
+        }
+        if roots.is_empty() {
+            roots.push(Value::known("."));
+        }
+        let found = self.found(&roots, &[]);
         let named = command.iter().any(|word| word.text.contains("{}"));
         let mut command: Vec<Value> =
             command.iter().map(|word| self.filled(word, &found, &[], false)).collect();
@@ -141,6 +153,7 @@ impl Walk<'_> {
             given = Some(command.split_off(at).split_off(1));
         }
         let zero = reading.has("-0") || reading.has("-d");
+        let is_parallel = self.way.last().is_some_and(|name| name == "parallel");
         let holder =
             reading.values("-I").next().or_else(|| reading.values("-J").next()).and_then(Value::literal);
         let holder = holder.or_else(|| {
@@ -173,8 +186,9 @@ impl Walk<'_> {
             }
             match &holder {
                 Some(holder) => {
-                    for word in &mut command {
+                    for word in command.iter_mut().filter(|word| word.text.contains(holder.as_str())) {
                         word.text = word.text.replace(holder.as_str(), &UNKNOWN.to_string()).into();
+                        word.origin = word.origin.with(origin);
                     }
                 }
                 None => command.push(Value::many().from(origin)),
@@ -189,12 +203,10 @@ impl Walk<'_> {
         let each = match &holder {
             Some(_) => 1,
             None => {
-                let count = reading
-                    .values("-n")
-                    .chain(reading.values("-L"))
-                    .next()
-                    .and_then(|count| count.plain()?.parse().ok());
-                count.unwrap_or(items.len()).max(1)
+                let count = ["-n", "-N", "-L"].iter().find_map(|flag| reading.values(flag).next());
+                let all =
+                    if is_parallel && !reading.has("-X") && !reading.has("-m") { 1 } else { items.len() };
+                count.and_then(|count| count.plain()?.parse().ok()).unwrap_or(all).max(1)
             }
         };
         for part in items.chunks(each) {

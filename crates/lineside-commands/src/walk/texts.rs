@@ -85,6 +85,7 @@ impl Walk<'_> {
     fn shows_environment(&mut self, reading: &Reading) {
         if reading.operands.iter().all(|operand| operand.text.contains('=')) && !reading.has("-i") {
             self.does(Trait::ShowsEnvironment);
+            self.read = self.read.with(Origin::SECRET);
         }
     }
 
@@ -115,7 +116,13 @@ impl Walk<'_> {
             }
             let path = match value.text.rfind(['@', '<']) {
                 _ if uploads => value.text.clone(),
-                Some(at) if at == 0 || value.text[..at].ends_with('=') => value.text[at + 1..].into(),
+                Some(at)
+                    if at == 0
+                        || value.text[..at].ends_with('=')
+                        || given.is("--data-urlencode") && !value.text[..at].contains('=') =>
+                {
+                    value.text[at + 1..].into()
+                }
                 _ => continue,
             };
             let path = path.split(';').next().unwrap_or_default().to_owned();
@@ -244,14 +251,16 @@ impl Walk<'_> {
     /// `vim -c ':!…'`.
     fn editor(&mut self, reading: &Reading) {
         for given in &reading.given {
-            let Some(value) = given.value.clone().filter(|_| given.is("-c") || given.is("--cmd")) else {
+            let is_command = ["-c", "--cmd", "-ex"].iter().any(|flag| given.is(flag));
+            let Some(value) = given.value.clone().filter(|_| is_command) else {
                 continue;
             };
             let text = value.text.trim_start_matches([':', '%', ' ']);
             let runs = text
                 .strip_prefix('!')
                 .or_else(|| text.strip_prefix("silent !"))
-                .or_else(|| text.strip_prefix("r !"));
+                .or_else(|| text.strip_prefix("r !"))
+                .or_else(|| text.strip_prefix("shell "));
             if let Some(text) = runs {
                 let text = Value { text: text.into(), ..value.clone() };
                 self.script(&text, Shell::Sh, Vec::new(), "what an editor runs");

@@ -81,6 +81,12 @@ impl Walk<'_> {
         if matches!(value.plain(), Some("-" | "/dev/stdin" | "/dev/fd/0")) {
             return self.input.clone().unwrap_or_else(Value::unknown);
         }
+        if let Some(number) = value.text.strip_prefix("/dev/fd/").and_then(|number| number.parse().ok()) {
+            return self.descriptors.get(&number).cloned().unwrap_or_else(Value::unknown);
+        }
+        if value.text.starts_with("/dev/tcp/") || value.text.starts_with("/dev/udp/") {
+            return Value::unknown().from(Origin::FETCHED);
+        }
         self.touch(Access::Read, value, false, program);
         let (path, unclear) = self.absolute(value);
         if unclear {

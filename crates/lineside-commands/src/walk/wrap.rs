@@ -40,6 +40,17 @@ impl Walk<'_> {
                 self.shell_text(&text, shell, &arguments, index);
                 true
             }
+            Deed::Variable(variable) => {
+                let set = self.analysis.programs[index]
+                    .environment
+                    .iter()
+                    .find_map(|entry| entry.strip_prefix(variable)?.strip_prefix('=').map(Value::known));
+                let known = || self.scope.variables.get(variable)?.first().cloned();
+                if let Some(text) = set.or_else(known).filter(runs_more) {
+                    self.script(&text, Shell::Sh, Vec::new(), "what a variable names");
+                }
+                false
+            }
             Deed::Code(flag, language) => {
                 let values: Vec<Value> = reading.values(flag).cloned().collect();
                 for value in &values {
@@ -131,12 +142,19 @@ impl Walk<'_> {
         if let Some(program) = self.analysis.programs.get_mut(index) {
             program.texts.push(crate::value::spelt(&text.text));
         }
+        let outer =
+            arguments.first().map(|name| self.scope.variables.insert("0".to_owned(), vec![name.clone()]));
         self.script(
             text,
             shell,
             arguments.get(1..).unwrap_or_default().to_vec(),
             "the text that a shell runs",
         );
+        match outer {
+            Some(Some(outer)) => self.scope.set("0", outer),
+            Some(None) => drop(self.scope.variables.remove("0")),
+            None => {}
+        }
     }
 
     /// RunsFilter a text in a shell of its own: variables and functions of this one are not seen there.
@@ -224,9 +242,23 @@ impl Walk<'_> {
             self.unclear_text("the command is nested too deeply");
             return;
         }
-        for call in code::calls(&text, language) {
+        let calls = code::calls(&text, language);
+        let has = |call| calls.contains(&call);
+        if has(code::Call::Evaluates) && has(code::Call::Decodes) {
+            self.does(Trait::RunsDecoded);
+        }
+        if has(code::Call::Evaluates) && has(code::Call::Asks) {
+            self.does(Trait::RunsFetched);
+        }
+        let asks = has(code::Call::Asks);
+        let before = std::mem::take(&mut self.read);
+        for call in calls {
             self.called(call, index);
         }
+        if asks && self.read.has(Origin::SECRET) {
+            self.does(Trait::SendsSecret);
+        }
+        self.read = self.read.with(before);
         if let Some(program) = self.analysis.programs.get_mut(index) {
             program.texts.push(text);
         }
@@ -246,13 +278,41 @@ impl Walk<'_> {
             code::Call::Program(words) => {
                 self.exec_program(words.into_iter().map(Value::known).collect(), Vec::new());
             }
-            code::Call::Read(path) => self.touch(Access::Read, &Value::known(path), false, Some(index)),
+            code::Call::Read(path) => {
+                self.reads_file(&Value::known(path), index);
+            }
             code::Call::Write(path) => self.touch(Access::Write, &Value::known(path), false, Some(index)),
             code::Call::Delete { path, whole } => {
                 self.touch(Access::Delete, &Value::known(path), whole, Some(index));
             }
-            code::Call::Environment => self.does(Trait::ShowsEnvironment),
+            code::Call::Environment => {
+                self.does(Trait::ShowsEnvironment);
+                self.read = self.read.with(Origin::SECRET);
+            }
+            code::Call::Asks | code::Call::Decodes | code::Call::Evaluates => {}
             code::Call::Unknown => self.unclear_text("code runs a text that is not known"),
         }
     }
+}
+
+/// Whether a setting starts more than what is usual in its place.
+pub(crate) fn runs_more(text: &Value) -> bool {
+    let first = text.text.trim_start().split(' ').next().unwrap_or_default();
+    !matches!(
+        first.rsplit('/').next().unwrap_or_default(),
+        "" | ":"
+            | "true"
+            | "false"
+            | "cat"
+            | "less"
+            | "more"
+            | "ssh"
+            | "rsh"
+            | "vim"
+            | "vi"
+            | "nvim"
+            | "nano"
+            | "code"
+            | "emacs"
+    )
 }

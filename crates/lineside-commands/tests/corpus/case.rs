@@ -8,8 +8,15 @@ use lineside_commands::{
 };
 use serde_json::Value;
 
-static CORPUS: LazyLock<Value> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("../../../../tests/commands/commands.json")).unwrap_or_default()
+/// The collections of commands, by their names: those with whose sight the tables were written, and those that were
+/// written before they were run.
+static CORPORA: LazyLock<Vec<(&str, Value)>> = LazyLock::new(|| {
+    let files = [
+        ("commands", include_str!("../../../../tests/commands/commands.json")),
+        ("fresh", include_str!("../../../../tests/commands/fresh.json")),
+        ("fresh, second", include_str!("../../../../tests/commands/fresh-second.json")),
+    ];
+    files.into_iter().map(|(name, text)| (name, serde_json::from_str(text).unwrap_or_default())).collect()
 });
 
 pub(crate) struct Case {
@@ -22,8 +29,10 @@ pub(crate) struct Case {
     links: LinksOf,
 }
 
-pub(crate) fn cases() -> Vec<Case> {
-    CORPUS["cases"].as_array().into_iter().flatten().map(Case::new).collect()
+/// Each collection with its commands.
+pub(crate) fn corpora() -> Vec<(&'static str, Vec<Case>)> {
+    let cases = |corpus: &'static Value| corpus["cases"].as_array().into_iter().flatten().map(Case::new);
+    CORPORA.iter().map(|(name, corpus)| (*name, cases(corpus).collect())).collect()
 }
 
 /// The links that a case is run with.
