@@ -6,10 +6,8 @@
 //! those of `docs/rules/agenthooks.md`.
 
 mod effects;
-mod entries;
 mod entry;
 mod fields;
-mod findings;
 mod frontmatter;
 mod guard;
 mod handler;
@@ -34,14 +32,14 @@ use lineside_core::json::Map;
 use lineside_core::{Hook, Layer, Part, PointInfo};
 
 use self::fields::{Declared, Mode};
-use self::findings::{Findings, HookWarning, LoadHookError};
-use self::guard::IsGuard;
 use self::handler::Runtime;
 use self::identity::Identity;
 use self::places::{Folder, Lost};
-use crate::broken::Owner;
+use crate::broken::{IsGuard, Owner};
 use crate::dialect::{Dialect, ForeignHook, Loaded, LogTarget, Places, Trust, Watched};
+use crate::findings::Findings;
 use crate::programs::Search;
+use crate::source;
 
 /// The name of the dialect.
 const DIALECT: &str = "agenthooks";
@@ -77,7 +75,7 @@ impl Dialect for AgentHooks {
             |layer| Owner { dialect: DIALECT, layer, trust: places.trust.of_layer(layer), priority: 0 };
         for Lost { layer, path, error } in lost_places {
             let mut findings = Findings::about(&path);
-            findings.error(1, LoadHookError::Place(error.to_string()));
+            findings.no_place(error);
             guard::lose(HOOKS, &Err(IsGuard(true)), &mut findings);
             findings.stand_in(&owner(layer), &mut lost);
             diagnostics.extend(findings.into_diagnostics());
@@ -132,18 +130,18 @@ struct Found {
 }
 
 fn read(folder: &Folder, places: &Places, findings: &mut Findings) -> Option<Declared> {
-    let draft = frontmatter::read(&folder.file(), places.boundary(folder.layer), findings);
+    let draft = source::read(&folder.file(), places.boundary(folder.layer), &frontmatter::SYNTAX, findings);
     let declared = draft.as_ref().ok().and_then(|draft| fields::check(draft, &folder.name(), findings));
     let Some(mut declared) = declared else {
         guard::lose(&folder.name(), &draft, findings);
         return None;
     };
     if declared.closed.is_some() {
-        declared.closed = Some(findings.repair().sentence());
+        declared.closed = Some(findings.repair(0, "").sentence());
     }
     // How things stand now; what counts is the start of the hook (AH-15).
     match entry::find(&folder.path) {
-        None => findings.warning(1, HookWarning::NoEntryPoint),
+        None => findings.warning(1, entry::NONE),
         Some(entry) => {
             let search = Search {
                 path: places.variable("PATH").map(str::to_owned),
@@ -174,13 +172,10 @@ impl Taken {
         let at = self.places.get(name).copied().filter(|_| trusted);
         if let Some(before) = at.and_then(|at| self.found.get_mut(at)?.take()) {
             let warning = if before.folder.layer == found.folder.layer {
-                HookWarning::Overrides {
-                    name: name.clone(),
-                    by: found.folder.name(),
-                    before: before.folder.name(),
-                }
+                let (by, before) = (found.folder.name(), before.folder.name());
+                format!("Hook '{name}' in '{by}' overrides the one in '{before}'")
             } else {
-                HookWarning::OverridesUser(name.clone())
+                format!("Project hook '{name}' overrides user-level hook")
             };
             findings.warning(found.declared.name_line, warning);
         }

@@ -17,6 +17,7 @@ use lineside_core::{
 
 use crate::dialect::{ForeignHook, Inert, Loaded, Missed, Trust, Why};
 use crate::handler::{Call, Handler, Returned};
+use crate::yaml::Node;
 
 /// A hook that cannot load, or a whole file of them.
 pub(crate) struct Broken {
@@ -206,7 +207,16 @@ pub(crate) struct Words {
 /// Those of most formats.
 pub(crate) const ON_FAILURE: Words = Words { key: "on_failure", value: "block" };
 
+/// Whether the failure of a hook may have been meant to refuse or stop something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct IsGuard(pub(crate) bool);
+
 impl Words {
+    /// Whether some key of a hook and its value were meant as these.
+    pub(crate) fn are_among(self, keys: &[(Node, Node)]) -> IsGuard {
+        IsGuard(keys.iter().any(|(key, value)| self.are_meant_by(&key.label(), value.written())))
+    }
+
     /// Whether this key with this text may have been meant as the format's own, misspelt or not.
     pub(crate) fn are_meant_by(self, key: &str, value: Option<&str>) -> bool {
         let is = |word: &str, own: &'static str| {

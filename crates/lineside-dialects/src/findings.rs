@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use lineside_core::{Diagnostic, Origin, PointInfo};
+use lineside_core::{Diagnostic, Origin, PointInfo, Severity};
 
 use crate::broken::{Broken, Owner, Repair};
 use crate::dialect::Loaded;
@@ -41,6 +41,11 @@ impl Findings {
         self.diagnostics.push(Diagnostic::error(self.origin(line), error.to_string()));
     }
 
+    /// Hooks cannot be looked for in a place.
+    pub(crate) fn no_place(&mut self, why: impl Display) {
+        self.error(1, format_args!("no hooks can be looked for: {why}"));
+    }
+
     /// Something was accepted and will not do what its author may expect.
     pub(crate) fn warning(&mut self, line: u32, warning: impl Display) {
         self.diagnostics.push(Diagnostic::warning(self.origin(line), warning.to_string()));
@@ -54,6 +59,12 @@ impl Findings {
     /// The same about one hook of several.
     pub(crate) fn hook_warning(&mut self, line: u32, hook: impl Display, warning: impl Display) {
         self.warning(line, format_args!("{hook}: {warning}"));
+    }
+
+    /// The first error, by line.
+    pub(crate) fn first_error(&self) -> Option<&Diagnostic> {
+        let errors = self.diagnostics.iter().filter(|finding| finding.severity == Severity::Error);
+        errors.min_by_key(|error| error.origin.as_ref().map_or(0, |origin| origin.line))
     }
 
     /// What was found about a hook since there were so many findings, as its repair.
@@ -97,5 +108,33 @@ impl Findings {
     pub(crate) fn into_diagnostics(mut self) -> Vec<Diagnostic> {
         self.diagnostics.sort_by_key(|diagnostic| diagnostic.origin.as_ref().map_or(0, |origin| origin.line));
         self.diagnostics
+    }
+}
+
+/// A wording whose gaps, such as `{key}`, are filled with the texts of these names. A gap without a text stays empty.
+pub(crate) fn filled(wording: &str, gaps: &[(&str, &str)]) -> String {
+    let mut out = String::with_capacity(wording.len() + 32);
+    let mut rest = wording;
+    // Each gap is filled once: a text may have braces of its own.
+    while let Some((before, after)) = rest.split_once('{') {
+        let (gap, behind) = after.split_once('}').unwrap_or((after, ""));
+        out.push_str(before);
+        out.push_str(gaps.iter().find(|(name, _)| *name == gap).map_or("", |(_, text)| text));
+        rest = behind;
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::filled;
+
+    #[test]
+    fn gaps_are_filled_once() {
+        let gaps = [("key", "{found}"), ("found", "x")];
+        assert_eq!(filled("'{key}' is {found}{hint}, not {key}", &gaps), "'{found}' is x, not {found}");
+        assert_eq!(filled("", &gaps), "");
+        assert_eq!(filled("none", &gaps), "none");
     }
 }

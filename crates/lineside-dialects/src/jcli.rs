@@ -13,7 +13,6 @@ mod events;
 mod fields;
 mod file;
 mod filter;
-mod findings;
 mod guard;
 mod handler;
 mod input;
@@ -42,12 +41,12 @@ use self::chain::Chain;
 use self::definition::{Definition, OnError, Run};
 use self::events::Event;
 use self::filter::Filter;
-use self::findings::{Findings, HookWarning, LoadHookError};
-use self::guard::IsGuard;
 use self::handler::Runtime;
 use self::places::{Folder, Lost};
-use crate::broken::Owner;
+use crate::broken::{IsGuard, Owner};
 use crate::dialect::{Dialect, ForeignHook, Loaded, Places, Trust, Watched};
+use crate::findings::Findings;
+use crate::source;
 
 /// The name of the dialect.
 pub const DIALECT: &str = "jcli";
@@ -83,7 +82,7 @@ impl Dialect for Jcli {
         }
         for Lost { layer, path, error } in lost {
             let mut findings = Findings::about(&path);
-            findings.error(1, LoadHookError::Place(error.to_string()));
+            findings.no_place(error);
             guard::lose(HOOKS, &Err(IsGuard(true)), &mut findings);
             findings.stand_in(&owner(layer, trust(layer)), &mut loaded);
             loaded.diagnostics.extend(findings.into_diagnostics());
@@ -120,16 +119,16 @@ fn take(
 ) {
     if let Some(unread) = &folder.unread {
         let mut findings = Findings::about(unread);
-        findings.warning(1, HookWarning::OtherFile);
+        findings.warning(1, "HOOK.yml is not read beside HOOK.yaml");
         loaded.diagnostics.extend(findings.into_diagnostics());
     }
     let name = folder.name();
     let mut findings = Findings::about(&folder.file);
-    let draft = file::read(&folder.file, boundary, &mut findings);
+    let draft = source::read(&folder.file, boundary, &file::SYNTAX, &mut findings);
     let declared = draft.as_ref().ok().and_then(|draft| fields::check(draft, &name, &mut findings));
     let declared = declared.filter(|declared| !declared.events.is_empty());
     match (&draft, &declared) {
-        (Ok(draft), Some(_)) => guard::lose_unknown(&name, draft, &mut findings),
+        (Ok(draft), Some(declared)) => guard::lose_unknown(&name, draft, declared.line, &mut findings),
         _ => guard::lose(&name, &draft, &mut findings),
     }
     findings.stand_in(&owner(folder.layer, trust), loaded);
@@ -139,14 +138,15 @@ fn take(
             if let Run::Prompt { model, .. } = &declared.definition.run
                 && runtime.judge(model.as_deref()).is_none()
             {
-                findings.warning(declared.type_line, HookWarning::NoJudge(name.clone()));
+                let what = format!("llm hook '{name}' is unavailable: {}", judge::NONE);
+                findings.warning(declared.type_line, what);
             }
             let declaration = Declaration {
                 name: name.into(),
                 layer: folder.layer,
                 origin: Some(findings.origin(declared.line)),
                 folder: Some(folder.path.clone()),
-                // JC-5
+                // Hooks of a project without trust are listed and never started (JC-5).
                 standby: trust.standby(),
                 definition: Arc::new(declared.definition),
             };
@@ -193,7 +193,7 @@ impl Declaration {
         let first = *events.first()?;
         let definition = &self.definition;
         let stops = definition.on_error == OnError::Stop && first.stop.is_some();
-        // JC-15
+        // Its hooks only notify, or may change what follows (JC-15).
         let part = if first.notice_only { Part::PostDecision } else { Part::Amender };
         let hook = Hook::foreign(DIALECT, Arc::clone(&self.name), part)
             .origin(self.origin.clone())
@@ -215,7 +215,7 @@ impl Declaration {
             runtime: Arc::clone(runtime),
         });
         Some(ForeignHook {
-            // JC-20
+            // It is tried again at once, whatever the failure was (JC-20).
             retry: Retries { again: definition.retry, delay: Duration::ZERO, after: RetryAfter::AnyFailure },
             can_fire,
             ..ForeignHook::new(hook, trigger, vec![first.point], handler)

@@ -41,6 +41,8 @@ mod ground;
 mod names;
 mod once;
 mod rivals;
+mod schema;
+mod source;
 mod near_keys;
 mod payload_field;
 mod programs;

@@ -60,6 +60,44 @@ pub(crate) fn is_near(name: &str, proposed: &str) -> bool {
     likely(name).is_some() || suggestion(&comparable(name), [proposed]).is_some()
 }
 
+/// A row of a format's table of its own names for points.
+pub(crate) trait Named: 'static {
+    /// The name.
+    fn name(&self) -> &'static str;
+
+    /// The points that it stands for; the first one, unless the payload decides.
+    fn points(&self) -> &[&'static PointInfo];
+
+    /// Whether a hook there may refuse or stop anything.
+    fn is_gate(&self) -> bool;
+
+    /// Its points, each with its name.
+    fn named(&self) -> Vec<(&'static PointInfo, String)> {
+        self.points().iter().map(|point| (*point, self.name().to_owned())).collect()
+    }
+}
+
+/// The row of a name.
+pub(crate) fn row<R: Named>(rows: &'static [R], name: &str) -> Option<&'static R> {
+    rows.iter().find(|row| row.name() == name)
+}
+
+/// The name that is proposed for a wrong one.
+pub(crate) fn proposed_row<R: Named>(rows: &'static [R], wrong: &str) -> &'static str {
+    proposed(wrong, rows.iter().map(Named::name), |name| row(rows, name)?.points().first().copied())
+}
+
+/// The row that a wrong name was perhaps meant for.
+pub(crate) fn near_row<R: Named>(rows: &'static [R], wrong: &str) -> Option<&'static R> {
+    let proposed = proposed_row(rows, wrong);
+    row(rows, proposed).filter(|_| is_near(wrong, proposed))
+}
+
+/// All points at which a hook may refuse or stop anything, with their names.
+pub(crate) fn gates<R: Named>(rows: &'static [R]) -> Vec<(&'static PointInfo, String)> {
+    rows.iter().filter(|row| row.is_gate()).flat_map(Named::named).collect()
+}
+
 /// Whether a key of a file with other settings beside its hooks is `hooks` but for one character, or for case.
 pub(crate) fn is_nearly_hooks(key: &str) -> bool {
     key != "hooks" && edit_distance(&key.to_lowercase(), "hooks") <= 1

@@ -6,8 +6,13 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use lineside_core::invocation::Captured;
+use lineside_core::json::{Map, Value, read_strict};
+use lineside_core::{Failure, FailureKind};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
+
+use crate::text::{in_one_line, truncated};
 
 /// The fields of an object in order, each as it is written.
 #[derive(Debug, Clone)]
@@ -69,15 +74,62 @@ impl RawObject {
     ///
     /// # Errors
     /// It is there twice and could mean either.
-    pub(crate) fn one(&self, name: &str) -> Result<Option<&RawValue>, FieldTwice> {
+    pub(crate) fn one(&self, name: &str) -> Result<Option<&RawValue>, Unreadable> {
         let written = self.0.iter().filter(|(field, _)| field == name).count();
-        if written > 1 { Err(FieldTwice) } else { Ok(self.all(name).next()) }
+        if written > 1 {
+            Err(Unreadable(format!("`{name}` occurs twice")))
+        } else {
+            Ok(self.all(name).next())
+        }
     }
 }
 
-/// A field is there twice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FieldTwice;
+/// Why output cannot be read, in words.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Unreadable(pub(crate) String);
+
+impl Unreadable {
+    /// Not all of it was kept.
+    pub(crate) fn cut(output: &Captured) -> Self {
+        Self(format!("longer than the limit of {} bytes", output.bytes.len()))
+    }
+
+    /// The value of a field is of another type.
+    pub(crate) fn of_type(field: &str, expected: &str) -> Self {
+        Self(format!("`{field}` is not {expected}"))
+    }
+
+    /// The value of a field is none of these words.
+    pub(crate) fn of_word(field: &str, value: &RawValue, expected: &str) -> Self {
+        let value = truncated(&in_one_line(value.get()), 100);
+        Self(format!("`{field}` is {value}, not {expected}"))
+    }
+}
+
+impl From<ReadObjectError> for Unreadable {
+    fn from(error: ReadObjectError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl From<Unreadable> for Failure {
+    fn from(error: Unreadable) -> Self {
+        Self::new(FailureKind::Output, format!("unreadable output: {error}"))
+    }
+}
+
+/// The object that a text is, without a key that occurs twice at any depth.
+///
+/// # Errors
+/// It is another value, which is not as expected, or none.
+pub(crate) fn strict(field: &str, text: &str, expected: &str) -> Result<Map, Unreadable> {
+    match read_strict(text.as_bytes()) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(_) => Err(Unreadable::of_type(field, expected)),
+        Err(error) => Err(Unreadable(format!("`{field}`: {error}"))),
+    }
+}
 
 /// Reads a text that is expected to be an object.
 ///
@@ -158,7 +210,7 @@ impl<'de> Deserialize<'de> for RawObject {
 pub(crate) mod tests {
     use std::cell::Cell;
 
-    use super::{FieldTwice, RawObject, string};
+    use super::{RawObject, string};
 
     thread_local! {
         /// How many fields were looked at for one name.
@@ -172,7 +224,7 @@ pub(crate) mod tests {
         let texts: Vec<_> = object.all("a").map(string).collect();
         assert_eq!(texts.first(), Some(&Some("x".to_owned())));
         assert!(texts.last().unwrap().as_ref().unwrap().starts_with('\u{fffd}'));
-        assert!(matches!(object.one("a"), Err(FieldTwice)));
+        assert_eq!(object.one("a").unwrap_err().to_string(), "`a` occurs twice");
         assert!(object.one("b").unwrap().is_none());
         assert_eq!(object.one("c").unwrap().map(|value| (value.get(), string(value))), Some(("1e999", None)));
         assert_eq!(object.one("d").unwrap().and_then(string).as_deref(), Some("é"));

@@ -137,6 +137,24 @@ impl Node {
         }
     }
 
+    /// The integer, if it is one.
+    #[must_use]
+    pub(crate) fn integer(&self) -> Option<i128> {
+        if let Content::Integer(number) = self.content { Some(number) } else { None }
+    }
+
+    /// The items, if it is a list.
+    #[must_use]
+    pub(crate) fn list(&self) -> Option<&[Self]> {
+        if let Content::List(items) = &self.content { Some(items) } else { None }
+    }
+
+    /// The keys and their values, if it is a mapping.
+    #[must_use]
+    pub(crate) fn mapping(&self) -> Option<&[(Self, Self)]> {
+        if let Content::Mapping(entries) = &self.content { Some(entries) } else { None }
+    }
+
     /// Whether it is null.
     #[must_use]
     pub(crate) fn is_null(&self) -> bool {

@@ -5,16 +5,15 @@ use std::borrow::Cow;
 use lineside_core::answer::Beyond;
 use lineside_core::invocation::{Captured, Ended, Exit};
 use lineside_core::json::Value;
-use lineside_core::{
-    Amendment, Answer, AnyEvent, Append, Failure, FailureKind, KeepWorking, Notice, Verdict,
-};
+use lineside_core::{Amendment, Answer, AnyEvent, Append, Failure, KeepWorking, Notice, Verdict};
 
 use super::fields::Mode;
 use super::identity::Identity;
-use super::output::{self, Decision, ReadOutputError, Reply, Stdout};
+use super::output::{self, Decision, Reply, Stdout};
 use super::triggers::{Ask, Kind};
 use crate::ending;
 use crate::handler::Returned;
+use crate::raw_object::Unreadable;
 use crate::text::truncated;
 
 /// The longest reason and the longest notice, in characters (AH-47).
@@ -57,12 +56,11 @@ pub(super) fn heard_whole(ended: &Ended) -> Result<(), Failure> {
     if !is_lost {
         return Ok(());
     }
-    let why = if ended.stdout.is_cut() {
-        ReadOutputError::Cut(ended.stdout.bytes.len())
+    Err(Failure::from(if ended.stdout.is_cut() {
+        Unreadable::cut(&ended.stdout)
     } else {
-        ReadOutputError::Buried
-    };
-    Err(Failure::new(FailureKind::Output, format!("unreadable output: {why}")))
+        Unreadable("text with an answer in it".to_owned())
+    }))
 }
 
 /// What is printed at exit 0.
@@ -70,10 +68,7 @@ fn printed(hook: &Identity, event: &AnyEvent, stdout: &Captured) -> Result<Answe
     let reply = match output::read(stdout) {
         Ok(Stdout::Reply(reply)) => reply,
         Ok(Stdout::Nothing | Stdout::Plain) => Reply::default(),
-        Err(error) => {
-            let detail = format!("unreadable output: {error}");
-            return Err(Failure::new(FailureKind::Output, detail));
-        }
+        Err(error) => return Err(error.into()),
     };
     Ok(if hook.mode == Mode::Async { Answer::default() } else { said(hook, event, reply) })
 }

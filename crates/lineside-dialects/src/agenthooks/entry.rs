@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use lineside_core::invocation::Program;
 use lineside_files::Boundary;
 
-use super::findings::HookWarning;
 use crate::programs::{Search, is_executable};
 
 /// In the order in which they are looked for.
@@ -40,6 +39,9 @@ enum Kind {
     Unreadable,
 }
 
+/// The words for a folder without an entry point.
+pub(super) const NONE: &str = "No entry point found (scripts/run, scripts/run.sh, or scripts/run.py)";
+
 /// The entry point of a hook folder as it stands (AH-34).
 pub(super) fn find(folder: &Path) -> Option<Entry> {
     FILES.into_iter().find_map(|file| {
@@ -65,7 +67,7 @@ impl Entry {
     ///
     /// # Errors
     /// The interpreter of its `#!` line is not there.
-    pub(super) fn program(&self, search: &Search) -> Result<Program, HookWarning> {
+    pub(super) fn program(&self, search: &Search) -> Result<Program, String> {
         if let Some(missing) = self.missing_interpreter(search) {
             return Err(missing);
         }
@@ -87,7 +89,7 @@ impl Entry {
     }
 
     /// W13, W14, W21, as they stand when the hook is loaded.
-    pub(super) fn warnings(&self, search: &Search) -> Vec<HookWarning> {
+    pub(super) fn warnings(&self, search: &Search) -> Vec<String> {
         let mut warnings = Vec::new();
         let file = self.file;
         if !self.executable {
@@ -99,10 +101,10 @@ impl Entry {
                     .join(" "),
                 _ => self.chosen(search).to_owned(),
             };
-            warnings.push(HookWarning::NotExecutable { file, interpreter });
+            warnings.push(format!("scripts/{file} is not executable, it is run with {interpreter}"));
         } else if self.kind == Kind::Text {
-            let interpreter = self.chosen(search).to_owned();
-            warnings.push(HookWarning::NoInterpreterLine { file, interpreter });
+            let interpreter = self.chosen(search);
+            warnings.push(format!("scripts/{file} has no #! line, it is run with {interpreter}"));
         }
         warnings.extend(self.missing_interpreter(search));
         warnings
@@ -117,16 +119,16 @@ impl Entry {
         }
     }
 
-    fn missing_interpreter(&self, search: &Search) -> Option<HookWarning> {
+    fn missing_interpreter(&self, search: &Search) -> Option<String> {
         let Kind::Script(interpreter, _) = &self.kind else {
             return None;
         };
         if search.work_dir.join(interpreter).is_file() {
             return None;
         }
-        let path = interpreter.to_string_lossy().into_owned();
+        let path = interpreter.to_string_lossy();
         let hint = if path.ends_with('\r') { " (the script has CRLF line ends)" } else { "" };
-        Some(HookWarning::NoInterpreter { file: self.file, path, hint })
+        Some(format!("scripts/{}: interpreter '{path}' not found{hint}", self.file))
     }
 }
 

@@ -2,21 +2,16 @@
 
 use std::time::Duration;
 
-use lineside_core::OnFailure;
-use lineside_core::nearest::suggestion;
-
-use super::entries::entry;
-use super::findings::{Findings, HookWarning, LoadHookError};
-use super::guard;
-use super::matcher::Filter;
-use super::triggers::{self, Trigger};
-use crate::yaml::{Content, Draft, Node};
+use lineside_core::{OnFailure, Severity};
 use lineside_pyregex::Pattern;
 
-mod scalars;
-pub(super) mod warm;
+use super::matcher::Filter;
+use super::triggers::{self, Trigger};
+use crate::findings::Findings;
+use crate::schema::{Is, Keys, Row, Schema, given};
+use crate::yaml::{Content, Draft, Node, decimal};
 
-pub(super) use scalars::USUAL_PRIORITY;
+pub(super) mod warm;
 
 /// A hook as its `HOOK.md` declares it.
 #[derive(Debug)]
@@ -54,83 +49,122 @@ pub(super) enum Mode {
     Async,
 }
 
+/// The keys of a hook, and the words for what is wrong with them (AH-10 to AH-15). No error is defined for a description
+/// that is no text, and a guard must not vanish because of it.
+#[rustfmt::skip]
+const HOOK: Schema = Schema {
+    rows: &[
+        Row("name", Is::NotBlank, "a non-empty string"),
+        Row("description", Is::Any, ""),
+        Row("trigger", Is::Text, "a string"),
+        Row("matcher", Is::Mapping, "an object"),
+        Row("timeout", Is::Any, "an integer"),
+        Row("async", Is::Any, "a boolean"),
+        Row("async_", Is::Any, "a boolean"),
+        Row("priority", Is::Any, "an integer"),
+        Row("metadata", Is::Any, ""),
+        Row("on_failure", Is::Word(&["continue", "block"]), "'continue' or 'block'"),
+        Row("mode", Is::Any, ""),
+        Row("worker", Is::Any, ""),
+    ],
+    text: Node::text,
+    shown: Node::label,
+    wrong: "Field '{key}' must be {expected}",
+    severity: Severity::Error,
+    unknown: "Unexpected field in frontmatter: '{key}'{hint}",
+    hint: "; did you mean '{near}'?",
+    strict: true,
+    twice: "Duplicate key '{key}' in frontmatter",
+};
+
+/// The keys of `matcher` (AH-10).
+const MATCHER: Schema = Schema {
+    rows: &[Row("tool", Is::Text, "a string"), Row("pattern", Is::Text, "a string")],
+    wrong: "Matcher field '{key}' must be {expected}",
+    unknown: "Unexpected field in matcher: '{key}'{hint}",
+    ..HOOK
+};
+
+/// The priority of a hook that gives none.
+pub(super) const USUAL_PRIORITY: u8 = 100;
+
+/// The bounds of an integer, and how they are told (AH-11, AH-13).
+struct Bounds {
+    key: &'static str,
+    named: &'static str,
+    least: i128,
+    usual: i128,
+    most: i128,
+    unit: &'static str,
+}
+
+/// In milliseconds, as in `HOOK.md`.
+const TIMEOUT: Bounds =
+    Bounds { key: "timeout", named: "Timeout", least: 100, usual: 30_000, most: 600_000, unit: " ms" };
+const PRIORITY: Bounds = Bounds {
+    key: "priority",
+    named: "Priority",
+    least: 0,
+    usual: USUAL_PRIORITY as i128,
+    most: 1000,
+    unit: "",
+};
+
 /// Checks all fields. `None` when the hook does not load; the findings say why.
 pub(super) fn check(draft: &Draft, folder: &str, findings: &mut Findings) -> Option<Declared> {
-    for duplicate in &draft.duplicates {
-        findings.error(duplicate.line, LoadHookError::Duplicate(duplicate.key.clone()));
+    let mut keys = Keys::new(&HOOK, &draft.entries, findings);
+    keys.twice(&draft.duplicates);
+    keys.unknown();
+    let name = name(&mut keys);
+    description(&mut keys);
+    let trigger = trigger(&mut keys);
+    let filter = filter(&mut keys, trigger.as_ref());
+    let timeout = integer(&mut keys, &TIMEOUT);
+    let priority = integer(&mut keys, &PRIORITY);
+    let mode = mode(&mut keys);
+    let on_failure = keys.text("on_failure");
+    if on_failure.is_some() && mode == Some(Mode::Async) {
+        keys.warning(keys.line("on_failure"), "on_failure has no effect on an async hook");
     }
-    unexpected(&draft.entries, &KEYS, "frontmatter", findings);
-    let name = name(draft, findings);
-    description(draft, findings);
-    let trigger = trigger(draft, findings);
-    let filter = filter(draft, trigger.as_ref(), findings);
-    let timeout = scalars::timeout(draft, findings);
-    let priority = scalars::priority(draft, findings);
-    let mode = scalars::mode(draft, findings);
-    let on_failure = on_failure(draft, mode, findings);
-    let worker = warm::worker(draft, findings);
-    let closed = findings.first_error().map(ToString::to_string);
-    // AH-14, AH-16
-    if closed.is_some() && !(on_failure == OnFailure::Block && mode != Some(Mode::Async)) {
+    let worker = warm::worker(&mut keys);
+    let closed = keys.findings.first_error().map(|error| error.text.clone());
+    // A guard that cannot load stands closed (AH-16); on an async hook the key has no effect (AH-66).
+    let is_guard = on_failure == Some("block") && mode != Some(Mode::Async);
+    if closed.is_some() && !is_guard {
         return None;
     }
     let (trigger, written) = trigger?;
-    let (name, name_line) = name.unwrap_or_else(|| (folder.to_owned(), 1));
-    let mode = mode.unwrap_or(Mode::Sync);
     Some(Declared {
-        name,
-        name_line,
+        name_line: if name.is_some() { keys.line("name") } else { 1 },
+        name: name.unwrap_or(folder).to_owned(),
         trigger,
-        written,
+        written: written.to_owned(),
         filter: filter.filter(|_| trigger.kind.takes_matcher()),
-        timeout,
-        mode,
-        priority,
-        // AH-66: on an async hook the key has no effect.
-        on_failure: match mode {
-            Mode::Sync => on_failure,
-            Mode::Async => OnFailure::Continue,
-        },
+        timeout: Duration::from_millis(u64::try_from(timeout).unwrap_or(u64::MAX)),
+        mode: mode.unwrap_or(Mode::Sync),
+        priority: i32::try_from(priority).unwrap_or(i32::MAX),
+        on_failure: if is_guard { OnFailure::Block } else { OnFailure::Continue },
         worker,
         closed,
     })
 }
 
-const KEYS: [&str; 12] = [
-    "name", "description", "trigger", "matcher", "timeout", "async", "async_", "priority", "metadata",
-    "on_failure", "mode", "worker",
-];
-
-/// W8
-fn unexpected(
-    entries: &[(Node, Node)],
-    known: &[&'static str],
-    within: &'static str,
-    findings: &mut Findings,
-) {
-    for (key, _) in entries {
-        if !key.text().is_some_and(|key| known.contains(&key)) {
-            let nearest = key.text().and_then(|key| suggestion(&key.to_lowercase(), known.iter().copied()));
-            let known = nearest.and_then(|nearest| known.iter().copied().find(|known| *known == nearest));
-            findings.warning(key.line, HookWarning::Unexpected { within, key: key.label(), nearest: known });
-        }
+/// The text of a key that must be there, without its margins.
+fn required<'a>(keys: &mut Keys<'a, '_>, key: &'static str) -> Option<&'a str> {
+    if keys.given(key).is_none() {
+        keys.error(1, format_args!("Missing required field in frontmatter: {key}"));
     }
+    keys.text(key).map(str::trim)
 }
 
-fn name(draft: &Draft, findings: &mut Findings) -> Option<(String, u32)> {
-    let Some((line, value)) = entry(&draft.entries, "name") else {
-        findings.error(1, LoadHookError::Missing("name"));
-        return None;
-    };
-    let Some(name) = value.text().map(str::trim).filter(|name| !name.is_empty()) else {
-        findings.error(line, LoadHookError::Name);
-        return None;
-    };
+/// The name, with a warning for the first rule that it breaks (AH-13, W3, W4).
+fn name<'a>(keys: &mut Keys<'a, '_>) -> Option<&'a str> {
+    let name = required(keys, "name")?;
+    let line = keys.line("name");
     let count = name.chars().count();
     if count > 64 {
-        findings.warning(line, HookWarning::LongName { name: name.to_owned(), count });
+        keys.warning(line, format_args!("Hook name '{name}' exceeds 64 character limit ({count} chars)"));
     }
-    // W4: the first rule that is broken.
     let rules: [(&str, bool); 4] = [
         ("must be lowercase", name.to_lowercase() != name),
         ("cannot start or end with a hyphen", name.starts_with('-') || name.ends_with('-')),
@@ -141,115 +175,112 @@ fn name(draft: &Draft, findings: &mut Findings) -> Option<(String, u32)> {
         ),
     ];
     if let Some((rule, _)) = rules.into_iter().find(|(_, broken)| *broken) {
-        findings.warning(line, HookWarning::NameRule { name: name.to_owned(), rule });
+        keys.warning(line, format_args!("Hook name '{name}' {rule}"));
     }
-    Some((name.to_owned(), line))
+    Some(name)
 }
 
-/// Only checked: nothing runs by it. A description that is no text is as good as none, for no error is defined for it
-/// and a guard must not vanish because of it.
-fn description(draft: &Draft, findings: &mut Findings) {
-    let entry = entry(&draft.entries, "description");
-    let text = entry.and_then(|(_, value)| value.text()).map(str::trim);
-    match text.map(|text| text.chars().count()) {
-        None | Some(0) => findings.warning(entry.map_or(1, |(line, _)| line), HookWarning::NoDescription),
-        Some(count) if count > 1024 => {
-            findings.warning(entry.map_or(1, |(line, _)| line), HookWarning::LongDescription(count));
+/// Only checked: nothing runs by it.
+fn description(keys: &mut Keys<'_, '_>) {
+    let (line, text) = (keys.line("description"), keys.text("description"));
+    match text.map_or(0, |text| text.trim().chars().count()) {
+        0 => keys.warning(line, "Missing field in frontmatter: description"),
+        count if count > 1024 => {
+            keys.warning(line, format_args!("Description exceeds 1024 character limit ({count} chars)"));
         }
-        Some(_) => {}
+        _ => {}
     }
 }
 
-fn trigger(draft: &Draft, findings: &mut Findings) -> Option<(&'static Trigger, String)> {
-    let Some((line, value)) = entry(&draft.entries, "trigger") else {
-        findings.error(1, LoadHookError::Missing("trigger"));
-        return None;
-    };
-    let Some(written) = value.text().map(str::trim) else {
-        findings.error(line, LoadHookError::TriggerType);
-        return None;
-    };
+/// The trigger, and as it is written (AH-18, AH-19).
+fn trigger<'a>(keys: &mut Keys<'a, '_>) -> Option<(&'static Trigger, &'a str)> {
+    let written = required(keys, "trigger")?;
+    let line = keys.line("trigger");
     let Some(trigger) = triggers::find(written) else {
-        // AH-18
-        findings.error(
-            line,
-            LoadHookError::Trigger {
-                trigger: written.to_owned(),
-                nearest: guard::nearest(written),
-                all: triggers::names().collect::<Vec<_>>().join(", "),
-            },
-        );
+        let (nearest, all) = (triggers::nearest(written), triggers::names().collect::<Vec<_>>().join(", "));
+        let what = format!("Invalid trigger '{written}'. Did you mean '{nearest}'? Valid values: {all}");
+        keys.error(line, what);
         return None;
     };
     if trigger.kind == triggers::Kind::AfterStop {
-        // AH-19
-        findings.warning(line, HookWarning::NoPointOfItsOwn(written.to_owned()));
+        let what = format!("Trigger '{written}' has no point of its own, it runs at after_agent");
+        keys.warning(line, what);
     }
-    Some((trigger, written.to_owned()))
+    Some((trigger, written))
 }
 
-fn filter(
-    draft: &Draft,
-    trigger: Option<&(&'static Trigger, String)>,
-    findings: &mut Findings,
-) -> Option<Filter> {
-    let (line, value) = entry(&draft.entries, "matcher")?;
-    let Content::Mapping(entries) = &value.content else {
-        findings.error(line, LoadHookError::MatcherType);
-        return None;
-    };
+/// What the hook waits for (AH-10, AH-21).
+fn filter(keys: &mut Keys<'_, '_>, trigger: Option<&(&'static Trigger, &str)>) -> Option<Filter> {
+    let line = keys.line("matcher");
+    let mut matcher = keys.mapping("matcher", &MATCHER)?;
     if let Some((trigger, written)) = trigger
         && !trigger.kind.takes_matcher()
     {
-        // AH-21
-        findings.warning(line, HookWarning::MatcherWithoutEffect(written.clone()));
+        matcher.warning(line, format_args!("matcher has no effect on trigger '{written}'"));
     }
-    unexpected(entries, &["tool", "pattern"], "matcher", findings);
-    let tool = pattern(entries, "tool", findings);
-    let pattern = pattern(entries, "pattern", findings);
+    matcher.unknown();
+    let [tool, pattern] = ["tool", "pattern"].map(|key| pattern(&mut matcher, key));
     Filter::new(tool, pattern)
 }
 
-/// AH-10, AH-24, AH-26: a pattern that is absent, empty or cannot be read filters nothing.
-fn pattern(entries: &[(Node, Node)], field: &'static str, findings: &mut Findings) -> Option<Pattern> {
-    let (line, value) = entry(entries, field)?;
-    let Some(text) = value.text() else {
-        findings.error(line, LoadHookError::MatcherField(field));
-        return None;
-    };
-    let kept = value.text_keeping('b');
+/// A pattern that is absent, empty or cannot be read filters nothing (AH-10, AH-24, AH-26).
+fn pattern(keys: &mut Keys<'_, '_>, key: &'static str) -> Option<Pattern> {
+    let text = keys.text(key)?;
+    let (line, kept) = (keys.line(key), keys.given(key)?.1.text_keeping('b'));
     if kept.is_some() {
-        findings.warning(line, HookWarning::WordBoundary(field));
+        let what = format!("'\\b' in matcher.{key} is read as a word boundary; use single quotes or '\\\\b'");
+        keys.warning(line, what);
     }
     let text = kept.as_deref().unwrap_or(text);
-    if text.is_empty() {
-        return None;
-    }
-    match Pattern::compile(text) {
-        Ok(pattern) => Some(pattern),
-        Err(error) => {
-            findings.error(line, LoadHookError::Regex { field, error });
-            None
-        }
-    }
+    let pattern = (!text.is_empty()).then(|| Pattern::compile(text))?;
+    pattern.map_err(|error| keys.error(line, format_args!("Invalid regex in matcher.{key}: {error}"))).ok()
 }
 
-fn on_failure(draft: &Draft, mode: Option<Mode>, findings: &mut Findings) -> OnFailure {
-    let Some((line, value)) = entry(&draft.entries, "on_failure") else {
-        return OnFailure::Continue;
+/// An integer within its bounds, which may be written as a text; the usual one if it cannot be read (AH-12, AH-13).
+fn integer(keys: &mut Keys<'_, '_>, bounds: &Bounds) -> i128 {
+    let Bounds { key, named, least, usual, most, unit } = *bounds;
+    let Some(value) = keys.get(key) else { return usual };
+    let line = keys.line(key);
+    let Some(got) = value.integer().or_else(|| value.text().and_then(decimal)) else {
+        keys.mismatch(key);
+        return usual;
     };
-    let on_failure = match value.text() {
-        Some("continue") => OnFailure::Continue,
-        Some("block") => OnFailure::Block,
-        _ => {
-            findings.error(line, LoadHookError::OnFailure);
-            return OnFailure::Continue;
-        }
-    };
-    if mode == Some(Mode::Async) {
-        findings.warning(line, HookWarning::OnFailureWithoutEffect);
+    if value.text().is_some() {
+        keys.warning(line, format_args!("Field '{key}' is a string, read as {got}"));
     }
-    on_failure
+    let used = got.clamp(least, most);
+    if used != got {
+        let what = format!("{named} must be between {least} and {most}{unit} (got {got}), using {used}");
+        keys.warning(line, what);
+    }
+    used
+}
+
+/// Whether it is waited for; `None` when that cannot be read.
+fn mode(keys: &mut Keys<'_, '_>) -> Option<Mode> {
+    let Some((line, is_async)) = is_async(keys.entries) else { return Some(Mode::Sync) };
+    if is_async.is_none() {
+        keys.error(line, "Field 'async' must be a boolean");
+    }
+    is_async.map(|is_async| if is_async { Mode::Async } else { Mode::Sync })
+}
+
+/// What `async` says, which counts where both of its keys are there (AH-11), with its line. It may be that this cannot be
+/// read (AH-12).
+pub(super) fn is_async(entries: &[(Node, Node)]) -> Option<(u32, Option<bool>)> {
+    let (key, value) = given(entries, "async").or_else(|| given(entries, "async_"))?;
+    let said = match &value.content {
+        Content::Boolean(value) => Some(*value),
+        Content::Integer(1) => Some(true),
+        Content::Integer(0) => Some(false),
+        Content::Text(word) => match word.to_ascii_lowercase().as_str() {
+            "true" | "yes" | "on" | "1" => Some(true),
+            "false" | "no" | "off" | "0" => Some(false),
+            _ => None,
+        },
+        _ => None,
+    };
+    Some((key.line, said))
 }
 
 #[cfg(test)]

@@ -1,53 +1,36 @@
-//! `HOOK.md` to a mapping of YAML nodes (AH-7 to AH-9).
+//! How a `HOOK.md` is read (AH-7 to AH-9), and in which words it is refused (AH-14).
 
-use std::path::Path;
-
-use lineside_files::Boundary;
-
-use super::findings::{Findings, HookWarning, LoadHookError};
-use super::guard::IsGuard;
-use crate::broken::ON_FAILURE;
+use crate::broken::{IsGuard, ON_FAILURE};
 use crate::frontmatter;
-use crate::yaml::{self, Draft, UnknownEscapes};
+use crate::source::Syntax;
+use crate::yaml::{self, UnknownEscapes};
 
 /// The largest `HOOK.md`, in bytes.
 const LARGEST: usize = 1_048_576;
 
-/// Reads a file; what keeps it from being read goes to the findings.
-///
-/// # Errors
-/// Whether the file may have been a guard, although it cannot be read.
-pub(super) fn read(file: &Path, boundary: Boundary<'_>, findings: &mut Findings) -> Result<Draft, IsGuard> {
-    let bytes = match lineside_files::read(file, boundary, LARGEST) {
-        Ok(bytes) => bytes,
-        Err(error) => {
-            findings.error(1, LoadHookError::Unreadable(error.to_string()));
-            return Err(IsGuard(true));
+/// A mapping between the first two lines of hyphens, in a file of at most 1 MiB.
+pub(super) const SYNTAX: Syntax = Syntax {
+    largest: LARGEST,
+    too_large: "HOOK.md is larger than 1048576 bytes",
+    larger: IsGuard(true),
+    unreadable: "HOOK.md cannot be read: {why}",
+    not_utf8: "HOOK.md is not valid UTF-8",
+    parse: |text, findings| {
+        let (text, first_line) = frontmatter::split(text).map_err(|error| (1, error.to_string()))?;
+        let document = yaml::read(text, first_line, UnknownEscapes::Keep)
+            .map_err(|error| (error.line, format!("Invalid YAML in frontmatter: {error}")))?;
+        for kept in &document.kept {
+            let escape = format!(
+                "'\\{0}' in a double-quoted string is read as it stands; use single quotes or '\\\\{0}'",
+                kept.character
+            );
+            findings.warning(kept.line, format_args!("unknown escape {escape}"));
         }
-    };
-    draft(&bytes, findings).map_err(|error| {
-        let line = match &error {
-            LoadHookError::Yaml(error) => error.line,
-            _ => 1,
-        };
-        findings.error(line, error);
-        IsGuard(bytes.len() > LARGEST || ON_FAILURE.are_in(&bytes))
-    })
-}
-
-/// A mapping from the bytes of a `HOOK.md`.
-pub(super) fn draft(bytes: &[u8], findings: &mut Findings) -> Result<Draft, LoadHookError> {
-    if bytes.len() > LARGEST {
-        return Err(LoadHookError::TooLarge);
-    }
-    let text = str::from_utf8(bytes).map_err(|_| LoadHookError::NotUtf8)?;
-    let (frontmatter, first_line) = frontmatter::split(text)?;
-    let document = yaml::read(frontmatter, first_line, UnknownEscapes::Keep).map_err(LoadHookError::Yaml)?;
-    for kept in &document.kept {
-        findings.warning(kept.line, HookWarning::UnknownEscape(kept.character));
-    }
-    document.into_draft().ok_or(LoadHookError::NoMapping)
-}
+        Ok(document)
+    },
+    no_mapping: "HOOK.md frontmatter must be a YAML mapping",
+    guard: ON_FAILURE,
+};
 
 #[cfg(test)]
 mod tests {
@@ -55,14 +38,16 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{Findings, LARGEST, draft};
+    use super::{LARGEST, SYNTAX};
+    use crate::findings::Findings;
+    use crate::source::draft;
 
     #[test]
     fn what_cannot_be_read_is_told() {
         // AH-14: E3, E4, E16
         let check = |bytes: &[u8], expected: &str| {
-            let error = draft(bytes, &mut Findings::about(Path::new("/h/HOOK.md"))).unwrap_err();
-            assert!(error.to_string().starts_with(expected), "{error}");
+            let error = draft(bytes, &SYNTAX, &mut Findings::about(Path::new("/h/HOOK.md"))).unwrap_err().1;
+            assert!(error.starts_with(expected), "{error}");
         };
         check(b"---\n\xff\n---\n", "HOOK.md is not valid UTF-8");
         check(&vec![b' '; LARGEST + 1], "HOOK.md is larger than 1048576 bytes");
@@ -75,7 +60,7 @@ mod tests {
         #[test]
         fn any_bytes_are_a_draft_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let mut findings = Findings::about(Path::new("/h/HOOK.md"));
-            let _draft = draft(&[b"---\n", bytes.as_slice(), b"\n---\n"].concat(), &mut findings);
+            let _draft = draft(&[b"---\n", bytes.as_slice(), b"\n---\n"].concat(), &SYNTAX, &mut findings);
         }
     }
 }

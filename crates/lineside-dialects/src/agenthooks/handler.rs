@@ -12,7 +12,6 @@ use lineside_core::{Answer, AnyEvent, Failure, OnFailure, Propagation};
 use super::entry::{self, Entry};
 use super::fields::Mode;
 use super::fields::warm::Warm;
-use super::findings::HookWarning;
 use super::identity::Identity;
 use super::{effects, input, log};
 use crate::broken::refusal;
@@ -90,8 +89,7 @@ impl Hook {
     /// The entry point as it stands, and what it takes to run it.
     fn entry(&self, work_dir: &Path) -> Result<(Entry, Search), Failure> {
         // AH-6: looked up again at every start.
-        let entry =
-            entry::find(&self.identity.folder).ok_or_else(|| cannot_start(HookWarning::NoEntryPoint))?;
+        let entry = entry::find(&self.identity.folder).ok_or_else(|| cannot_start(entry::NONE))?;
         Ok((entry, Search { path: self.runtime.path.clone(), work_dir: work_dir.to_owned() }))
     }
 

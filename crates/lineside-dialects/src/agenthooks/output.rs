@@ -4,11 +4,9 @@
 //! nothing beside it, however odd, can undo it.
 
 use lineside_core::invocation::Captured;
-use lineside_core::json::read_strict;
 use lineside_core::json::{Map, Value};
-use serde_json::value::RawValue;
 
-use crate::raw_object::{self, FieldTwice, RawObject, ReadObjectError, string};
+use crate::raw_object::{self, RawObject, ReadObjectError, Unreadable, string};
 use crate::text::{may_decide, printed};
 
 /// What was printed.
@@ -49,27 +47,8 @@ pub(super) enum Decision {
     Ask,
 }
 
-/// Why output cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum ReadOutputError {
-    #[error("longer than the limit of {0} bytes")]
-    Cut(usize),
-    #[error(transparent)]
-    Object(#[from] ReadObjectError),
-    #[error("`decision` is {0}, not allow, deny or ask")]
-    Decision(String),
-    #[error("`{0}` is not {1}")]
-    Type(&'static str, &'static str),
-    #[error("`modified_input`: {0}")]
-    Input(String),
-    #[error("`{0}` occurs twice")]
-    Twice(&'static str),
-    #[error("text with an answer in it")]
-    Buried,
-}
-
 /// Reads the output of a hook that has exited with 0.
-pub(super) fn read(stdout: &Captured) -> Result<Stdout, ReadOutputError> {
+pub(super) fn read(stdout: &Captured) -> Result<Stdout, Unreadable> {
     let text = printed(stdout);
     if text.is_empty() && !stdout.is_cut() {
         return Ok(Stdout::Nothing);
@@ -77,10 +56,10 @@ pub(super) fn read(stdout: &Captured) -> Result<Stdout, ReadOutputError> {
     if stdout.is_cut() {
         // Text is none either way; what begins like an object, or has not begun yet, may have been an objection.
         let may_answer = text.is_empty() || text.starts_with('{');
-        return if may_answer { Err(ReadOutputError::Cut(stdout.bytes.len())) } else { Ok(Stdout::Plain) };
+        return if may_answer { Err(Unreadable::cut(stdout)) } else { Ok(Stdout::Plain) };
     }
     match raw_object::read(&text) {
-        Ok(fields) => Fields(fields).reply().map(Stdout::Reply),
+        Ok(object) => reply(&object).map(Stdout::Reply),
         Err(ReadObjectError::Broken(_)) if !text.starts_with('{') => Ok(Stdout::Plain),
         Err(error) => Err(error.into()),
     }
@@ -92,67 +71,34 @@ pub(super) fn is_buried(stdout: &Captured) -> bool {
     !text.starts_with('{') && may_decide(&text)
 }
 
-/// The fields of the object.
-struct Fields(RawObject);
-
-impl Fields {
-    /// The value of a field that may be there once: read twice, it could mean either.
-    fn one(&self, name: &'static str) -> Result<Option<&RawValue>, ReadOutputError> {
-        self.0.one(name).map_err(|FieldTwice| ReadOutputError::Twice(name))
+/// Reads the fields of an object. A field that is there twice could mean either.
+fn reply(object: &RawObject) -> Result<Reply, Unreadable> {
+    let text = |name| object.all(name).next_back().and_then(string).filter(|text| !text.trim().is_empty());
+    let log = object.all("log").next_back().and_then(|log| lineside_core::json::from_str(log.get()).ok());
+    let reply = Reply { reason: text("reason"), log, ..Reply::default() };
+    // A deny counts whatever else is there, and however often (AH-52).
+    if object.all("decision").any(|decision| string(decision).as_deref() == Some("deny")) {
+        let additional_context = text("additional_context");
+        return Ok(Reply { decision: Decision::Deny, additional_context, ..reply });
     }
-
-    fn reply(&self) -> Result<Reply, ReadOutputError> {
-        let text = |name| self.0.all(name).next_back().and_then(string);
-        let log = self.0.all("log").next_back().and_then(|log| lineside_core::json::from_str(log.get()).ok());
-        let reason = text("reason").filter(|reason| !reason.trim().is_empty());
-        // AH-52: whatever else is there, and however often.
-        if self.0.all("decision").any(|decision| string(decision).as_deref() == Some("deny")) {
-            return Ok(Reply {
-                decision: Decision::Deny,
-                reason,
-                modified_input: None,
-                additional_context: text("additional_context").filter(|text| !text.trim().is_empty()),
-                log,
-            });
-        }
-        let decision = match self.one("decision")? {
-            None => Decision::None,
-            Some(decision) => match string(decision).as_deref() {
-                Some("allow") => Decision::None,
-                Some("ask") => Decision::Ask,
-                _ => return Err(ReadOutputError::Decision(shown(decision))),
-            },
-        };
-        self.one("reason")?;
-        let additional_context = match self.one("additional_context")? {
-            None => None,
-            Some(context) => {
-                Some(string(context).ok_or(ReadOutputError::Type("additional_context", "a string"))?)
-            }
-        };
-        let modified_input = match self.one("modified_input")? {
-            None => None,
-            Some(input) if !input.get().starts_with('{') => {
-                return Err(ReadOutputError::Type("modified_input", "an object"));
-            }
-            Some(input) => match read_strict(input.get().as_bytes()) {
-                Ok(Value::Object(fields)) => Some(fields),
-                Ok(_) => return Err(ReadOutputError::Type("modified_input", "an object")),
-                Err(error) => return Err(ReadOutputError::Input(error.to_string())),
-            },
-        };
-        Ok(Reply {
-            decision,
-            reason,
-            modified_input,
-            additional_context: additional_context.filter(|text| !text.trim().is_empty()),
-            log,
-        })
+    let decision =
+        object.one("decision")?.map_or(Ok(Decision::None), |decision| match string(decision).as_deref() {
+            Some("allow") => Ok(Decision::None),
+            Some("ask") => Ok(Decision::Ask),
+            _ => Err(Unreadable::of_word("decision", decision, "allow, deny or ask")),
+        })?;
+    object.one("reason")?;
+    if let Some(context) = object.one("additional_context")?
+        && string(context).is_none()
+    {
+        return Err(Unreadable::of_type("additional_context", "a string"));
     }
-}
-
-fn shown(value: &RawValue) -> String {
-    crate::text::truncated(&crate::text::in_one_line(value.get()), 100)
+    let modified_input = object.one("modified_input")?.map(|input| match input.get() {
+        text if text.starts_with('{') => raw_object::strict("modified_input", text, "an object"),
+        _ => Err(Unreadable::of_type("modified_input", "an object")),
+    });
+    let modified_input = modified_input.transpose()?;
+    Ok(Reply { decision, modified_input, additional_context: text("additional_context"), ..reply })
 }
 
 #[cfg(test)]

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use lineside_core::{Diagnostic, Layer};
 use lineside_files::{Boundary, folders};
 
-use super::findings::{Findings, HookWarning};
 use crate::dialect::Places;
 pub(super) use crate::dialect::{Lost, absolute};
+use crate::findings::Findings;
 
 /// The only name of the file that makes a folder a hook.
 pub(super) const FILE: &str = "HOOK.md";
@@ -100,14 +100,15 @@ fn look_into(folder: &Path, boundary: Boundary<'_>) -> Inside {
     let mut diagnostics = Vec::new();
     if let Some(file) = other_capitals {
         let mut findings = Findings::about(&file);
-        findings.warning(1, HookWarning::OtherCapitals(name_of(&file)));
+        findings.warning(1, format_args!("'{}' is not read, rename it to HOOK.md", name_of(&file)));
         diagnostics.extend(findings.into_diagnostics());
     }
     let deeper = folders(folder, boundary).unwrap_or_default();
     let deeper = deeper.iter().filter(|folder| folder.join(FILE).is_file()).count();
     if deeper > 0 {
         let mut findings = Findings::about(folder);
-        findings.warning(1, HookWarning::TooDeep { folder: name_of(folder), count: deeper });
+        let what = format!("holds {deeper} hook folders one level deeper, they are not loaded");
+        findings.warning(1, format_args!("'{}' {what}", name_of(folder)));
         diagnostics.extend(findings.into_diagnostics());
     }
     Inside::Other(diagnostics)

@@ -6,6 +6,8 @@ use lineside_points::{
     BeforeCompact, BeforeSession, BeforeStop, BeforeSubagent, BeforeTool,
 };
 
+use crate::names;
+
 /// One trigger.
 #[derive(Debug)]
 pub(super) struct Trigger {
@@ -99,6 +101,11 @@ pub(super) fn find(name: &str) -> Option<&'static Trigger> {
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     let page = TRIGGERS.iter().map(|trigger| trigger.page);
     page.chain(TRIGGERS.iter().map(|trigger| trigger.specification))
+}
+
+/// The name that is proposed for a wrong one.
+pub(super) fn nearest(wrong: &str) -> &'static str {
+    names::proposed(wrong, names(), |name| find(name).map(|trigger| trigger.point))
 }
 
 #[cfg(test)]

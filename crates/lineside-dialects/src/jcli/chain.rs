@@ -60,7 +60,7 @@ impl Ensemble for Chain {
         });
         if halted {
             let before = given.len().saturating_sub(1);
-            // JC-19: notices are kept, and what was refused stays recorded.
+            // Notices are kept, and what was refused stays recorded (JC-19).
             for By { what, .. } in given.iter_mut().take(before) {
                 let (notices, remarks) =
                     (std::mem::take(&mut what.notices), std::mem::take(&mut what.remarks));
@@ -76,7 +76,7 @@ impl Ensemble for Chain {
     }
 }
 
-/// JC-35: the feedback of all of them is one verdict, in the name of the first.
+/// Makes the feedback of all of them one verdict, in the name of the first (JC-35).
 fn join_feedback(given: &mut [By<Answer>]) {
     let own = |by: &By<Answer>| Some(by.what.own.as_deref()?.as_str()?.to_owned());
     let feedback: Vec<String> = given.iter().filter_map(own).collect();
@@ -85,8 +85,8 @@ fn join_feedback(given: &mut [By<Answer>]) {
     }
 }
 
-/// JC-36: where feedback beyond the limit is a stop, nothing is appended then, whichever hook gave it. So each message for the
-/// context is one that stands or falls with the block.
+/// Makes each message for the context one that stands or falls with the block: where feedback beyond the limit is a stop,
+/// nothing is appended then, whichever hook gave it (JC-36).
 fn while_it_stands(by: By<Answer>) -> Vec<By<Answer>> {
     let By { hook, mut what } = by;
     let own = what.keep_working.take().map(|keep_working| keep_working.append);

@@ -3,26 +3,20 @@
 use lineside_core::answer::Beyond;
 use lineside_core::invocation::Ended;
 use lineside_core::json::Value;
-use lineside_core::{Amendment, Answer, Append, Failure, FailureKind, KeepWorking, Notice, Role, Verdict};
+use lineside_core::{Amendment, Answer, Append, Failure, KeepWorking, Notice, Role, Verdict};
 
 use super::events::{Event, Feedback, SKIPPED};
-use super::output::{self, Action, ReadOutputError, Reply};
+use super::output::{self, Action, Reply};
 use crate::ending;
 
 /// Reads the end of a command.
 pub(super) fn of_command(event: &Event, ended: &Ended) -> Result<Answer, Failure> {
     match ending::status(ended)? {
-        // JC-15: what stdout holds is no failure.
+        // What stdout holds is no failure (JC-15).
         0 if event.notice_only => Ok(Answer::default()),
-        0 => output::read(&ended.stdout, event).map_err(unreadable).map(|reply| said(event, reply)),
+        0 => Ok(said(event, output::read(&ended.stdout, event)?)),
         code => Err(ending::bad_status(code, ended)),
     }
-}
-
-/// What was printed or answered cannot be read.
-#[allow(clippy::needless_pass_by_value, reason = "it is the end of the error")]
-pub(super) fn unreadable(error: ReadOutputError) -> Failure {
-    Failure::new(FailureKind::Output, format!("unreadable output: {error}"))
 }
 
 /// What an object amounts to at an event.
@@ -31,60 +25,46 @@ pub(super) fn unreadable(error: ReadOutputError) -> Failure {
 /// of.
 pub(super) fn said(event: &Event, reply: Reply) -> Answer {
     let mut answer = Answer::default();
-    let mut refused: Vec<String> = Vec::new();
+    let mut refused = Vec::new();
+    // What the event does not list has no effect and is told (JC-32).
+    let mut takes = |takes: bool, what: &str| {
+        if !takes {
+            refused.push(format!("{what} has no effect at {}", event.name).into());
+        }
+        takes
+    };
     for (field, value) in reply.amends {
-        match event.amends.iter().find(|(own, _)| *own == field) {
-            Some((_, target)) => answer.amendment = answer.amendment.with(target, value),
-            None => refused.push(format!("`{field}`")),
+        let target = event.amends.iter().find(|(own, _)| *own == field);
+        if takes(target.is_some(), &format!("`{field}`"))
+            && let Some((_, target)) = target
+        {
+            answer.amendment = answer.amendment.with(target, value);
         }
     }
-    // JC-38: before `additional_context`.
-    match reply.inject {
-        Some(messages) if event.inject => answer.context.extend(messages),
-        Some(_) => refused.push("`inject_messages`".to_owned()),
-        None => {}
-    }
-    // JC-37
-    match reply.context {
-        Some(text) if event.context => answer.context.push(Append::system(text)),
-        Some(_) => refused.push("`additional_context`".to_owned()),
-        None => {}
-    }
-    // JC-40
+    // Injected messages stand before `additional_context`, which the model reads as the system's (JC-37, JC-38).
+    let inject = reply.inject.filter(|_| takes(event.inject, "`inject_messages`"));
+    let context = reply.context.filter(|_| takes(event.context, "`additional_context`"));
+    answer.context.extend(inject.into_iter().flatten().chain(context.map(Append::system)));
+    // The user reads `system_message` (JC-40).
     answer.notices.extend(reply.notice.map(Notice::info));
-    let feedback = match reply.feedback {
-        Some(text) if event.feedback != Feedback::Refused => Some(text),
-        Some(_) => {
-            refused.push("`retry_feedback`".to_owned());
-            None
-        }
-        None => None,
-    };
-    let halt = match reply.action {
-        Some(action) if action.is_listed(event) => Some(action),
-        Some(action) => {
-            refused.push(format!("`action: {}`", action.name()));
-            None
-        }
-        None => None,
-    };
-    // JC-32
-    let remark = |what: String| format!("{what} has no effect at {}", event.name).into();
-    answer.remarks.extend(refused.into_iter().map(remark));
+    let feedback = reply.feedback.filter(|_| takes(event.feedback != Feedback::Refused, "`retry_feedback`"));
+    let halt = reply.action;
+    let halt = halt.filter(|action| takes(action.is_listed(event), &format!("`action: {}`", action.name())));
+    answer.remarks = refused;
     match (halt, feedback) {
         (None, None) => {}
         (None, Some(text)) => {
             appended(event, &text, &mut answer);
             answer.own = Some(Box::new(Value::String(text)));
         }
-        // JC-35: feedback outranks a stop of the same hook.
+        // Feedback outranks a stop of the same hook (JC-35).
         (Some(_), Some(text)) => {
             appended(event, &text, &mut answer);
             answer.verdict = Verdict::block(text);
         }
         (Some(Action::Stop), None) => answer.verdict = Verdict::stop(event.stop.unwrap_or_default()),
         (Some(Action::Skip), None) => {
-            // JC-19, JC-34: what is skipped is not changed either.
+            // What is skipped is not changed either (JC-19, JC-34).
             answer.amendment = Amendment::default();
             answer.verdict = Verdict::block(SKIPPED);
         }

@@ -6,6 +6,8 @@ use lineside_points::{
     BeforePrompt, BeforeSession, BeforeStop, BeforeTool, OnPrompt,
 };
 
+use crate::names::{self, Named};
+
 /// One event.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Event {
@@ -201,9 +203,23 @@ pub(super) static EVENTS: [Event; 14] = [
     Event { notice_only: true, ..Event::new("session_end", AfterSession::INFO, &[MESSAGES]) },
 ];
 
+impl Named for Event {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn points(&self) -> &[&'static PointInfo] {
+        std::slice::from_ref(&self.point)
+    }
+
+    fn is_gate(&self) -> bool {
+        self.stop.is_some()
+    }
+}
+
 /// The event of that name.
 pub(super) fn find(name: &str) -> Option<&'static Event> {
-    EVENTS.iter().find(|event| event.name == name)
+    names::row(&EVENTS, name)
 }
 
 /// All names.

@@ -1,61 +1,50 @@
-//! The bytes of a `HOOK.yaml` to a mapping of YAML nodes (JC-7).
+//! How a `HOOK.yaml` is read (JC-7), and in which words it is refused (JC-10).
 
-use std::path::Path;
-
-use lineside_files::Boundary;
-
-use super::findings::{Findings, LoadHookError};
-use super::guard::{self, IsGuard};
-use crate::text;
-use crate::yaml::{self, Draft, UnknownEscapes};
+use super::guard::WORDS;
+use crate::broken::IsGuard;
+use crate::source::Syntax;
+use crate::yaml::{self, UnknownEscapes};
 
 /// The largest file, in bytes.
 const LARGEST: usize = 1_048_576;
 
-/// Reads a file; what keeps it from being read goes to the findings.
-///
-/// # Errors
-/// Whether the file may have been a guard, although it cannot be read.
-pub(super) fn read(file: &Path, boundary: Boundary<'_>, findings: &mut Findings) -> Result<Draft, IsGuard> {
-    let bytes = match lineside_files::read(file, boundary, LARGEST) {
-        Ok(bytes) => bytes,
-        Err(error) => {
-            findings.error(1, LoadHookError::Unreadable(error.to_string()));
-            return Err(IsGuard(true));
-        }
-    };
-    draft(&bytes).map_err(|error| {
-        let line = match &error {
-            LoadHookError::Yaml(error) => error.line,
-            _ => 1,
-        };
-        findings.error(line, error);
-        IsGuard(guard::WORDS.are_in(&bytes))
-    })
-}
-
-/// A mapping from the bytes of a file.
-pub(super) fn draft(bytes: &[u8]) -> Result<Draft, LoadHookError> {
-    if bytes.len() > LARGEST {
-        return Err(LoadHookError::TooLarge);
-    }
-    let text = text::of_file(bytes).ok_or(LoadHookError::NotUtf8)?;
-    let document = yaml::read(text, 1, UnknownEscapes::Refuse).map_err(LoadHookError::Yaml)?;
-    document.into_draft().ok_or(LoadHookError::NoMapping)
-}
+/// One document of at most 1 MiB that is a mapping.
+pub(super) const SYNTAX: Syntax = Syntax {
+    largest: LARGEST,
+    too_large: "larger than 1048576 bytes",
+    larger: IsGuard(false),
+    unreadable: "cannot be read: {why}",
+    not_utf8: "not valid UTF-8",
+    parse: |text, _| {
+        yaml::read(text.strip_prefix('\u{feff}').unwrap_or(text), 1, UnknownEscapes::Refuse)
+            .map_err(|error| (error.line, format!("Invalid YAML: {error}")))
+    },
+    no_mapping: "The file must be a YAML mapping",
+    guard: WORDS,
+};
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use proptest::prelude::*;
 
-    use super::{LARGEST, draft};
+    use super::{LARGEST, SYNTAX};
+    use crate::findings::Findings;
+    use crate::source;
+    use crate::yaml::Draft;
+
+    fn draft(bytes: &[u8]) -> Result<Draft, String> {
+        let mut findings = Findings::about(Path::new("/h/HOOK.yaml"));
+        source::draft(bytes, &SYNTAX, &mut findings).map_err(|(_, error)| error)
+    }
 
     #[test]
     fn what_cannot_be_read_is_told() {
         // JC-7, JC-10: E1, E2, E13
         let check = |bytes: &[u8], expected: &str| {
             let error = draft(bytes).unwrap_err();
-            assert!(error.to_string().starts_with(expected), "{error}");
+            assert!(error.starts_with(expected), "{error}");
         };
         check(b"a: \xff\n", "not valid UTF-8");
         check(&vec![b' '; LARGEST + 1], "larger than 1048576 bytes");

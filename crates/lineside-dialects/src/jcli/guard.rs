@@ -2,51 +2,37 @@
 
 use lineside_core::PointInfo;
 
-use super::events::{self, Event};
-use super::findings::{Findings, LoadHookError};
-use crate::broken::{Broken, Repair, Words};
+use super::events::EVENTS;
+use crate::broken::{Broken, IsGuard, Repair, Words};
+use crate::findings::Findings;
 use crate::names;
 use crate::yaml::{Content, Draft, Node};
 
 /// By which a hook stops what it fails for (JC-21).
 pub(super) const WORDS: Words = Words { key: "on_error", value: "stop" };
 
-/// Whether the failure of a hook may have been meant to stop something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct IsGuard(pub(super) bool);
-
-impl IsGuard {
-    /// By its keys.
-    fn of(draft: &Draft) -> Self {
-        Self(draft.entries.iter().any(|(key, value)| WORDS.are_meant_by(&key.label(), value.text())))
-    }
-}
-
 /// A hook of that name is lost at all its events.
 pub(super) fn lose(name: &str, draft: &Result<Draft, IsGuard>, findings: &mut Findings) {
     let (written, is_guard) = match draft {
-        Ok(draft) => (written(draft), IsGuard::of(draft)),
+        Ok(draft) => (written(draft), WORDS.are_among(&draft.entries)),
         Err(is_guard) => (Vec::new(), *is_guard),
     };
-    let known =
-        |event: &String| events::find(event).map_or_else(|| of_unknown(event), |event| vec![named(event)]);
-    let points: Vec<_> = written.iter().flat_map(known).collect();
-    let error = findings.repair(0, "");
-    push(name, error, if points.is_empty() { all() } else { points }, is_guard, findings);
+    let points: Vec<_> = written.iter().flat_map(|event| points(event)).collect();
+    let points = if points.is_empty() { names::gates(&EVENTS) } else { points };
+    push(name, findings.repair(0, ""), points, is_guard, findings);
 }
 
-/// A hook that loads is lost at events that do not exist (JC-10, E4).
-pub(super) fn lose_unknown(name: &str, draft: &Draft, findings: &mut Findings) {
-    for event in written(draft).into_iter().filter(|event| events::find(event).is_none()) {
-        let error = LoadHookError::Event { nearest: nearest(&event), event: event.clone() }.to_string();
-        let told: Vec<_> = findings.diagnostics.iter().filter(|told| told.text == error).cloned().collect();
-        push(name, Repair::first(&told, ""), of_unknown(&event), IsGuard::of(draft), findings);
+/// A hook that loads is lost at events that do not exist (JC-10, E4), which are listed on this line.
+pub(super) fn lose_unknown(name: &str, draft: &Draft, line: u32, findings: &mut Findings) {
+    for event in written(draft).into_iter().filter(|event| names::row(&EVENTS, event).is_none()) {
+        let error = findings.repair_at(line, unknown(&event));
+        push(name, error, points(&event), WORDS.are_among(&draft.entries), findings);
     }
 }
 
-/// The event that is proposed for a wrong one.
-pub(super) fn nearest(event: &str) -> &'static str {
-    names::proposed(event, events::names(), |name| events::find(name).map(|event| event.point))
+/// The words for an event that does not exist.
+pub(super) fn unknown(event: &str) -> String {
+    format!("Unknown event '{event}'. Did you mean '{}'?", names::proposed_row(&EVENTS, event))
 }
 
 fn push(
@@ -62,14 +48,8 @@ fn push(
         seen.push(point);
         is_new
     });
-    findings.lose(Broken {
-        name: name.to_owned(),
-        line: error.line(),
-        error,
-        points,
-        is_guard,
-        select: None,
-    });
+    let (name, line) = (name.to_owned(), error.line());
+    findings.lose(Broken { name, line, error, points, is_guard, select: None });
 }
 
 /// The events that a draft names.
@@ -82,17 +62,8 @@ fn written(draft: &Draft) -> Vec<String> {
     }
 }
 
-fn of_unknown(event: &str) -> Vec<(&'static PointInfo, String)> {
-    let nearest = nearest(event);
-    let near = events::find(nearest).filter(|_| names::is_near(event, nearest));
-    near.map_or_else(all, |event| vec![named(event)])
-}
-
-/// All events that can be stopped.
-fn all() -> Vec<(&'static PointInfo, String)> {
-    events::EVENTS.iter().filter(|event| event.stop.is_some()).map(named).collect()
-}
-
-fn named(event: &'static Event) -> (&'static PointInfo, String) {
-    (event.point, event.name.to_owned())
+/// The point of an event, or of the one that it was perhaps meant as; else all that can be stopped.
+fn points(event: &str) -> Vec<(&'static PointInfo, String)> {
+    let meant = names::row(&EVENTS, event).or_else(|| names::near_row(&EVENTS, event));
+    meant.map_or_else(|| names::gates(&EVENTS), names::Named::named)
 }

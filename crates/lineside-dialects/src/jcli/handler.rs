@@ -9,10 +9,10 @@ use lineside_core::invocation::{Ending, Environment, Invocation, Limits, Program
 use lineside_core::{Answer, AnyEvent, Failure, FailureKind};
 
 use super::definition::{Definition, OnError, Run};
+use super::effects;
 use super::events::Event;
 use super::input::{self, Reader};
 use super::judge::{self, Judge};
-use super::{effects, findings};
 use crate::dialect::Places;
 use crate::ending::cannot_start;
 use crate::handler::{Call, Handler, Returned, Start};
@@ -94,7 +94,7 @@ impl Hook {
 impl Handler for Hook {
     fn prepare(&self, event: &AnyEvent) -> Result<Call, Failure> {
         let Some(own) = self.own(event) else { return Ok(Call::Nothing) };
-        // JC-23
+        // It runs where the agent works (JC-23).
         let cwd = directory_of(event, &self.runtime.cwd);
         let reader = Reader { name: &self.name, folder: self.folder.as_deref(), event: own, cwd: &cwd };
         match &self.definition.run {
@@ -108,9 +108,9 @@ impl Handler for Hook {
             })),
             Run::Prompt { prompt, model } => {
                 let model = model.as_deref();
-                // JC-42
+                // Without a judge an `llm` hook cannot run (JC-42).
                 let judge = self.runtime.judge(model);
-                let judge = judge.ok_or_else(|| cannot_start(findings::NO_JUDGE))?;
+                let judge = judge.ok_or_else(|| cannot_start(judge::NONE))?;
                 let prompt = prompt.render(&input::fields(&reader, event));
                 Ok(Call::Post(judge.request(model, &prompt, self.definition.timeout)))
             }
@@ -150,7 +150,7 @@ impl Handler for Hook {
         Some(Start::Program { program: Program::shell("sh", command), environment, working_directory })
     }
 
-    /// JC-21; at events that only notify there is nothing to end (JC-15).
+    /// Ends the chain for a failure (JC-21); at events that only notify there is nothing to end (JC-15).
     fn refuse(&self, event: &AnyEvent, failure: &Failure) -> Option<Answer> {
         let own = self.own(event)?;
         let ends = self.definition.on_error == OnError::Stop && !own.notice_only;

@@ -12,9 +12,9 @@ use lineside_redact::redact_head;
 
 use super::effects;
 use super::events::Event;
-use super::output::{self, ReadOutputError};
+use super::output;
 use crate::dialect::Places;
-use crate::raw_object::ReadObjectError;
+use crate::raw_object::{ReadObjectError, Unreadable};
 
 const SYSTEM: &str = "You are a hook. Answer with one JSON object and nothing else.";
 
@@ -32,6 +32,9 @@ const QUESTION: &str = r#"Answer with one JSON object holding only the fields yo
 const LONGEST: usize = 10_485_760;
 /// How much of an answer that is none a failure tells, in bytes.
 const TOLD: usize = 200;
+
+/// Why an `llm` hook cannot run.
+pub(super) const NONE: &str = "no judge endpoint is configured";
 
 /// An endpoint that speaks the chat completions protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,9 +94,7 @@ pub(super) fn read(event: &Event, posted: &Posted) -> Result<Answer, Failure> {
     let failed = |text: String| Err(Failure::new(FailureKind::Exit, format!("judge: {text}")));
     match posted {
         Posted::Answered { status: 200..=299, .. } if event.notice_only => Ok(Answer::default()),
-        Posted::Answered { status: 200..=299, body, .. } => {
-            answered(event, body).map_err(effects::unreadable).map(|reply| effects::said(event, reply))
-        }
+        Posted::Answered { status: 200..=299, body, .. } => Ok(effects::said(event, answered(event, body)?)),
         Posted::Answered { status, body, .. } => {
             let body = crate::text::in_one_line(&body.trimmed_text());
             let body = redact_head(&body, TOLD);
@@ -114,14 +115,15 @@ pub(super) fn read(event: &Event, posted: &Posted) -> Result<Answer, Failure> {
     }
 }
 
-fn answered(event: &Event, body: &Captured) -> Result<output::Reply, ReadOutputError> {
+fn answered(event: &Event, body: &Captured) -> Result<output::Reply, Unreadable> {
     if body.is_cut() {
-        return Err(ReadOutputError::Cut(body.bytes.len()));
+        return Err(Unreadable::cut(body));
     }
     let body: Value = lineside_core::json::from_slice(&body.bytes)
         .map_err(|error| ReadObjectError::Broken(error.to_string()))?;
     let content = body.pointer("/choices/0/message/content").and_then(Value::as_str);
-    let content = content.ok_or(ReadOutputError::Type("choices[0].message.content", "a string"))?.trim();
+    let content =
+        content.ok_or_else(|| Unreadable::of_type("choices[0].message.content", "a string"))?.trim();
     if content.is_empty() || content == "{}" {
         return Ok(output::Reply::default());
     }

@@ -3,14 +3,13 @@
 //! A halt is looked for before anything else is judged: nothing beside it can undo it.
 
 use lineside_core::invocation::Captured;
-use lineside_core::json::read_strict;
 use lineside_core::json::{Map, Value};
 use lineside_core::{Append, Role};
 use serde_json::value::RawValue;
 
 use super::events::Event;
-use crate::raw_object::{self, FieldTwice, RawObject, ReadObjectError, string};
-use crate::text::{in_one_line, printed, truncated};
+use crate::raw_object::{self, RawObject, Unreadable, string};
+use crate::text::printed;
 
 /// The fields of an object that count.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -54,38 +53,21 @@ impl Action {
     }
 }
 
-/// Why output cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum ReadOutputError {
-    #[error("longer than the limit of {0} bytes")]
-    Cut(usize),
-    #[error(transparent)]
-    Object(#[from] ReadObjectError),
-    #[error("`action` is {0}, not stop or skip")]
-    Action(String),
-    #[error("`{0}` is not {1}")]
-    Type(&'static str, &'static str),
-    #[error("`tool_arguments`: {0}")]
-    Arguments(String),
-    #[error("`{0}` occurs twice")]
-    Twice(&'static str),
-}
-
 const TEXTS: [&str; 5] = ["user_input", "assistant_output", "system_prompt", "tool_result", "tool_error"];
 
 /// Reads the output of a hook that has succeeded.
-pub(super) fn read(stdout: &Captured, event: &Event) -> Result<Reply, ReadOutputError> {
+pub(super) fn read(stdout: &Captured, event: &Event) -> Result<Reply, Unreadable> {
     if stdout.is_cut() {
-        return Err(ReadOutputError::Cut(stdout.bytes.len()));
+        return Err(Unreadable::cut(stdout));
     }
     let text = printed(stdout);
     if text.is_empty() { Ok(Reply::default()) } else { read_object(&text, event) }
 }
 
 /// Reads an object.
-pub(super) fn read_object(text: &str, event: &Event) -> Result<Reply, ReadOutputError> {
+pub(super) fn read_object(text: &str, event: &Event) -> Result<Reply, Unreadable> {
     let fields = raw_object::read(text)?;
-    // JC-31
+    // Nothing beside a halt undoes it (JC-31).
     let halt = halt(&fields, event);
     Fields { fields: &fields, halt }.reply()
 }
@@ -100,11 +82,11 @@ fn halt(fields: &RawObject, event: &Event) -> Option<Action> {
     if halts.contains(&Action::Stop) { Some(Action::Stop) } else { halts.first().copied() }
 }
 
-fn action(value: &RawValue) -> Result<Action, ReadOutputError> {
+fn action(value: &RawValue) -> Result<Action, Unreadable> {
     match string(value).as_deref() {
         Some("stop") => Ok(Action::Stop),
         Some("skip") => Ok(Action::Skip),
-        _ => Err(ReadOutputError::Action(shown(value))),
+        _ => Err(Unreadable::of_word("action", value, "stop or skip")),
     }
 }
 
@@ -119,31 +101,30 @@ impl Fields<'_> {
     fn get<T>(
         &self,
         name: &'static str,
-        read: impl Fn(&RawValue) -> Result<T, ReadOutputError>,
-    ) -> Result<Option<T>, ReadOutputError> {
+        read: impl Fn(&RawValue) -> Result<T, Unreadable>,
+    ) -> Result<Option<T>, Unreadable> {
         if self.halt.is_some() {
             return Ok(self.fields.all(name).rev().find_map(|value| read(value).ok()));
         }
-        let value = self.fields.one(name).map_err(|FieldTwice| ReadOutputError::Twice(name))?;
-        value.map(read).transpose()
+        self.fields.one(name)?.map(read).transpose()
     }
 
-    fn text(&self, name: &'static str) -> Result<Option<String>, ReadOutputError> {
-        self.get(name, |value| string(value).ok_or(ReadOutputError::Type(name, "a string")))
+    fn text(&self, name: &'static str) -> Result<Option<String>, Unreadable> {
+        self.get(name, |value| string(value).ok_or_else(|| Unreadable::of_type(name, "a string")))
     }
 
     /// A text for which empty is as good as absent.
-    fn said(&self, name: &'static str) -> Result<Option<String>, ReadOutputError> {
+    fn said(&self, name: &'static str) -> Result<Option<String>, Unreadable> {
         Ok(self.text(name)?.filter(|text| !text.is_empty()))
     }
 
-    fn messages(&self, name: &'static str) -> Result<Option<Vec<Map>>, ReadOutputError> {
-        let expected = ReadOutputError::Type(name, "a list of messages with a role and a text");
-        self.get(name, |value| messages(value).ok_or_else(|| expected.clone()))
+    fn messages(&self, name: &'static str) -> Result<Option<Vec<Map>>, Unreadable> {
+        let expected = "a list of messages with a role and a text";
+        self.get(name, |value| messages(value).ok_or_else(|| Unreadable::of_type(name, expected)))
     }
 
     /// Reads the fields of an answer (JC-30).
-    fn reply(&self) -> Result<Reply, ReadOutputError> {
+    fn reply(&self) -> Result<Reply, Unreadable> {
         let mut amends = Vec::new();
         for name in TEXTS {
             amends.extend(self.text(name)?.map(|text| (name, Value::String(text))));
@@ -153,14 +134,11 @@ impl Fields<'_> {
         let messages = self.messages("messages")?.map(|messages| messages.into_iter().map(Value::Object));
         amends.extend(messages.map(|messages| ("messages", messages.collect())));
         let inject = self.messages("inject_messages")?;
-        let action = match (self.halt, self.get("action", action)?) {
-            (Some(halt), _) => Some(halt),
-            (None, action) => action,
-        };
+        let action = self.get("action", action)?;
         let abort = self.get("abort", |value| match value.get() {
             "true" => Ok(true),
             "false" => Ok(false),
-            _ => Err(ReadOutputError::Type("abort", "a boolean")),
+            _ => Err(Unreadable::of_type("abort", "a boolean")),
         })?;
         Ok(Reply {
             amends,
@@ -168,19 +146,15 @@ impl Fields<'_> {
             context: self.said("additional_context")?,
             feedback: self.said("retry_feedback")?,
             notice: self.said("system_message")?,
-            action: action.or_else(|| abort.filter(|abort| *abort).map(|_| Action::Stop)),
+            action: self.halt.or(action).or(abort.filter(|abort| *abort).map(|_| Action::Stop)),
         })
     }
 }
 
 /// A text that holds one JSON object.
-fn arguments(value: &RawValue) -> Result<Map, ReadOutputError> {
-    let text = string(value).ok_or(ReadOutputError::Type("tool_arguments", "a string"))?;
-    match read_strict(text.as_bytes()) {
-        Ok(Value::Object(arguments)) => Ok(arguments),
-        Ok(_) => Err(ReadOutputError::Type("tool_arguments", "the text of a JSON object")),
-        Err(error) => Err(ReadOutputError::Arguments(error.to_string())),
-    }
+fn arguments(value: &RawValue) -> Result<Map, Unreadable> {
+    let text = string(value).ok_or_else(|| Unreadable::of_type("tool_arguments", "a string"))?;
+    raw_object::strict("tool_arguments", &text, "the text of a JSON object")
 }
 
 fn messages(value: &RawValue) -> Option<Vec<Map>> {
@@ -210,10 +184,6 @@ fn content(message: &Map) -> Option<&str> {
 fn append(message: &Map) -> Option<Append> {
     let text = content(message).filter(|text| !text.is_empty())?;
     Some(Append::new(role(message)?, text))
-}
-
-fn shown(value: &RawValue) -> String {
-    truncated(&in_one_line(value.get()), 100)
 }
 
 #[cfg(test)]

@@ -52,12 +52,13 @@ pub(super) fn find(places: &Places) -> (Vec<Folder>, Vec<Lost>) {
     (found, lost)
 }
 
-/// JC-1: an empty or relative `J_DATA_PATH` counts as unset.
+/// The place of the user; an empty or relative `J_DATA_PATH` counts as unset (JC-1).
 fn user_place(places: &Places) -> Option<PathBuf> {
     Some(places.folder("J_DATA_PATH", ".jdata")?.join("agent/hooks"))
 }
 
-/// JC-2: the first `.jcli` from the working directory up to the root of the project, and never above it.
+/// The place of the project: in the first `.jcli` from the working directory up to the root of the project, and never
+/// above it (JC-2).
 fn project_place(places: &Places) -> Option<PathBuf> {
     let searched = searched(places);
     let found = searched.iter().rev().map(|folder| folder.join(".jcli")).find(|path| may_be_folder(path))?;

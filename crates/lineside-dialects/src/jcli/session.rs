@@ -9,12 +9,12 @@ use lineside_core::{Layer, PointInfo};
 use super::Declaration;
 use super::chain::Chain;
 use super::definition::{Definition, OnError, Run};
-use super::events;
+use super::events::{self, EVENTS};
 use super::filter::Conditions;
-use super::guard;
 use super::handler::Runtime;
 use super::template::Template;
 use crate::dialect::{ForeignHook, Places};
+use crate::names;
 
 /// A hook that a host registers: the keys of a `HOOK.yaml` less `events`. What is not set has its default.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,7 +100,7 @@ pub fn point_of(event: &str) -> Result<&'static PointInfo, RegisterSessionHookEr
 }
 
 fn unknown(event: &str) -> RegisterSessionHookError {
-    RegisterSessionHookError::Event { event: event.to_owned(), nearest: guard::nearest(event) }
+    RegisterSessionHookError::Event { event: event.to_owned(), nearest: names::proposed_row(&EVENTS, event) }
 }
 
 /// The hook to be installed on a session. Its name is `session:<index>`; the caller gives an index that no other hook of

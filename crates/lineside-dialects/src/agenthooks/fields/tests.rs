@@ -7,13 +7,15 @@ use lineside_core::OnFailure;
 use lineside_core::worker::WorkerStart;
 
 use super::warm::Warm;
-use super::{Declared, Findings, Mode, check};
-use crate::agenthooks::frontmatter::draft;
+use super::{Declared, Mode, check};
+use crate::agenthooks::frontmatter::SYNTAX;
+use crate::findings::Findings;
+use crate::source::draft;
 
 /// What is declared, and the findings as `line: text`.
 fn read(frontmatter: &str) -> (Option<Declared>, Vec<String>) {
     let mut findings = Findings::about(Path::new("/f/HOOK.md"));
-    let draft = draft(format!("---\n{frontmatter}\n---\n").as_bytes(), &mut findings).unwrap();
+    let draft = draft(format!("---\n{frontmatter}\n---\n").as_bytes(), &SYNTAX, &mut findings).unwrap();
     let declared = check(&draft, "folder", &mut findings);
     let told = findings.into_diagnostics().iter().map(ToString::to_string).collect();
     (declared, told)

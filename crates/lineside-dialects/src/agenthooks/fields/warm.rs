@@ -5,12 +5,12 @@
 
 use std::time::Duration;
 
+use lineside_core::Severity;
 use lineside_core::nearest::suggestion;
 use lineside_core::worker::WorkerStart;
 
-use super::super::findings::{Findings, HookWarning};
-use super::{entry, unexpected};
-use crate::yaml::{Content, Draft, Node};
+use super::HOOK;
+use crate::schema::{Is, Keys, Row, Schema};
 
 /// How the worker of a hook is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,57 +21,50 @@ pub(in crate::agenthooks) struct Warm {
     pub(in crate::agenthooks) idle: Option<Duration>,
 }
 
+/// The keys of `worker`.
+const WORKER: Schema = Schema {
+    rows: &[
+        Row("start", Is::Word(&["use", "ahead"]), "'use' or 'ahead'"),
+        Row("idle", Is::Integer(1000, 86_400_000), "1000 to 86400000 milliseconds"),
+    ],
+    wrong: "Worker field '{key}' is {found}, not {expected}; it has no effect",
+    severity: Severity::Warning,
+    unknown: "Unexpected field in worker: '{key}'{hint}",
+    ..HOOK
+};
+
 /// The worker of a hook that has one.
-pub(super) fn worker(draft: &Draft, findings: &mut Findings) -> Option<Warm> {
-    let is_worker = mode(draft, findings);
-    let Some((line, value)) = entry(&draft.entries, "worker") else {
-        return is_worker.then_some(Warm { start: WorkerStart::OnUse, idle: None });
-    };
+pub(super) fn worker(keys: &mut Keys<'_, '_>) -> Option<Warm> {
+    let (is_worker, line) = (is_worker(keys), keys.line("worker"));
+    let mut warm = Warm { start: WorkerStart::OnUse, idle: None };
+    let Some(value) = keys.get("worker") else { return is_worker.then_some(warm) };
     if !is_worker {
-        findings.warning(line, HookWarning::WorkerWithoutEffect);
+        keys.warning(line, "worker has no effect without 'mode: worker'");
         return None;
     }
-    let mut warm = Warm { start: WorkerStart::OnUse, idle: None };
-    let Content::Mapping(entries) = &value.content else {
-        findings.warning(line, HookWarning::WorkerType);
-        return Some(warm);
-    };
-    unexpected(entries, &["start", "idle"], "worker", findings);
-    if let Some((line, value)) = entry(entries, "start") {
-        match value.text() {
-            Some("use") => {}
-            Some("ahead") => warm.start = WorkerStart::Ahead,
-            _ => wrong(line, "start", value, "'use' or 'ahead'", findings),
+    if value.mapping().is_none() {
+        keys.warning(line, "Field 'worker' is not a mapping, it has no effect");
+    } else if let Some(mut worker) = keys.mapping("worker", &WORKER) {
+        worker.unknown();
+        if worker.text("start") == Some("ahead") {
+            warm.start = WorkerStart::Ahead;
         }
-    }
-    if let Some((line, value)) = entry(entries, "idle") {
-        match &value.content {
-            Content::Integer(millis @ 1000..=86_400_000) => {
-                warm.idle = u64::try_from(*millis).ok().map(Duration::from_millis);
-            }
-            _ => wrong(line, "idle", value, "1000 to 86400000 milliseconds", findings),
-        }
+        let idle = worker.integer("idle").and_then(|millis| u64::try_from(millis).ok());
+        warm.idle = idle.map(Duration::from_millis);
     }
     Some(warm)
 }
 
-fn wrong(line: u32, field: &'static str, value: &Node, expected: &'static str, findings: &mut Findings) {
-    findings.warning(line, HookWarning::WorkerField { field, value: value.label(), expected });
-}
-
-fn mode(draft: &Draft, findings: &mut Findings) -> bool {
-    let Some((line, value)) = entry(&draft.entries, "mode") else {
-        return false;
-    };
-    match value.text().map(str::trim) {
-        Some("worker") => true,
-        Some("command") => false,
-        other => {
-            let nearest = other.and_then(|other| suggestion(&other.to_lowercase(), ["worker", "command"]));
-            let nearest =
-                nearest.and_then(|nearest| ["worker", "command"].into_iter().find(|known| *known == nearest));
-            findings.warning(line, HookWarning::Mode { value: value.label(), nearest });
-            false
-        }
+/// Whether `mode` says so.
+fn is_worker(keys: &mut Keys<'_, '_>) -> bool {
+    let Some(value) = keys.get("mode") else { return false };
+    let word = value.text().map(str::trim);
+    if !matches!(word, Some("worker" | "command")) {
+        let word = word.unwrap_or_default().to_lowercase();
+        let near = suggestion(&word, ["worker", "command"]);
+        let hint = near.map(|near| format!("; did you mean '{near}'?")).unwrap_or_default();
+        let what = format!("is {}, not 'worker': the hook is started for each event{hint}", value.label());
+        keys.warning(keys.line("mode"), format_args!("Field 'mode' {what}"));
     }
+    word == Some("worker")
 }

@@ -3,14 +3,16 @@
 use std::path::Path;
 
 use super::{Declared, Run, check};
+use crate::findings::Findings;
 use crate::jcli::definition::OnError;
-use crate::jcli::file::draft;
-use crate::jcli::findings::Findings;
+use crate::jcli::file::SYNTAX;
+use crate::source::draft;
 
 /// A hook `h`, and its diagnostics as `<severity> <line>: <text>`.
 fn read(text: &str) -> (Option<Declared>, Vec<String>) {
     let mut findings = Findings::about(Path::new("/h/HOOK.yaml"));
-    let declared = check(&draft(text.as_bytes()).unwrap(), "h", &mut findings);
+    let draft = draft(text.as_bytes(), &SYNTAX, &mut findings).unwrap();
+    let declared = check(&draft, "h", &mut findings);
     let told = findings.into_diagnostics().into_iter().map(|diagnostic| {
         let line = diagnostic.origin.as_ref().map_or(0, |origin| origin.line);
         format!("{} {line}: {}", diagnostic.severity.as_str(), diagnostic.text)
