@@ -12,7 +12,6 @@ mod entry;
 mod environment;
 mod file;
 mod filter;
-mod findings;
 mod glob;
 mod handler;
 mod input;
@@ -36,12 +35,12 @@ use lineside_core::{Hook, Part, PointInfo};
 
 use self::entry::Declared;
 use self::file::{Counts, Entry};
-use self::findings::Findings;
 use self::handler::Runtime;
 use self::places::Place;
 use self::points::Class;
 use crate::broken::Owner;
 use crate::dialect::{Dialect, ForeignHook, Loaded, LogTarget, Places, Trust, Watched};
+use crate::findings::Findings;
 use crate::programs::Search;
 
 /// The name of the dialect.
@@ -73,7 +72,7 @@ impl Dialect for Chord {
         let runtime = Arc::new(Runtime { cwd, not_inherited: environment::not_inherited(places) });
         let mut loaded = Loaded { log: log_target(places), ..Loaded::default() };
         let mut counts = Counts::default();
-        // CH-2: in this order, and in that of each file.
+        // In this order, and in that of each file (CH-2).
         for place in places::all(places) {
             let mut findings = Findings::about(&place.file);
             for entry in file::read(&place, places.boundary(place.layer), &search, &mut counts, &mut findings)
@@ -92,7 +91,7 @@ impl Dialect for Chord {
         places::all(places).into_iter().map(|place| Watched::file(place.file)).collect()
     }
 
-    /// CH-12: one name stands for two points, which the payload tells apart.
+    /// The point of a name; one name stands for two points, which the payload tells apart (CH-12).
     fn point(&self, name: &str, payload: &Map) -> Option<&'static PointInfo> {
         let point = points::find(name)?;
         let has_error = payload.get("error").is_some_and(|error| !error.is_null());
@@ -116,7 +115,7 @@ fn take(
     let name: Arc<str> = name.into();
     let filter = Arc::new(declared.filter.clone());
     let part = match point.class {
-        // CH-41: one after another.
+        // One after another (CH-41).
         Class::Sync => Part::Amender,
         Class::Observer | Class::Automation => Part::PostDecision,
     };
@@ -125,13 +124,13 @@ fn take(
         .layer(place.layer)
         .on_failure(declared.on_failure)
         .timeout(whole_time(&declared))
-        // CH-48, CH-49; what is held is started on its own.
+        // Observers share a lane and automations have their own (CH-48, CH-49); what is held is started on its own.
         .lane(match point.class {
             Class::Observer if declared.debounce.is_none() => Lane::Shared,
             _ => Lane::Own,
         })
         .join(declared.join)
-        // CH-3
+        // Hooks of a project without trust are listed and never started (CH-3).
         .standby(trust.of_layer(place.layer).standby())
         .when(Some(Arc::clone(&filter) as Arc<dyn Select>));
     let handler = Arc::new(handler::Hook {

@@ -84,6 +84,12 @@ impl Findings {
         Repair::at(self.origin(line), what)
     }
 
+    /// Adds an error and gives it as the repair of the hooks that it costs.
+    pub(crate) fn repair_error(&mut self, line: u32, what: impl Display) -> Repair {
+        self.error(line, &what);
+        self.repair_at(line, what)
+    }
+
     /// A hook is lost.
     pub(crate) fn lose(&mut self, broken: Broken) {
         self.broken.push(broken);

@@ -14,7 +14,6 @@ mod definition;
 mod entry;
 mod environment;
 mod file;
-mod findings;
 mod handler;
 mod output;
 mod places;
@@ -34,10 +33,10 @@ pub use output::HookResult;
 
 use self::entry::Entry;
 use self::file::Counts;
-use self::findings::Findings;
 use self::places::{Level, Place};
 use crate::broken::Owner;
 use crate::dialect::{Dialect, ForeignHook, Loaded, Places, Watched};
+use crate::findings::Findings;
 
 /// The name of the dialect.
 pub const DIALECT: &str = "flyto";
@@ -104,7 +103,7 @@ fn take(entry: Entry, place: &Place, places: &Places, findings: &Findings, loade
     loaded.hooks.push(installed(hook, |hook| {
         hook.layer(layer)
             .origin(origin)
-            // FL-2
+            // Without trust in the project its hooks are listed and never started (FL-2).
             .standby(place.level.trust(places).standby())
     }));
 }

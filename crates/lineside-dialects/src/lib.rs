@@ -51,6 +51,7 @@ mod web_address;
 mod lined_json;
 mod raw_object;
 mod text;
+mod tree;
 mod yaml;
 
 #[cfg(test)]

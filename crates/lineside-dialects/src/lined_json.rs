@@ -5,7 +5,9 @@
 
 mod located;
 
-use lineside_core::json::{DEEPEST, Error, Number, Reader};
+use lineside_core::json::{DEEPEST, Error, Reader};
+
+use crate::tree::{DuplicateKey, Node};
 
 /// A document.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,106 +16,6 @@ pub(crate) struct Document {
     pub(crate) root: Node,
     /// Keys that an object has more than once: each but the first, in the order of the text.
     pub(crate) duplicates: Vec<DuplicateKey>,
-}
-
-/// A value and its line.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Node {
-    /// The line on which it begins, counted from 1.
-    pub(crate) line: u32,
-    /// The value.
-    pub(crate) content: Content,
-}
-
-/// A value.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Content {
-    /// `null`.
-    Null,
-    /// `true`, `false`.
-    Boolean(bool),
-    /// A number, with its digits as they are written.
-    Number(Number),
-    /// A text.
-    Text(String),
-    /// An array.
-    List(Vec<Node>),
-    /// An object, its entries in order; of a key that occurs twice, both.
-    Object(Vec<Entry>),
-}
-
-/// A key and its value.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Entry {
-    /// The key.
-    pub(crate) key: String,
-    /// The line of the key.
-    pub(crate) line: u32,
-    /// The value.
-    pub(crate) value: Node,
-}
-
-/// A key that occurs twice.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct DuplicateKey {
-    /// The key.
-    pub(crate) key: String,
-    /// The line of the occurrence that is one too many.
-    pub(crate) line: u32,
-}
-
-impl Node {
-    /// The text, if it is one.
-    #[must_use]
-    pub(crate) fn text(&self) -> Option<&str> {
-        match &self.content {
-            Content::Text(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    /// The entries, if it is an object.
-    #[must_use]
-    pub(crate) fn entries(&self) -> Option<&[Entry]> {
-        match &self.content {
-            Content::Object(entries) => Some(entries),
-            _ => None,
-        }
-    }
-
-    /// The last entry of that key, if it is an object that has one.
-    #[must_use]
-    pub(crate) fn entry(&self, key: &str) -> Option<&Entry> {
-        self.entries()?.iter().rfind(|entry| entry.key == key)
-    }
-
-    /// The flag under that key, if it is an object that has one.
-    #[must_use]
-    pub(crate) fn flag(&self, key: &str) -> Option<bool> {
-        match self.entry(key)?.value.content {
-            Content::Boolean(flag) => Some(flag),
-            _ => None,
-        }
-    }
-
-    /// Whether it is null.
-    #[must_use]
-    pub(crate) fn is_null(&self) -> bool {
-        self.content == Content::Null
-    }
-
-    /// The value as a person would name it in a message: a scalar as JSON, anything else by its shape.
-    #[must_use]
-    pub(crate) fn label(&self) -> String {
-        match &self.content {
-            Content::Null => "null".to_owned(),
-            Content::Boolean(value) => value.to_string(),
-            Content::Number(number) => number.to_string(),
-            Content::Text(text) => lineside_core::json::Value::from(text.as_str()).to_string(),
-            Content::List(_) => "[…]".to_owned(),
-            Content::Object(_) => "{…}".to_owned(),
-        }
-    }
 }
 
 /// Reads a document.

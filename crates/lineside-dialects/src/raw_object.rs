@@ -101,8 +101,8 @@ impl Unreadable {
     }
 
     /// The value of a field is none of these words.
-    pub(crate) fn of_word(field: &str, value: &RawValue, expected: &str) -> Self {
-        let value = truncated(&in_one_line(value.get()), 100);
+    pub(crate) fn of_word(field: &str, value: &(impl fmt::Display + ?Sized), expected: &str) -> Self {
+        let value = truncated(&in_one_line(&value.to_string()), 100);
         Self(format!("`{field}` is {value}, not {expected}"))
     }
 }

@@ -9,7 +9,7 @@ use lineside_core::Severity;
 use lineside_core::nearest::suggestion;
 
 use crate::findings::{Findings, filled};
-use crate::yaml::{DuplicateKey, Node};
+use crate::tree::{DuplicateKey, Entry, Node};
 
 /// A key, the kind of its value, and the words for what the value should be.
 #[derive(Debug, Clone, Copy)]
@@ -22,12 +22,14 @@ pub(crate) enum Is {
     Any,
     /// A text.
     Text,
-    /// A text that is not blank.
-    NotBlank,
+    /// A text for which this holds.
+    Such(fn(&str) -> bool),
     /// One of these words.
     Word(&'static [&'static str]),
     /// An integer from the first to the last.
     Integer(i128, i128),
+    /// A flag.
+    Flag,
     /// A list.
     List,
     /// A mapping.
@@ -41,6 +43,8 @@ pub(crate) struct Schema {
     pub(crate) rows: &'static [Row],
     /// Takes a node for a text.
     pub(crate) text: fn(&Node) -> Option<&str>,
+    /// Takes a node for a flag.
+    pub(crate) flag: fn(&Node) -> Option<bool>,
     /// Names a wrong value in a finding.
     pub(crate) shown: fn(&Node) -> String,
     /// The wording for a wrong value: `{key}`, `{found}`, `{expected}`.
@@ -55,10 +59,17 @@ pub(crate) struct Schema {
     pub(crate) strict: bool,
     /// The wording for a key that occurs twice: `{key}`.
     pub(crate) twice: &'static str,
+    /// Whether the last entry of such a key counts, and not the first.
+    pub(crate) last: bool,
+}
+
+/// Whether a text has something in it.
+pub(crate) fn is_stated(text: &str) -> bool {
+    !text.trim().is_empty()
 }
 
 /// The first entry of a key, unless its value is null, which is as good as absent.
-pub(crate) fn given<'a>(entries: &'a [(Node, Node)], key: &str) -> Option<&'a (Node, Node)> {
+pub(crate) fn given<'a>(entries: &'a [Entry], key: &str) -> Option<&'a Entry> {
     entries.iter().find(|(name, _)| name.text() == Some(key)).filter(|(_, value)| !value.is_null())
 }
 
@@ -67,7 +78,7 @@ pub(crate) fn given<'a>(entries: &'a [(Node, Node)], key: &str) -> Option<&'a (N
 pub(crate) struct Keys<'a, 'f> {
     schema: &'static Schema,
     /// The mapping.
-    pub(crate) entries: &'a [(Node, Node)],
+    pub(crate) entries: &'a [Entry],
     /// Where the findings go.
     pub(crate) findings: &'f mut Findings,
     /// The text with which each finding begins.
@@ -78,17 +89,17 @@ pub(crate) struct Keys<'a, 'f> {
 
 impl<'a, 'f> Keys<'a, 'f> {
     /// Nothing is read yet.
-    pub(crate) fn new(
-        schema: &'static Schema,
-        entries: &'a [(Node, Node)],
-        findings: &'f mut Findings,
-    ) -> Self {
+    pub(crate) fn new(schema: &'static Schema, entries: &'a [Entry], findings: &'f mut Findings) -> Self {
         Self { schema, entries, findings, about: String::new(), sound: true }
     }
 
-    /// The first entry of a key.
-    pub(crate) fn given(&self, key: &str) -> Option<&'a (Node, Node)> {
-        given(self.entries, key)
+    /// The entry of a key that counts.
+    pub(crate) fn given(&self, key: &str) -> Option<&'a Entry> {
+        if !self.schema.last {
+            return given(self.entries, key);
+        }
+        let entry = self.entries.iter().rfind(|(name, _)| name.text() == Some(key));
+        entry.filter(|(_, value)| !value.is_null())
     }
 
     /// The line of a key, or 1.
@@ -125,19 +136,23 @@ impl<'a, 'f> Keys<'a, 'f> {
         }
     }
 
-    /// Adds a warning for each key that has no row.
+    /// Adds a warning for each key that has no row, and for each that occurs twice and whose last entry counts.
     pub(crate) fn unknown(&mut self) {
         let Schema { rows, unknown, hint, strict, .. } = self.schema;
         let known = || rows.iter().map(|row| row.0);
-        let is_unknown = |(key, value): &&(Node, Node)| {
-            (*strict || !value.is_null()) && !key.text().is_some_and(|key| known().any(|known| known == key))
-        };
-        for (key, _) in self.entries.iter().filter(is_unknown) {
-            let written = key.text().map(|key| if *strict { key.to_lowercase() } else { key.to_owned() });
-            let near = written.and_then(|key| suggestion(&key, known()).map(str::to_owned));
-            let hint = near.map(|near| filled(hint, &[("near", &near)])).unwrap_or_default();
-            let gaps = [("key", &*key.label()), ("hint", &hint), ("file", &self.findings.file())];
-            self.findings.warning(key.line, self.about.clone() + &filled(unknown, &gaps));
+        for (number, (key, value)) in self.entries.iter().enumerate() {
+            let is_known = key.text().is_some_and(|key| known().any(|known| known == key));
+            if !is_known && (*strict || !value.is_null()) {
+                let written = key.text().map(|key| if *strict { key.to_lowercase() } else { key.to_owned() });
+                let near = written.and_then(|key| suggestion(&key, known()).map(str::to_owned));
+                let hint = near.map(|near| filled(hint, &[("near", &near)])).unwrap_or_default();
+                let gaps = [("key", &*key.label()), ("hint", &hint), ("file", &self.findings.file())];
+                self.warning(key.line, filled(unknown, &gaps));
+            }
+            let before = || self.entries.iter().take(number);
+            if self.schema.last && before().any(|(before, _)| before.text() == key.text()) {
+                self.findings.warning(key.line, filled(self.schema.twice, &[("key", &key.label())]));
+            }
         }
     }
 
@@ -149,11 +164,12 @@ impl<'a, 'f> Keys<'a, 'f> {
         let fits = match is {
             Is::Any => true,
             Is::Text => text().is_some(),
-            Is::NotBlank => text().is_some_and(|text| !text.trim().is_empty()),
+            Is::Such(holds) => text().is_some_and(holds),
             Is::Word(words) => text().is_some_and(|text| words.contains(&text)),
             Is::Integer(least, most) => {
                 value.integer().is_some_and(|number| (*least..=*most).contains(&number))
             }
+            Is::Flag => (self.schema.flag)(value).is_some(),
             Is::List => value.list().is_some(),
             Is::Mapping => value.mapping().is_some(),
         };
@@ -184,6 +200,11 @@ impl<'a, 'f> Keys<'a, 'f> {
     /// The integer of a key.
     pub(crate) fn integer(&mut self, key: &'static str) -> Option<i128> {
         self.get(key).and_then(Node::integer)
+    }
+
+    /// The flag of a key.
+    pub(crate) fn flag(&mut self, key: &'static str) -> Option<bool> {
+        self.get(key).and_then(self.schema.flag)
     }
 
     /// The items of a key.

@@ -10,11 +10,10 @@ mod merge;
 mod scalar;
 mod value;
 
+pub(crate) use crate::tree::{Content, DuplicateKey, Node};
 pub(crate) use scalar::decimal;
 pub(crate) use value::node_value;
 pub use value::yaml_value;
-
-use std::sync::Arc;
 
 use granit_parser::{ErrorKind, Parser, ScanError, options};
 
@@ -46,47 +45,6 @@ pub(crate) struct Draft {
     pub(crate) entries: Vec<(Node, Node)>,
     /// Keys that occur twice, here or further down.
     pub(crate) duplicates: Vec<DuplicateKey>,
-}
-
-/// A value and its line.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Node {
-    /// The line on which it begins.
-    pub(crate) line: u32,
-    /// The value.
-    pub(crate) content: Content,
-    /// The text between double quotes, quotes included, where it has a backslash.
-    quoted: Option<Arc<str>>,
-    /// A plain scalar as it is written.
-    plain: Option<Arc<str>>,
-}
-
-/// A value in the core schema.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Content {
-    /// `null`, `~`, nothing.
-    Null,
-    /// `true`, `false`.
-    Boolean(bool),
-    /// An integer; one beyond the bounds of the type stands at the nearest bound.
-    Integer(i128),
-    /// Any other number.
-    Float(f64),
-    /// A text.
-    Text(String),
-    /// A sequence.
-    List(Vec<Node>),
-    /// A mapping, its keys in order.
-    Mapping(Vec<(Node, Node)>),
-}
-
-/// A key that occurs twice.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct DuplicateKey {
-    /// The key.
-    pub(crate) key: String,
-    /// The line of the occurrence that is one too many.
-    pub(crate) line: u32,
 }
 
 /// An escape that was kept.
@@ -128,69 +86,6 @@ impl Document {
 }
 
 impl Node {
-    /// The text, if it is one.
-    #[must_use]
-    pub(crate) fn text(&self) -> Option<&str> {
-        match &self.content {
-            Content::Text(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    /// The integer, if it is one.
-    #[must_use]
-    pub(crate) fn integer(&self) -> Option<i128> {
-        if let Content::Integer(number) = self.content { Some(number) } else { None }
-    }
-
-    /// The items, if it is a list.
-    #[must_use]
-    pub(crate) fn list(&self) -> Option<&[Self]> {
-        if let Content::List(items) = &self.content { Some(items) } else { None }
-    }
-
-    /// The keys and their values, if it is a mapping.
-    #[must_use]
-    pub(crate) fn mapping(&self) -> Option<&[(Self, Self)]> {
-        if let Content::Mapping(entries) = &self.content { Some(entries) } else { None }
-    }
-
-    /// Whether it is null.
-    #[must_use]
-    pub(crate) fn is_null(&self) -> bool {
-        self.content == Content::Null
-    }
-
-    /// A scalar that is not null as it is written, its quotes taken off: `0x1F`, `1.50`, `yes`.
-    #[must_use]
-    pub(crate) fn written(&self) -> Option<&str> {
-        match &self.content {
-            Content::Text(text) => Some(text),
-            Content::Boolean(_) | Content::Integer(_) | Content::Float(_) => self.plain.as_deref(),
-            Content::Null | Content::List(_) | Content::Mapping(_) => None,
-        }
-    }
-
-    /// Whether it is a scalar without quotes.
-    #[must_use]
-    pub(crate) fn is_plain(&self) -> bool {
-        self.plain.is_some()
-    }
-
-    /// A scalar as a person would name it in a message.
-    #[must_use]
-    pub(crate) fn label(&self) -> String {
-        match &self.content {
-            Content::Null => "null".to_owned(),
-            Content::Boolean(value) => value.to_string(),
-            Content::Integer(value) => value.to_string(),
-            Content::Float(value) => value.to_string(),
-            Content::Text(text) => text.clone(),
-            Content::List(_) => "[…]".to_owned(),
-            Content::Mapping(_) => "{…}".to_owned(),
-        }
-    }
-
     /// The text of a double-quoted scalar with the escape `\<character>` left as it is written; `None` where the
     /// scalar is of another style or has no such escape.
     #[must_use]

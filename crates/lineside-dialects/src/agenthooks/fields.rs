@@ -8,7 +8,7 @@ use lineside_pyregex::Pattern;
 use super::matcher::Filter;
 use super::triggers::{self, Trigger};
 use crate::findings::Findings;
-use crate::schema::{Is, Keys, Row, Schema, given};
+use crate::schema::{Is, Keys, Row, Schema, given, is_stated};
 use crate::yaml::{Content, Draft, Node, decimal};
 
 pub(super) mod warm;
@@ -54,7 +54,7 @@ pub(super) enum Mode {
 #[rustfmt::skip]
 const HOOK: Schema = Schema {
     rows: &[
-        Row("name", Is::NotBlank, "a non-empty string"),
+        Row("name", Is::Such(is_stated), "a non-empty string"),
         Row("description", Is::Any, ""),
         Row("trigger", Is::Text, "a string"),
         Row("matcher", Is::Mapping, "an object"),
@@ -68,6 +68,7 @@ const HOOK: Schema = Schema {
         Row("worker", Is::Any, ""),
     ],
     text: Node::text,
+    flag: Node::boolean,
     shown: Node::label,
     wrong: "Field '{key}' must be {expected}",
     severity: Severity::Error,
@@ -75,6 +76,7 @@ const HOOK: Schema = Schema {
     hint: "; did you mean '{near}'?",
     strict: true,
     twice: "Duplicate key '{key}' in frontmatter",
+    last: false,
 };
 
 /// The keys of `matcher` (AH-10).

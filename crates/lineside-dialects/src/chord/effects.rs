@@ -6,8 +6,9 @@ use lineside_core::json::{Map, Value};
 use lineside_core::{Amendment, Answer, AnyEvent, Notice, Verdict};
 
 use super::data::{self, Data};
-use super::output::{ReadOutputError, Reply, wrong};
+use super::output::Reply;
 use super::points::{ChordPoint, Kind};
+use crate::raw_object::Unreadable;
 
 /// What the key `action` of an answer asks for (CH-38).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +22,7 @@ enum Action {
 ///
 /// # Errors
 /// It breaks the shape of the point; nothing of it counts.
-pub(super) fn answer(point: &ChordPoint, event: &AnyEvent, reply: &Reply) -> Result<Answer, ReadOutputError> {
+pub(super) fn answer(point: &ChordPoint, event: &AnyEvent, reply: &Reply) -> Result<Answer, Unreadable> {
     let action = action(reply)?;
     let message = reply.string("message")?.filter(|message| !message.trim().is_empty());
     if action == Action::Block {
@@ -31,7 +32,7 @@ pub(super) fn answer(point: &ChordPoint, event: &AnyEvent, reply: &Reply) -> Res
     let new = if action == Action::Modify { reply.value("data")? } else { None };
     if let Some(new) = new {
         let Value::Object(new) = new else {
-            return Err(wrong("data", &new, "an object"));
+            return Err(Unreadable::of_word("data", &new, "an object"));
         };
         let given = data::of(point.kind, event);
         let (amendment, refused) = match point.kind {
@@ -62,7 +63,7 @@ fn no_reason(point: &ChordPoint) -> String {
     }
 }
 
-fn action(reply: &Reply) -> Result<Action, ReadOutputError> {
+fn action(reply: &Reply) -> Result<Action, Unreadable> {
     // Of an action that is there twice the last one counts, unless another one blocks.
     if reply.has("action", "block") {
         return Ok(Action::Block);
@@ -71,7 +72,7 @@ fn action(reply: &Reply) -> Result<Action, ReadOutputError> {
     match action.as_str() {
         Some("continue") => Ok(Action::Continue),
         Some("modify") => Ok(Action::Modify),
-        _ => Err(wrong("action", &action, "continue, block or modify")),
+        _ => Err(Unreadable::of_word("action", &action, "continue, block or modify")),
     }
 }
 
@@ -92,7 +93,7 @@ fn tool_call(new: Map, given: &Data) -> Modified {
 }
 
 /// A changed request to the model (CH-46).
-fn llm_call(new: &Map, given: &Data) -> Result<Modified, ReadOutputError> {
+fn llm_call(new: &Map, given: &Data) -> Result<Modified, Unreadable> {
     let mut amendment = Amendment::default();
     for (name, fits, expected) in [
         ("model", Value::is_string as fn(&Value) -> bool, "a string"),
@@ -101,7 +102,7 @@ fn llm_call(new: &Map, given: &Data) -> Result<Modified, ReadOutputError> {
     ] {
         let Some(value) = named(new, name) else { continue };
         if !fits(value) {
-            return Err(wrong(name, value, expected));
+            return Err(Unreadable::of_word(name, value, expected));
         }
         if given.get(name) != Some(value) {
             amendment = amendment.with(name, value.clone());
@@ -112,11 +113,11 @@ fn llm_call(new: &Map, given: &Data) -> Result<Modified, ReadOutputError> {
 }
 
 /// A changed result of a tool (CH-47).
-fn tool_result(new: &Map, given: &Data, event: &AnyEvent) -> Result<Modified, ReadOutputError> {
+fn tool_result(new: &Map, given: &Data, event: &AnyEvent) -> Result<Modified, Unreadable> {
     let changed = |name: &'static str| match named(new, name) {
         None => Ok(None),
         Some(value @ Value::String(_)) => Ok((given.get(name) != Some(value)).then_some(value)),
-        Some(other) => Err(wrong(name, other, "a string")),
+        Some(other) => Err(Unreadable::of_word(name, other, "a string")),
     };
     let output = changed("output")?;
     let context = changed("context_result")?;

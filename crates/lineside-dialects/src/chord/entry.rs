@@ -1,31 +1,68 @@
 //! One entry: its keys (CH-6 to CH-8, CH-11), checked one by one.
 
-mod values;
-
 use std::time::Duration;
 
 use lineside_core::flow::{Debounce, Retries, RetryAfter};
 use lineside_core::hook::Join;
-use lineside_core::nearest::suggestion;
-use lineside_core::{AgentKind, OnFailure};
+use lineside_core::{AgentKind, OnFailure, Severity};
 
-use self::values::Values;
-pub(super) use self::values::shown;
 use super::filter::{Count, Filter};
-use super::findings::{About, Findings, LoadError, LoadWarning};
+use super::glob::Glob;
 use super::points::{ChordPoint, Class, Kind};
 use super::report::{Disposal, Format, Report};
 use super::shell::{Run, has_bash, needs_bash};
+use crate::findings::Findings;
 use crate::programs::Search;
-use crate::yaml::{Content, Node};
+use crate::schema::{Is, Keys, Row, Schema};
+use crate::text::truncated;
+use crate::tree::{Content, Entry, Node};
 
-/// The keys of an entry (CH-6).
-const KEYS: [&str; 23] = [
-    "name", "command", "shell", "timeout", "tools", "paths", "agents", "agent_kinds", "models",
-    "min_changed_files", "only_on_error", "join", "result", "result_format", "max_result_lines",
-    "max_result_bytes", "debounce_ms", "debounce_max_wait_ms", "concurrency", "retry_on_failure",
-    "retry_delay_ms", "environment", "on_failure",
-];
+/// The keys of an entry, and the words for what is wrong with them (CH-4 to CH-7).
+#[rustfmt::skip]
+const ENTRY: Schema = Schema {
+    rows: &[
+        Row("name", Is::Text, "a string"),
+        Row("command", Is::Any, "a list of strings or a string"),
+        Row("shell", Is::Text, "a string"),
+        Row("timeout", Is::Integer(0, 86_400), "an integer from 0 to 86400"),
+        Row("tools", Is::List, "a list of globs"),
+        Row("paths", Is::List, "a list of globs"),
+        Row("agents", Is::List, "a list of globs"),
+        Row("agent_kinds", Is::List, "a list of strings"),
+        Row("models", Is::List, "a list of globs"),
+        Row("min_changed_files", Is::Integer(0, 1_000_000), "an integer from 0 to 1000000"),
+        Row("only_on_error", Is::Flag, "true or false"),
+        Row("join", Is::Word(&["background", "before_next_llm"]), "one of background, before_next_llm"),
+        Row("result", Is::Word(&["ignore", "notify_only", "append_on_failure", "always_append"]),
+            "one of ignore, notify_only, append_on_failure, always_append"),
+        Row("result_format", Is::Word(&["summary", "tail", "full"]), "one of summary, tail, full"),
+        Row("max_result_lines", Is::Integer(0, 1_000_000), "an integer from 0 to 1000000"),
+        Row("max_result_bytes", Is::Integer(0, 10_485_760), "an integer from 0 to 10485760"),
+        Row("debounce_ms", Is::Integer(0, 3_600_000), "an integer from 0 to 3600000"),
+        Row("debounce_max_wait_ms", Is::Any, ""),
+        Row("concurrency", Is::Text, "a string"),
+        Row("retry_on_failure", Is::Integer(0, 1000), "an integer from 0 to 1000"),
+        Row("retry_delay_ms", Is::Integer(0, 3_600_000), "an integer from 0 to 3600000"),
+        Row("environment", Is::Mapping, "a mapping from names to strings"),
+        Row("on_failure", Is::Word(&["continue", "block"]), "one of continue, block"),
+    ],
+    text: Node::written,
+    flag,
+    shown,
+    wrong: "`{key}` is {found}, not {expected}",
+    severity: Severity::Error,
+    unknown: "unknown key `{key}`{hint}",
+    hint: ", did you mean `{near}`?",
+    strict: false,
+    twice: "",
+    last: false,
+};
+
+/// The longest value that a finding shows, in characters.
+const SHOWN: usize = 100;
+
+/// The longest wait of a burst, in milliseconds.
+const LONGEST_WAIT: i128 = 36_000_000;
 
 /// What an entry declares, checked.
 #[derive(Debug, Clone)]
@@ -52,168 +89,157 @@ pub(super) struct Declared {
     pub(super) on_failure: OnFailure,
 }
 
+/// How a finding names an entry.
+pub(super) fn about(point: &ChordPoint, name: &str) -> String {
+    format!("{}, hook \"{name}\"", point.name)
+}
+
 /// The name of an entry and what it declares; nothing when an error disables it.
 pub(super) fn read(
     point: &'static ChordPoint,
     unnamed: String,
     line: u32,
-    entries: &[(Node, Node)],
+    entries: &[Entry],
     search: &Search,
     findings: &mut Findings,
 ) -> (String, Option<Declared>) {
-    let written = entries.iter().find(|(key, _)| key.written() == Some("name"));
-    let given = written.and_then(|(_, value)| value.written()).filter(|name| !name.is_empty());
-    // CH-6, CH-8
-    let name = match given {
-        Some(name) if !name.contains(char::is_control) => name.to_owned(),
-        _ => unnamed,
-    };
-    let about = About { point, name: &name };
-    let mut values = Values { entries, about, findings, sound: true };
-    if let Some(wrong) = values.string("name").filter(|name| name.contains(char::is_control)) {
-        let found = format!("{wrong:?}");
-        let error = LoadError::Value {
-            key: "name".into(),
-            found,
-            expected: "one line without control characters".into(),
-        };
-        values.error(written.map_or(line, |(key, _)| key.line), &error);
+    let mut keys = Keys::new(&ENTRY, entries, findings);
+    let given = keys.given("name").and_then(|(_, value)| value.written()).filter(|name| !name.is_empty());
+    // A name is one line (CH-6); an entry without one is named by its place (CH-8).
+    let name = given.filter(|name| !name.contains(char::is_control)).map_or(unnamed, str::to_owned);
+    keys.about = about(point, &name) + ": ";
+    if let Some(wrong) = keys.text("name").filter(|name| name.contains(char::is_control)) {
+        let (line, found) = (keys.line("name"), format!("{wrong:?}"));
+        keys.wrong(line, "name", &found, "one line without control characters");
     }
-    unknown_keys(&mut values);
-    let declared = declared(&mut values, line, search);
-    let sound = values.sound;
-    (name, declared.filter(|_| sound))
+    keys.unknown();
+    let declared = declared(&mut keys, point, line, search);
+    (name, declared.filter(|_| keys.sound))
 }
 
-fn unknown_keys(values: &mut Values<'_>) {
-    for (key, value) in values.entries {
-        let label = key.label();
-        if !value.is_null() && !KEYS.contains(&label.as_str()) {
-            let near = suggestion(&label, KEYS);
-            values.findings.hook_warning(key.line, values.about, LoadWarning::UnknownKey(label, near));
-        }
-    }
-}
-
-fn declared(values: &mut Values<'_>, line: u32, search: &Search) -> Option<Declared> {
-    let class = values.about.point.class;
-    let environment = values.environment();
+fn declared(
+    keys: &mut Keys<'_, '_>,
+    point: &'static ChordPoint,
+    line: u32,
+    search: &Search,
+) -> Option<Declared> {
+    let class = point.class;
+    let environment = environment(keys);
     let path = environment.iter().rfind(|(name, _)| name == "PATH").map(|(_, path)| path.as_str());
-    let run = run(values, line, || has_bash(search, path));
-    let seconds = values.integer("timeout", 0..=86_400);
-    let debounce = debounce(values);
+    let run = run(keys, line, || has_bash(search, path));
+    let seconds = number(keys, "timeout");
+    let debounce = debounce(keys);
     let retry = Retries {
-        again: values.integer("retry_on_failure", 0..=1000),
-        delay: milliseconds(values.integer("retry_delay_ms", 0..=3_600_000)),
+        again: number(keys, "retry_on_failure"),
+        delay: milliseconds(number(keys, "retry_delay_ms")),
         after: RetryAfter::AnyButOutput,
     };
-    let concurrency = values.string("concurrency").filter(|key| !key.is_empty()).map(str::to_owned);
-    let joins = [("background", Join::Background), ("before_next_llm", Join::BeforeNextModel)];
-    let join = values.word("join", &joins).unwrap_or_default();
-    let report = report(values);
-    let failures = [("continue", OnFailure::Continue), ("block", OnFailure::Block)];
-    let on_failure = values.word("on_failure", &failures).unwrap_or(OnFailure::Continue);
-    no_effect(values, debounce, on_failure);
-    // CH-11: what has no effect is as if it were not there.
-    let debounce = debounce.filter(|_| class != Class::Sync);
-    let filter = filter(values, debounce.is_some());
+    let concurrency = keys.text("concurrency").filter(|key| !key.is_empty()).map(str::to_owned);
+    let join = match keys.text("join") {
+        Some("before_next_llm") if class == Class::Automation => Join::BeforeNextModel,
+        _ => Join::Background,
+    };
+    let report = report(keys);
+    let blocks = keys.text("on_failure") == Some("block");
+    no_effect(keys, class, debounce.is_some(), blocks);
+    // What has no effect is as if it were not there (CH-11).
     let is_sync = class == Class::Sync;
+    let debounce = debounce.filter(|_| !is_sync);
     Some(Declared {
+        filter: filter(keys, point, debounce.is_some()),
         run: run?,
         timeout: Duration::from_secs(if seconds == 0 { 30 } else { seconds.into() }),
-        filter,
-        join: if class == Class::Automation { join } else { Join::Background },
+        join,
         report,
         debounce,
         concurrency,
         retry,
         environment,
-        on_failure: if is_sync { on_failure } else { OnFailure::Continue },
+        on_failure: if is_sync && blocks { OnFailure::Block } else { OnFailure::Continue },
     })
 }
 
 /// Exactly one of `command` and `shell` (CH-5, CH-9, CH-10).
-fn run(values: &mut Values<'_>, line: u32, has_bash: impl Fn() -> bool) -> Option<Run> {
-    let shell_line = |values: &mut Values<'_>, key: &'static str| {
-        let at = values.get(key)?.0.line;
-        let text = values.string(key)?;
-        if text.trim().is_empty() {
-            empty(values, at, key);
+fn run(keys: &mut Keys<'_, '_>, line: u32, has_bash: impl Fn() -> bool) -> Option<Run> {
+    let (key, value) = match (keys.given("command"), keys.given("shell")) {
+        (Some(_), Some(_)) => {
+            keys.error(line, "there are both `command` and `shell`");
             return None;
         }
-        let needs = needs_bash(text);
-        let bash = needs && has_bash();
-        if needs && !bash {
-            values.findings.hook_warning(at, values.about, LoadWarning::NoBash(key));
-        }
-        Some(Run::line(text.to_owned(), bash))
-    };
-    match (values.get("command"), values.get("shell")) {
+        (Some((_, value)), None) => ("command", value),
+        (None, Some((_, value))) => ("shell", value),
         (None, None) => {
-            values.error(line, &LoadError::NoCommand);
-            None
+            keys.error(line, "there is neither `command` nor `shell`");
+            return None;
         }
-        (Some(_), Some(_)) => {
-            values.error(line, &LoadError::TwoCommands);
-            None
+    };
+    let at = keys.line(key);
+    if key == "command" && value.list().is_some() {
+        let arguments: Vec<_> = strings(keys, key).into_iter().map(|(_, text)| text.to_owned()).collect();
+        if arguments.is_empty() && keys.sound {
+            keys.wrong(at, key, "empty", "something to run");
+            return None;
         }
-        (None, Some(_)) => shell_line(values, "shell"),
-        (Some((key, Node { content: Content::List(_), .. })), None) => {
-            let arguments = values.strings("command", "a list of strings")?;
-            if arguments.is_empty() && values.sound {
-                empty(values, key.line, "command");
-                return None;
-            }
-            Some(Run::Arguments(arguments.into_iter().map(|(_, text)| text.to_owned()).collect()))
-        }
-        (Some((_, Node { content: Content::Mapping(_), .. })), None) => {
-            values.strings("command", "a list of strings or a string");
-            None
-        }
-        (Some(_), None) => shell_line(values, "command"),
+        return Some(Run::Arguments(arguments));
     }
+    if key == "command" && value.mapping().is_some() {
+        keys.mismatch(key);
+    }
+    let text = keys.text(key)?;
+    if text.trim().is_empty() {
+        keys.wrong(at, key, "empty", "something to run");
+        return None;
+    }
+    let needs = needs_bash(text);
+    let bash = needs && has_bash();
+    if needs && !bash {
+        keys.warning(at, format_args!("`{key}` contains `<<<` and there is no bash: sh runs it"));
+    }
+    Some(Run::line(text.to_owned(), bash))
 }
 
-fn empty(values: &mut Values<'_>, line: u32, key: &str) {
-    let (key, found, expected) = (key.to_owned(), "empty".to_owned(), "something to run".to_owned());
-    values.error(line, &LoadError::Value { key, found, expected });
+fn debounce(keys: &mut Keys<'_, '_>) -> Option<Debounce> {
+    const MOST: &str = "debounce_max_wait_ms";
+    let quiet = number(keys, "debounce_ms");
+    let value = keys.get(MOST);
+    let at_most = value.and_then(Node::integer).filter(|most| (quiet.into()..=LONGEST_WAIT).contains(most));
+    if let Some(value) = value.filter(|_| at_most.is_none()) {
+        let expected = format!("an integer from {quiet} to {LONGEST_WAIT}");
+        keys.wrong(keys.line(MOST), MOST, &shown(value), &expected);
+    }
+    let at_most = at_most.and_then(|most| u32::try_from(most).ok()).unwrap_or(quiet * 10);
+    (quiet > 0).then(|| Debounce { quiet: milliseconds(quiet), at_most: milliseconds(at_most) })
 }
 
-fn debounce(values: &mut Values<'_>) -> Option<Debounce> {
-    let quiet = values.integer("debounce_ms", 0..=3_600_000);
-    let at_most = values.integer_if_there("debounce_max_wait_ms", quiet..=36_000_000);
-    (quiet > 0).then(|| Debounce {
-        quiet: milliseconds(quiet),
-        at_most: milliseconds(at_most.unwrap_or(quiet * 10)),
-    })
-}
-
-fn report(values: &mut Values<'_>) -> Report {
-    let disposals = [
-        ("ignore", Disposal::Ignore),
-        ("notify_only", Disposal::NotifyOnly),
-        ("append_on_failure", Disposal::AppendOnFailure),
-        ("always_append", Disposal::AlwaysAppend),
-    ];
-    let formats = [("summary", Format::Summary), ("tail", Format::Tail), ("full", Format::Full)];
+fn report(keys: &mut Keys<'_, '_>) -> Report {
     let or = |given: u32, default| if given == 0 { default } else { given as usize };
     Report {
-        disposal: values.word("result", &disposals),
-        format: values.word("result_format", &formats).unwrap_or_default(),
-        lines: or(values.integer("max_result_lines", 0..=1_000_000), 50),
-        bytes: or(values.integer("max_result_bytes", 0..=10_485_760), 4096),
+        disposal: keys.text("result").map(|word| match word {
+            "ignore" => Disposal::Ignore,
+            "notify_only" => Disposal::NotifyOnly,
+            "append_on_failure" => Disposal::AppendOnFailure,
+            _ => Disposal::AlwaysAppend,
+        }),
+        format: match keys.text("result_format") {
+            Some("tail") => Format::Tail,
+            Some("full") => Format::Full,
+            _ => Format::Summary,
+        },
+        lines: or(number(keys, "max_result_lines"), 50),
+        bytes: or(number(keys, "max_result_bytes"), 4096),
     }
 }
 
-fn filter(values: &mut Values<'_>, debounced: bool) -> Filter {
-    let kinds = [("main", AgentKind::Main), ("subagent", AgentKind::Subagent), ("sub", AgentKind::Subagent)];
-    let point = values.about.point;
-    let least = values.integer("min_changed_files", 0..=1_000_000) as usize;
+fn filter(keys: &mut Keys<'_, '_>, point: &'static ChordPoint, debounced: bool) -> Filter {
+    let least = number(keys, "min_changed_files") as usize;
     let count = match least {
         0 => Count::Any,
         _ if point.kind != Kind::ToolBatchComplete => {
-            let line = values.get("min_changed_files").map_or(0, |(key, _)| key.line);
-            values.findings.hook_warning(line, values.about, LoadWarning::NeverRuns(least));
+            let why = "but only `on_tool_batch_complete` has changed files: the hook never runs";
+            keys.warning(
+                keys.line("min_changed_files"),
+                format_args!("`min_changed_files` is {least}, {why}"),
+            );
             Count::Never
         }
         _ if debounced => Count::OfBurst(least),
@@ -221,34 +247,120 @@ fn filter(values: &mut Values<'_>, debounced: bool) -> Filter {
     };
     Filter {
         point,
-        tools: values.globs("tools"),
-        paths: values.globs("paths"),
-        agents: values.globs("agents"),
-        kinds: values.words("agent_kinds", &kinds),
-        models: values.globs("models"),
+        tools: globs(keys, "tools"),
+        paths: globs(keys, "paths"),
+        agents: globs(keys, "agents"),
+        kinds: kinds(keys),
+        models: globs(keys, "models"),
         count,
-        only_on_error: values.boolean("only_on_error"),
+        only_on_error: keys.flag("only_on_error").unwrap_or_default(),
     }
 }
 
 /// Warns of keys that do nothing at hooks of this class (CH-11).
-fn no_effect(values: &mut Values<'_>, debounce: Option<Debounce>, on_failure: OnFailure) {
-    let class = values.about.point.class;
-    let keys: Vec<&'static str> = KEYS
-        .into_iter()
-        .filter(|key| values.get(key).is_some())
-        .filter(|key| match *key {
-            "join" | "result" | "result_format" | "max_result_lines" | "max_result_bytes" => {
-                class != Class::Automation
+fn no_effect(keys: &mut Keys<'_, '_>, class: Class, debounces: bool, blocks: bool) {
+    let is_idle = |key: &str| match key {
+        "join" | "result" | "result_format" | "max_result_lines" | "max_result_bytes" => {
+            class != Class::Automation
+        }
+        "debounce_ms" => class == Class::Sync && debounces,
+        "debounce_max_wait_ms" => class == Class::Sync || !debounces,
+        "on_failure" => class != Class::Sync && blocks,
+        _ => false,
+    };
+    let idle = ENTRY.rows.iter().map(|row| row.0).filter(|key| is_idle(key) && keys.given(key).is_some());
+    let idle: Vec<&str> = idle.collect();
+    if let Some(first) = idle.first() {
+        let ticked = idle.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
+        let what = format!("without effect on {} that is declared like this: {ticked}", class.word());
+        keys.warning(keys.line(first), what);
+    }
+}
+
+/// An integer within the bounds of its row; 0 when it is absent.
+fn number(keys: &mut Keys<'_, '_>, key: &'static str) -> u32 {
+    keys.integer(key).and_then(|number| u32::try_from(number).ok()).unwrap_or_default()
+}
+
+/// The strings of a list, each with its line.
+fn strings<'a>(keys: &mut Keys<'a, '_>, key: &'static str) -> Vec<(u32, &'a str)> {
+    let mut strings = Vec::new();
+    for item in keys.list(key).unwrap_or_default() {
+        match item.written() {
+            Some(text) => strings.push((item.line, text)),
+            None => keys.wrong(item.line, &format!("{key}[]"), &shown(item), "a string"),
+        }
+    }
+    strings
+}
+
+/// The globs of a list.
+fn globs(keys: &mut Keys<'_, '_>, key: &'static str) -> Vec<Glob> {
+    let mut globs = Vec::new();
+    for (line, pattern) in strings(keys, key) {
+        match Glob::read(pattern) {
+            Ok(glob) => globs.push(glob),
+            Err(error) => {
+                keys.error(line, format_args!("`{key}` has a malformed glob `{pattern}`: {error}"));
             }
-            "debounce_ms" => class == Class::Sync && debounce.is_some(),
-            "debounce_max_wait_ms" => class == Class::Sync || debounce.is_none(),
-            "on_failure" => class != Class::Sync && on_failure == OnFailure::Block,
-            _ => false,
-        })
-        .collect();
-    if let Some((key, _)) = keys.first().and_then(|first| values.get(first)) {
-        values.findings.hook_warning(key.line, values.about, LoadWarning::NoEffect(class, keys));
+        }
+    }
+    globs
+}
+
+/// The kinds of agents of `agent_kinds`.
+fn kinds(keys: &mut Keys<'_, '_>) -> Vec<AgentKind> {
+    let mut kinds = Vec::new();
+    for (line, text) in strings(keys, "agent_kinds") {
+        match text {
+            "main" => kinds.push(AgentKind::Main),
+            "subagent" | "sub" => kinds.push(AgentKind::Subagent),
+            _ => keys.wrong(line, "agent_kinds[]", &format!("{text:?}"), "one of main, subagent, sub"),
+        }
+    }
+    kinds
+}
+
+/// The variables of `environment`, names and texts.
+fn environment(keys: &mut Keys<'_, '_>) -> Vec<(String, String)> {
+    let variables = keys.get("environment").and_then(Node::mapping).unwrap_or_default();
+    let mut environment = Vec::with_capacity(variables.len());
+    for (name, value) in variables {
+        let valid = name.written().filter(|name| !name.is_empty() && !name.contains(['=', '\0']));
+        let text = if value.is_null() { Some("") } else { value.written() };
+        match (valid, text) {
+            (Some(name), Some(text)) => environment.push((name.to_owned(), text.to_owned())),
+            (None, _) => keys.wrong(name.line, "environment", &shown(name), "a name without `=` and NUL"),
+            (_, None) => {
+                let key = format!("environment.{}", name.label());
+                keys.wrong(name.line, &key, &shown(value), "a string");
+            }
+        }
+    }
+    environment
+}
+
+/// A flag, which may also be written as in YAML 1.1.
+fn flag(node: &Node) -> Option<bool> {
+    match &node.content {
+        Content::Boolean(value) => Some(*value),
+        Content::Text(text) if node.is_plain() => match text.as_str() {
+            "yes" | "on" => Some(true),
+            "no" | "off" => Some(false),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// A value as a finding shows it.
+pub(super) fn shown(node: &Node) -> String {
+    match &node.content {
+        Content::Null => "null".to_owned(),
+        Content::List(_) => "a list".to_owned(),
+        Content::Mapping(_) => "a mapping".to_owned(),
+        Content::Text(text) => truncated(&format!("{text:?}"), SHOWN),
+        _ => truncated(node.written().unwrap_or_default(), SHOWN),
     }
 }
 

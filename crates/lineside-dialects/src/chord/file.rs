@@ -2,18 +2,18 @@
 
 use std::collections::HashMap;
 
-use lineside_core::PointInfo;
 use lineside_files::Boundary;
 
-use super::entry::{self, Declared};
-use super::findings::{About, Findings, LoadError};
+use super::entry::{self, Declared, about, shown};
 use super::places::Place;
-use super::points::{self, ChordPoint, Class};
-use crate::broken::{Broken, ON_FAILURE};
-use crate::names;
+use super::points::{self, ChordPoint, Class, POINTS};
+use crate::broken::{Broken, IsGuard, ON_FAILURE};
+use crate::findings::Findings;
+use crate::names::{self, Named as _};
 use crate::programs::Search;
 use crate::text;
-use crate::yaml::{self, Content, Node, UnknownEscapes};
+use crate::tree::{Content, Entry as Keyed, Node};
+use crate::yaml::{self, UnknownEscapes};
 
 /// How many entries each point has had so far, over both files.
 pub(super) type Counts = HashMap<&'static str, usize>;
@@ -39,16 +39,15 @@ pub(super) fn read(
     counts: &mut Counts,
     findings: &mut Findings,
 ) -> Vec<Entry> {
-    let bytes = match lineside_files::read_if_there(&place.file, boundary, yaml::LONGEST) {
-        None => return Vec::new(),
+    match lineside_files::read_if_there(&place.file, boundary, yaml::LONGEST) {
+        None => Vec::new(),
+        Some(Ok(bytes)) => entries(&bytes, search, counts, findings),
         Some(Err(error)) => {
-            findings.error(1, LoadError::Unreadable(error.to_string()));
-            findings.lose_file(all(), true);
-            return Vec::new();
+            findings.error(1, format_args!("the file cannot be read: {error}"));
+            findings.lose_file(names::gates(POINTS), true);
+            Vec::new()
         }
-        Some(Ok(bytes)) => bytes,
-    };
-    entries(&bytes, search, counts, findings)
+    }
 }
 
 /// The entries of a text.
@@ -59,30 +58,30 @@ pub(super) fn entries(
     findings: &mut Findings,
 ) -> Vec<Entry> {
     let mut found = Vec::new();
-    let since = findings.diagnostics.len();
-    let hooks = hooks(bytes, findings);
-    if findings.diagnostics.len() > since {
-        findings.lose_file(all(), bytes.len() > yaml::LONGEST || ON_FAILURE.are_in(bytes));
+    let hooks = hooks(bytes, findings).unwrap_or_else(|(line, error)| {
+        findings.error(line, error);
+        Vec::new()
+    });
+    if !findings.diagnostics.is_empty() {
+        let is_guard = bytes.len() > yaml::LONGEST || ON_FAILURE.are_in(bytes);
+        findings.lose_file(names::gates(POINTS), is_guard);
     }
-    for (key, value) in hooks {
-        if value.is_null() {
-            continue;
-        }
+    for (key, value) in hooks.iter().filter(|(_, value)| !value.is_null()) {
         let name = key.label();
         let Some(point) = points::find(&name) else {
-            let near = names::proposed(&name, points::names(), only_point);
-            let point = near_point(&name, near);
-            lose(&key, &value, point, LoadError::Point(name.clone(), near), findings);
+            let proposed = names::proposed_row(POINTS, &name);
+            let what = format!("there is no point `{name}`, did you mean `{proposed}`?");
+            lose(key, value, names::near_row(POINTS, &name), what, findings);
             continue;
         };
-        let Content::List(items) = &value.content else {
-            let error = LoadError::PointType(point.name, entry::shown(&value));
-            lose(&key, &value, Some(point), error, findings);
+        let Some(items) = value.list() else {
+            let what = format!("`{name}` is {}, not a list of hooks", shown(value));
+            lose(key, value, Some(point), what, findings);
             continue;
         };
         for node in items {
             let index = counts.entry(point.name).or_default();
-            let unnamed = format!("{}-{index}", point.name);
+            let unnamed = format!("{name}-{index}");
             *index += 1;
             found.push(entry(point, unnamed, node, search, findings));
         }
@@ -90,60 +89,28 @@ pub(super) fn entries(
     found
 }
 
-/// All points at which anything can be refused.
-fn all() -> Vec<(&'static PointInfo, String)> {
-    points::POINTS.iter().filter(|point| point.class == Class::Sync).flat_map(named).collect()
-}
-
-fn named(point: &'static ChordPoint) -> Vec<(&'static PointInfo, String)> {
-    point.points.iter().map(|canonical| (*canonical, point.name.to_owned())).collect()
-}
-
-fn only_point(name: &str) -> Option<&'static PointInfo> {
-    points::find(name)?.points.first().copied()
-}
-
-/// The point that a wrong name may stand for, if the one that is proposed is near.
-fn near_point(name: &str, proposed: &str) -> Option<&'static ChordPoint> {
-    points::find(proposed).filter(|_| names::is_near(name, proposed))
-}
-
 /// The hooks below a key are lost; of this point, where it is known.
-fn lose(
-    key: &Node,
-    value: &Node,
-    point: Option<&'static ChordPoint>,
-    error: LoadError,
-    findings: &mut Findings,
-) {
-    let since = findings.diagnostics.len();
-    findings.error(key.line, error);
-    let error = findings.repair(since, "");
-    let items = match &value.content {
-        Content::List(items) => items.as_slice(),
-        _ => std::slice::from_ref(value),
-    };
-    for item in items {
-        let keys = match &item.content {
-            Content::Mapping(keys) => keys.as_slice(),
-            _ => &[],
-        };
+fn lose(key: &Node, value: &Node, point: Option<&'static ChordPoint>, what: String, findings: &mut Findings) {
+    let error = findings.repair_error(key.line, what);
+    for item in value.list().unwrap_or(std::slice::from_ref(value)) {
+        let keys = item.mapping().unwrap_or_default();
         let name = keys.iter().find(|(key, _)| key.written() == Some("name"));
         let name = name.and_then(|(_, name)| name.written()).filter(|name| !name.is_empty());
         findings.lose(Broken {
             name: name.map_or_else(|| key.label(), str::to_owned),
             line: item.line,
             error: error.clone(),
-            points: point.map_or_else(all, named),
-            is_guard: is_guard(keys) && point.is_none_or(|point| point.class == Class::Sync),
+            points: point.map_or_else(|| names::gates(POINTS), ChordPoint::named),
+            is_guard: is_guard(keys, point),
             select: None,
         });
     }
 }
 
 /// Whether an entry may have been meant to block when it fails.
-fn is_guard(keys: &[(Node, Node)]) -> bool {
-    keys.iter().any(|(key, value)| ON_FAILURE.are_meant_by(&key.label(), value.written()))
+fn is_guard(keys: &[Keyed], point: Option<&ChordPoint>) -> bool {
+    let IsGuard(says) = ON_FAILURE.are_among(keys);
+    says && point.is_none_or(|point| point.class == Class::Sync)
 }
 
 fn entry(
@@ -153,85 +120,62 @@ fn entry(
     search: &Search,
     findings: &mut Findings,
 ) -> Entry {
-    let since = findings.diagnostics.len();
-    let (line, keys) =
-        (node.line, if let Content::Mapping(keys) = &node.content { keys.as_slice() } else { &[] });
-    let (name, declared) = if matches!(node.content, Content::Mapping(_)) {
+    let (since, line) = (findings.diagnostics.len(), node.line);
+    let (name, declared) = if let Some(keys) = node.mapping() {
         entry::read(point, unnamed, line, keys, search, findings)
     } else {
-        let about = About { point, name: &unnamed };
-        findings.hook_error(line, about, LoadError::EntryType(entry::shown(node)));
+        let what = format!("the entry is {}, not a mapping", shown(node));
+        findings.hook_error(line, about(point, &unnamed), what);
         (unnamed, None)
     };
     if declared.is_none() {
-        let error = findings.repair(since, About { point, name: &name });
-        let (points, is_guard) = (named(point), is_guard(keys) && point.class == Class::Sync);
-        findings.lose(Broken { name: name.clone(), line, error, points, is_guard, select: None });
+        let error = findings.repair(since, about(point, &name));
+        let is_guard = is_guard(node.mapping().unwrap_or_default(), Some(point));
+        let (name, points) = (name.clone(), point.named());
+        findings.lose(Broken { name, line, error, points, is_guard, select: None });
     }
     Entry { point, name, line, declared }
 }
 
-/// What stands below `hooks`; nothing, when an error costs the whole file.
-fn hooks(bytes: &[u8], findings: &mut Findings) -> Vec<(Node, Node)> {
-    match root(bytes, findings).map(|root| root.content) {
-        None | Some(Content::Null) => Vec::new(),
-        Some(Content::Mapping(entries)) => {
-            if !entries.iter().any(|(key, _)| key.text() == Some("hooks"))
-                && let Some((meant, _)) = entries.iter().find(|(key, value)| is_meant_as_hooks(key, value))
-            {
-                findings.error(meant.line, LoadError::Misspelt(meant.label()));
-            }
-            let Some((key, mut hooks)) = entries.into_iter().find(|(key, _)| key.text() == Some("hooks"))
-            else {
-                return Vec::new();
-            };
-            if let Err(error) = hooks.merge_all_keys() {
-                findings.error(error.line, LoadError::Yaml(error));
-                return Vec::new();
-            }
-            match hooks.content {
-                Content::Null => Vec::new(),
-                Content::Mapping(points) => points,
-                _ => {
-                    findings.error(key.line, LoadError::HooksType(entry::shown(&hooks)));
-                    Vec::new()
-                }
-            }
+/// What stands below `hooks`; an error, which costs the whole file, is a line and what is wrong there. Several are added to
+/// the findings.
+fn hooks(bytes: &[u8], findings: &mut Findings) -> Result<Vec<Keyed>, (u32, String)> {
+    let malformed = |error: yaml::ReadYamlError| (error.line, format!("malformed YAML: {error}"));
+    let text = text::of_file(bytes).ok_or_else(|| (1, "the file is not valid UTF-8".to_owned()))?;
+    let mut document = yaml::read_first(text, UnknownEscapes::Refuse).map_err(malformed)?;
+    document.root.merge_keys().map_err(malformed)?;
+    if !document.duplicates.is_empty() {
+        for twice in document.duplicates {
+            findings.error(twice.line, format_args!("key `{}` occurs twice in a mapping", twice.key));
         }
-        Some(_) => {
-            findings.error(1, &LoadError::RootType);
-            Vec::new()
+        return Ok(Vec::new());
+    }
+    let entries = match document.root.content {
+        Content::Null => return Ok(Vec::new()),
+        Content::Mapping(entries) => entries,
+        _ => return Err((1, "the file is not a mapping".to_owned())),
+    };
+    let meant = entries.iter().find(|(key, value)| is_meant_as_hooks(key, value));
+    let meant = meant.map(|(meant, _)| (meant.line, meant.label()));
+    let hooks = entries.into_iter().find(|(key, _)| key.text() == Some("hooks"));
+    let (key, mut hooks) = match (hooks, meant) {
+        (Some(hooks), _) => hooks,
+        (None, Some((line, key))) => {
+            return Err((line, format!("unknown key `{key}`, did you mean `hooks`?")));
         }
+        (None, None) => return Ok(Vec::new()),
+    };
+    hooks.merge_all_keys().map_err(malformed)?;
+    match hooks.content {
+        Content::Null => Ok(Vec::new()),
+        Content::Mapping(points) => Ok(points),
+        _ => Err((key.line, format!("`hooks` is {}, not a mapping", shown(&hooks)))),
     }
 }
 
 /// Whether a key was meant as `hooks`: nearly that word, above hooks of a point that there is.
 fn is_meant_as_hooks(key: &Node, value: &Node) -> bool {
-    let Content::Mapping(points) = &value.content else { return false };
+    let points = value.mapping().unwrap_or_default();
     names::is_nearly_hooks(&key.label())
         && points.iter().any(|(point, _)| points::find(&point.label()).is_some())
-}
-
-fn root(bytes: &[u8], findings: &mut Findings) -> Option<Node> {
-    let Some(text) = text::of_file(bytes) else {
-        findings.error(1, LoadError::NotUtf8);
-        return None;
-    };
-    let read = yaml::read_first(text, UnknownEscapes::Refuse).and_then(|mut document| {
-        document.root.merge_keys()?;
-        Ok(document)
-    });
-    match read {
-        Err(error) => {
-            findings.error(error.line, LoadError::Yaml(error));
-            None
-        }
-        Ok(document) if document.duplicates.is_empty() => Some(document.root),
-        Ok(document) => {
-            for duplicate in document.duplicates {
-                findings.error(duplicate.line, LoadError::Duplicate(duplicate.key));
-            }
-            None
-        }
-    }
 }

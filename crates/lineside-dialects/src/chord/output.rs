@@ -6,44 +6,24 @@ use lineside_core::invocation::Captured;
 use lineside_core::json::Value;
 use serde_json::value::RawValue;
 
-use crate::raw_object::{RawObject, string};
-use crate::text::{in_one_line, truncated};
+use crate::raw_object::{RawObject, Unreadable, string};
 
 /// The object that a hook has printed, if it has.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Reply(Option<RawObject>);
 
-/// Why output cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum ReadOutputError {
-    #[error("longer than {0} bytes")]
-    TooLong(usize),
-    #[error("not JSON: {0}")]
-    NotJson(String),
-    #[error("values that no white space separates")]
-    NotSeparated,
-    #[error("an array")]
-    Array,
-    #[error("more than one object")]
-    SecondObject,
-    #[error("no object")]
-    NoObject,
-    #[error("`{key}` is {found}, not {expected}")]
-    Value { key: &'static str, found: String, expected: &'static str },
-}
-
 impl Reply {
     /// What a hook has printed; nothing is an object without keys.
-    pub(super) fn read(stdout: &Captured) -> Result<Self, ReadOutputError> {
+    pub(super) fn read(stdout: &Captured) -> Result<Self, Unreadable> {
         if stdout.is_cut() {
-            // CH-35
-            return Err(ReadOutputError::TooLong(stdout.bytes.len()));
+            return Err(Unreadable(format!("longer than {} bytes", stdout.bytes.len())));
         }
         let text = String::from_utf8_lossy(&stdout.bytes);
         if text.trim().is_empty() {
             return Ok(Self::default());
         }
         let text = whole_characters(&text);
+        let wrong = |what: &str| Err(Unreadable(what.to_owned()));
         let mut object = None;
         let mut only_nulls = true;
         let mut values = serde_json::Deserializer::from_str(&text).into_iter::<&RawValue>();
@@ -51,12 +31,12 @@ impl Reply {
             let value = value.map_err(not_json)?.get();
             let rest = text.get(values.byte_offset()..).unwrap_or_default();
             if !(rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n'])) {
-                return Err(ReadOutputError::NotSeparated);
+                return wrong("values that no white space separates");
             }
             only_nulls &= value == "null";
             match value.chars().next() {
-                Some('[') => return Err(ReadOutputError::Array),
-                Some('{') if object.is_some() => return Err(ReadOutputError::SecondObject),
+                Some('[') => return wrong("an array"),
+                Some('{') if object.is_some() => return wrong("more than one object"),
                 Some('{') => object = Some(serde_json::from_str::<RawObject>(value).map_err(not_json)?),
                 _ => {}
             }
@@ -64,13 +44,13 @@ impl Reply {
         match object {
             Some(object) => Ok(Self(Some(object))),
             None if only_nulls => Ok(Self::default()),
-            None => Err(ReadOutputError::NoObject),
+            None => wrong("no object"),
         }
     }
 
     /// The value of a key. Its case does not matter, the last one counts, and null is as good as absent. What is
     /// not asked for may be nested as deeply as it likes.
-    pub(super) fn value(&self, key: &str) -> Result<Option<Value>, ReadOutputError> {
+    pub(super) fn value(&self, key: &str) -> Result<Option<Value>, Unreadable> {
         let value = self.0.as_ref().and_then(|object| object.last_ignoring_case(key));
         value.map(|value| lineside_core::json::from_str(value.get()).map_err(not_json)).transpose()
     }
@@ -83,32 +63,26 @@ impl Reply {
     }
 
     /// The value of a key that is a string.
-    pub(super) fn string(&self, key: &'static str) -> Result<Option<String>, ReadOutputError> {
+    pub(super) fn string(&self, key: &'static str) -> Result<Option<String>, Unreadable> {
         match self.value(key)? {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
-            Some(other) => Err(wrong(key, &other, "a string")),
+            Some(other) => Err(Unreadable::of_word(key, &other, "a string")),
         }
     }
 
     /// The value of a key that is a boolean; false when it is absent.
-    pub(super) fn boolean(&self, key: &'static str) -> Result<bool, ReadOutputError> {
+    pub(super) fn boolean(&self, key: &'static str) -> Result<bool, Unreadable> {
         match self.value(key)? {
             None => Ok(false),
             Some(Value::Bool(value)) => Ok(value),
-            Some(other) => Err(wrong(key, &other, "a boolean")),
+            Some(other) => Err(Unreadable::of_word(key, &other, "a boolean")),
         }
     }
 }
 
-/// A value that a key cannot have.
-pub(super) fn wrong(key: &'static str, found: &Value, expected: &'static str) -> ReadOutputError {
-    let found = truncated(&in_one_line(&found.to_string()), 100);
-    ReadOutputError::Value { key, found, expected }
-}
-
-fn not_json(error: impl fmt::Display) -> ReadOutputError {
-    ReadOutputError::NotJson(error.to_string())
+fn not_json(error: impl fmt::Display) -> Unreadable {
+    Unreadable(format!("not JSON: {error}"))
 }
 
 /// With the escapes of halves of surrogate pairs, which are JSON and no characters, as U+FFFD.

@@ -7,6 +7,8 @@ use lineside_points::{
     OnWaitQuestion,
 };
 
+use crate::names::{self, Named};
+
 /// One of Chord's points.
 #[derive(Debug)]
 pub(super) struct ChordPoint {
@@ -89,9 +91,23 @@ pub(super) static POINTS: &[ChordPoint] = &[
     row(Kind::AgentError, "on_agent_error", Class::Observer, &[OnError::INFO]),
 ];
 
+impl Named for ChordPoint {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn points(&self) -> &[&'static PointInfo] {
+        self.points
+    }
+
+    fn is_gate(&self) -> bool {
+        self.class == Class::Sync
+    }
+}
+
 /// The point of that name.
 pub(super) fn find(name: &str) -> Option<&'static ChordPoint> {
-    POINTS.iter().find(|point| point.name == name)
+    names::row(POINTS, name)
 }
 
 /// All names.

@@ -2,7 +2,8 @@
 
 use lineside_core::{Answer, Append, Notice, NoticeLevel};
 
-use super::output::{ReadOutputError, Reply, wrong};
+use super::output::Reply;
+use crate::raw_object::Unreadable;
 use crate::text::first_bytes;
 
 /// What becomes of a result.
@@ -54,7 +55,7 @@ impl Report {
     ///
     /// # Errors
     /// A key has a value that it cannot have.
-    pub(super) fn answer(&self, name: &str, reply: &Reply) -> Result<Answer, ReadOutputError> {
+    pub(super) fn answer(&self, name: &str, reply: &Reply) -> Result<Answer, Unreadable> {
         let result = Reported::read(reply)?;
         let mut answer = Answer::default();
         if self.appends(&result) {
@@ -148,13 +149,13 @@ impl Report {
 
 impl Reported {
     /// Reads what an automation printed (CH-39).
-    fn read(reply: &Reply) -> Result<Self, ReadOutputError> {
+    fn read(reply: &Reply) -> Result<Self, Unreadable> {
         let failed = match reply.value("status")? {
             None => false,
             Some(status) => match status.as_str() {
                 Some("success") => false,
                 Some("failed") => true,
-                _ => return Err(wrong("status", &status, "success or failed")),
+                _ => return Err(Unreadable::of_word("status", &status, "success or failed")),
             },
         };
         let level = match reply.string("severity")?.as_deref() {

@@ -10,8 +10,8 @@ use lineside_core::json::{Map, Value};
 use lineside_core::{Agent, Amendment, AnyEvent, Diagnostic, Envelope};
 
 use super::file::{self, Counts, Entry};
-use super::findings::Findings;
 use super::handler::{Hook, Runtime};
+use crate::findings::Findings;
 use crate::programs::Search;
 use crate::samples;
 

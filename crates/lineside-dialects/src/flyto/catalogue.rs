@@ -8,7 +8,7 @@ use lineside_points::{
 };
 
 use super::variables::Of;
-use crate::names;
+use crate::names::{self, Named};
 
 /// A hook type.
 #[derive(Debug)]
@@ -70,8 +70,8 @@ const COMPACT_KIND: (&str, Of) = ("COMPACT_KIND", Of::Text("kind"));
 const TASK_ID: (&str, Of) = ("TASK_ID", Of::Text("task_id"));
 const TASK_DESCRIPTION: (&str, Of) = ("TASK_DESCRIPTION", Of::Text("description"));
 
-/// FL-9, with the second table of FL-10.
-static TYPES: [HookType; 17] = [
+/// The types (FL-9) with the variables of each (the second table of FL-10).
+pub(super) static TYPES: [HookType; 17] = [
     row(
         "session_start",
         BeforeSession::INFO,
@@ -207,15 +207,13 @@ impl HookType {
     /// The type of that wire name; the camel case of the page's prose is not one (FL-8).
     #[must_use]
     pub fn find(name: &str) -> Option<&'static Self> {
-        TYPES.iter().find(|hook_type| hook_type.name == name)
+        names::row(&TYPES, name)
     }
 
     /// The wire name that is nearest to a wrong one.
     #[must_use]
     pub fn nearest(wrong: &str) -> &'static str {
-        names::proposed(wrong, TYPES.iter().map(|hook_type| hook_type.name), |name| {
-            Self::find(name).map(Self::point)
-        })
+        names::proposed_row(&TYPES, wrong)
     }
 
     /// Its wire name.
@@ -244,6 +242,20 @@ impl HookType {
     /// The variables that it has beside those of every type.
     pub(super) fn variables(&self) -> &'static [(&'static str, Of)] {
         self.variables
+    }
+}
+
+impl Named for HookType {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn points(&self) -> &[&'static PointInfo] {
+        std::slice::from_ref(&self.point)
+    }
+
+    fn is_gate(&self) -> bool {
+        self.authority.blocks()
     }
 }
 

@@ -1,12 +1,11 @@
 //! What came of a run to what it decides (FL-17, FL-19 to FL-28, FL-30, FL-31, FL-34).
 
-use lineside_core::failure::seconds;
 use lineside_core::json::Value;
 use lineside_core::{Amendment, Answer, AnyEvent, Failure, FailureKind, Notice, OnFailure, Verdict};
 
 use super::catalogue::Authority;
 use super::handler::Identity;
-use super::output::{Doubt, End, Output};
+use super::output::{Doubt, Output};
 use crate::ending::cannot_start;
 use crate::text::{first_bytes, with_text_of_stderr};
 
@@ -43,7 +42,7 @@ pub(super) fn read(hook: &Identity, event: &AnyEvent, output: Output) -> Result<
             judged(hook, asked, &output, failure.as_ref()).into()
         }
     };
-    tell_the_user(hook, &mut answer);
+    notify_the_user(hook, &mut answer);
     answer.remarks = output.remarks;
     match failure {
         None => Ok(answer),
@@ -54,17 +53,17 @@ pub(super) fn read(hook: &Identity, event: &AnyEvent, output: Output) -> Result<
 /// What a failure that is known without a run amounts to.
 pub(super) fn without_run(hook: &Identity, failure: Failure) -> Failure {
     let verdict = if hook.authority() == Authority::Stop {
-        stop(Asked::Nothing, &Output { end: End::NotStarted(String::new()), ..Output::default() })
+        stop(Asked::Nothing, &Output { failure: Some(cannot_start("")), ..Output::default() })
     } else {
         hook.on_failure.verdict(&hook.name, &failure)
     };
     let mut answer = Answer::from(verdict);
-    tell_the_user(hook, &mut answer);
+    notify_the_user(hook, &mut answer);
     taken_as(failure, answer)
 }
 
-/// FL-26: the reason for which a round is refused is also a message for the user.
-fn tell_the_user(hook: &Identity, answer: &mut Answer) {
+/// Makes the reason for which a round is refused a message for the user too (FL-26).
+fn notify_the_user(hook: &Identity, answer: &mut Answer) {
     if let (Authority::Block, "pre_sampling", Verdict::Block(reason)) =
         (hook.authority(), hook.hook_type.name(), &answer.verdict)
     {
@@ -80,7 +79,7 @@ fn taken_as(failure: Failure, answer: Answer) -> Failure {
 /// What the JSON output asks for (FL-19).
 fn asked(hook: &Identity, output: &Output) -> Asked {
     let authority = hook.authority();
-    // FL-32: what is not waited for is not read. FL-28: JSON is text there.
+    // What is not waited for is not read (FL-32), and in a summary JSON is text (FL-28).
     if hook.background || authority == Authority::Summary {
         return Asked::Nothing;
     }
@@ -125,46 +124,22 @@ fn is_doubted(hook: &Identity, output: &Output) -> bool {
 
 /// Why a run did not end well, if it did not (FL-17, FL-25, FL-34).
 fn failure(hook: &Identity, asked: Asked, output: &Output) -> Option<Failure> {
-    let unknown = || {
-        let doubt = match &output.doubt {
-            Some(Doubt::Cut(kept)) => Some(format!("unreadable output: longer than {kept} bytes")),
-            Some(Doubt::Buried) => Some("unreadable output: text with an answer in it".to_owned()),
-            Some(Doubt::Twice { .. }) => Some("unreadable output: a key occurs twice".to_owned()),
-            None => None,
-        };
-        if let Some(doubt) = doubt {
-            return failed(FailureKind::Output, &doubt, &output.stderr);
-        }
-        let word = output.json.as_ref().and_then(|json| json.get("decision")).cloned().unwrap_or_default();
-        failed(FailureKind::Output, &format!("unreadable output: unknown `decision` {word}"), &output.stderr)
+    if output.failure.is_some() {
+        return output.failure.clone();
+    }
+    let (status, authority) = (output.status, hook.authority());
+    if status != 0 && authority != Authority::Stop && !(status == 2 && authority.blocks()) {
+        return Some(failed(FailureKind::Exit, &format!("exit status {status}"), &output.stderr));
+    }
+    let unknown = || output.json.as_ref().and_then(|json| json.get("decision")).cloned().unwrap_or_default();
+    let what = match &output.doubt {
+        _ if asked != Asked::Unknown => return None,
+        Some(Doubt::Cut(kept)) => format!("longer than {kept} bytes"),
+        Some(Doubt::Buried) => "text with an answer in it".to_owned(),
+        Some(Doubt::Twice { .. }) => "a key occurs twice".to_owned(),
+        None => format!("unknown `decision` {}", unknown()),
     };
-    let authority = hook.authority();
-    Some(match &output.end {
-        End::Status(status) => {
-            let is_an_answer =
-                *status == 0 || authority == Authority::Stop || (*status == 2 && authority.blocks());
-            return if !is_an_answer {
-                Some(failed(FailureKind::Exit, &format!("exit status {status}"), &output.stderr))
-            } else if asked == Asked::Unknown {
-                Some(unknown())
-            } else {
-                None
-            };
-        }
-        End::Signal(signal) => failed(FailureKind::Signal, &format!("signal {signal}"), &output.stderr),
-        End::TimedOut(after) => {
-            failed(FailureKind::Timeout, &format!("timed out after {} s", seconds(*after)), &output.stderr)
-        }
-        End::NotStarted(why) => cannot_start(why),
-        End::Lost => failed(FailureKind::Exit, "exit status lost", &output.stderr),
-        End::Refused(status) => Failure::new(FailureKind::Exit, format!("HTTP status {status}")),
-        End::Redirected(status, None) => Failure::new(FailureKind::Exit, format!("HTTP status {status}")),
-        End::Redirected(status, Some(to)) => {
-            Failure::new(FailureKind::Exit, format!("HTTP status {status}, which points to {to}"))
-        }
-        End::Unreachable(why) => Failure::new(FailureKind::Spawn, format!("cannot start: {why}")),
-        End::Unreadable(why) => Failure::new(FailureKind::Output, format!("unreadable output: {why}")),
-    })
+    Some(failed(FailureKind::Output, &format!("unreadable output: {what}"), &output.stderr))
 }
 
 /// With the words of standard error, which a record of a failure has (FL-30).
@@ -174,21 +149,17 @@ fn failed(kind: FailureKind, detail: &str, stderr: &str) -> Failure {
 
 /// What a hook with the authority to block says.
 fn judged(hook: &Identity, asked: Asked, output: &Output, failure: Option<&Failure>) -> Verdict {
-    let status = match output.end {
-        End::Status(status) => Some(status),
-        _ => None,
-    };
-    // FL-20: a block counts from any run that ended by itself.
-    if status == Some(2) || (asked == Asked::Block && status.is_some()) {
+    // A block counts from any run that ended by itself (FL-20).
+    if output.failure.is_none() && (output.status == 2 || asked == Asked::Block) {
         return Verdict::block(reason(output, "blocked by hook"));
     }
     if let Some(failure) = failure {
-        // FL-31
+        // A guard refuses what it fails at (FL-31).
         return hook.on_failure.verdict(&hook.name, failure);
     }
     match asked {
         Asked::Allow => Verdict::allow(),
-        // FL-24: there a reason is for a refusal only.
+        // There a reason is for a refusal only (FL-24).
         Asked::Ask if hook.authority() == Authority::Permission => Verdict::ask(""),
         Asked::Ask => Verdict::ask(output.reason().unwrap_or_default().to_owned()),
         Asked::Nothing | Asked::Block | Asked::Stop | Asked::Unknown => Verdict::Continue,
@@ -197,9 +168,9 @@ fn judged(hook: &Identity, asked: Asked, output: &Output, failure: Option<&Failu
 
 /// The verdict at `stop`, where a run that does not end well means stop (FL-25).
 fn stop(asked: Asked, output: &Output) -> Verdict {
-    match output.end {
-        End::Status(0) if asked != Asked::Stop => Verdict::Continue,
-        End::Unreadable(_) => Verdict::Continue,
+    match &output.failure {
+        None if output.status == 0 && asked != Asked::Stop => Verdict::Continue,
+        Some(failure) if failure.kind == FailureKind::Output => Verdict::Continue,
         _ => Verdict::stop(reason(output, "stopped by hook")),
     }
 }
@@ -216,7 +187,7 @@ fn reason(output: &Output, otherwise: &str) -> String {
 
 /// What the output adds to the summary of a compaction (FL-28).
 fn summary(event: &AnyEvent, output: &Output) -> Answer {
-    if output.end != End::Status(0) || output.text.is_empty() {
+    if output.failure.is_some() || output.status != 0 || output.text.is_empty() {
         return Answer::default();
     }
     let mut summary = event.payload().text("summary").unwrap_or_default().to_owned();

@@ -3,22 +3,42 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use lineside_core::OnFailure;
 use lineside_core::exchange::Addresses;
+use lineside_core::{OnFailure, Severity};
 use lineside_redact::redact;
 
 use super::catalogue::HookType;
 use super::definition::{DEFAULT_TIMEOUT, Definition, Run};
-use super::findings::{Findings, LoadError, LoadWarning};
 use super::places::Place;
-use crate::lined_json::{self, Content, Node};
+use crate::findings::Findings;
+use crate::schema::{Is, Keys, Row, Schema, is_stated};
+use crate::tree::Node;
 use crate::web_address::is_web_address;
 
-/// The longest timeout, in seconds (FL-4).
-const LONGEST_TIMEOUT: u64 = 86_400;
-
-const KEYS: [&str; 8] =
-    ["command", "webhook_url", "timeout", "async", "source", "plugin_dir", "name", "on_failure"];
+/// The keys of an entry, and the words for what is wrong with them (FL-3 to FL-5).
+#[rustfmt::skip]
+const ENTRY: Schema = Schema {
+    rows: &[
+        Row("name", Is::Such(is_one_line), "a text of one line without control characters"),
+        Row("command", Is::Such(is_stated), "a text that is not blank"),
+        Row("webhook_url", Is::Such(is_web_address), "an absolute http or https URL"),
+        Row("timeout", Is::Integer(0, 86_400), "an integer of 0 to 86400 seconds"),
+        Row("async", Is::Flag, "true or false"),
+        Row("source", Is::Text, "a text"),
+        Row("plugin_dir", Is::Such(is_absolute_or_empty), "an absolute path"),
+        Row("on_failure", Is::Word(&["continue", "block"]), "\"continue\" or \"block\""),
+    ],
+    text: Node::text,
+    flag: Node::boolean,
+    shown: Node::json_label,
+    wrong: "'{key}' must be {expected}, not {found}",
+    severity: Severity::Error,
+    unknown: "unknown key '{key}' in {file} is ignored",
+    hint: "",
+    strict: false,
+    twice: "the key '{key}' occurs twice, the last one counts",
+    last: true,
+};
 
 /// An entry.
 #[derive(Debug)]
@@ -42,177 +62,97 @@ pub(super) fn read(
     findings: &mut Findings,
 ) -> Entry {
     let line = item.line;
-    let Some(entries) = item.entries() else {
-        findings.error(line, LoadError::Entry(default_name.clone(), item.label()));
+    let Some(entries) = item.mapping() else {
+        let what = format!("hook \"{default_name}\" must be an object, not {}", item.json_label());
+        findings.error(line, what);
         return Entry { hook_type, name: default_name, line, definition: None };
     };
-    let mut reader = Reader { entries, name: default_name, findings, sound: true };
-    if let Some(name) = reader.text("name", "a text of one line without control characters", is_one_line)
-        && !name.trim().is_empty()
-    {
-        reader.name = name;
+    let mut keys = Keys::new(&ENTRY, entries, findings);
+    let about = |name: &str| format!("hook \"{name}\": ");
+    keys.about = about(&default_name);
+    let name = keys.text("name").filter(|name| is_stated(name)).map_or(default_name, str::to_owned);
+    keys.about = about(&name);
+    keys.unknown();
+    if keys.given("command").is_none() && keys.given("webhook_url").is_none() {
+        keys.sound = false;
+        let what = format!("hook \"{name}\" has neither 'command' nor 'webhook_url'");
+        keys.findings.error(line, what);
     }
-    reader.unknown_keys();
-    let definition = reader.definition(hook_type, place, line);
-    Entry { hook_type, line, definition: definition.filter(|_| reader.sound), name: reader.name }
+    let definition = definition(&mut keys, hook_type, place);
+    Entry { hook_type, name, line, definition: definition.filter(|_| keys.sound) }
 }
 
-/// Reads the keys of one entry.
-struct Reader<'a> {
-    entries: &'a [lined_json::Entry],
-    name: String,
-    findings: &'a mut Findings,
-    /// Whether nothing is wrong so far.
-    sound: bool,
+fn definition(keys: &mut Keys<'_, '_>, hook_type: &HookType, place: &Place) -> Option<Definition> {
+    let run = run(keys, place);
+    let timeout = keys.integer("timeout").filter(|seconds| *seconds > 0);
+    let timeout = timeout.and_then(|seconds| u64::try_from(seconds).ok()).map(Duration::from_secs);
+    let is_async = keys.flag("async").unwrap_or_default();
+    let (source, plugin_dir) = plugin(keys, place);
+    let on_failure = on_failure(keys, hook_type, is_async);
+    let timeout = timeout.unwrap_or(DEFAULT_TIMEOUT);
+    Some(Definition { run: run?, timeout, is_async, source: source.into(), plugin_dir, on_failure })
 }
-
-impl<'a> Reader<'a> {
-    /// The last entry of that key that is not null (FL-3).
-    fn get(&self, key: &str) -> Option<&'a lined_json::Entry> {
-        self.entries.iter().rfind(|entry| entry.key == key).filter(|entry| !entry.value.is_null())
-    }
-
-    fn wrong(&mut self, key: &'static str, expected: &'static str, entry: &lined_json::Entry) {
-        self.sound = false;
-        let (hook, value) = (self.name.clone(), entry.value.label());
-        self.findings.error(entry.line, &LoadError::Value { hook, key, expected, value });
-    }
-
-    /// The value of a key, as far as it is there and right.
-    fn read<T>(
-        &mut self,
-        key: &'static str,
-        expected: &'static str,
-        value: impl FnOnce(&'a Node) -> Option<T>,
-    ) -> Option<T> {
-        let entry = self.get(key)?;
-        let read = value(&entry.value);
-        if read.is_none() {
-            self.wrong(key, expected, entry);
+/// The command, or else the webhook.
+fn run(keys: &mut Keys<'_, '_>, place: &Place) -> Option<Run> {
+    let (command, url) = (keys.text("command"), keys.text("webhook_url"));
+    let line = keys.line("webhook_url");
+    match (command, url) {
+        (Some(command), url) => {
+            if let Some(url) = url.map(redact) {
+                let what = format!("'webhook_url' ({url}) is not used, because 'command' runs");
+                keys.warning(line, what);
+            }
+            Some(Run::Command(command.to_owned()))
         }
-        read
-    }
-
-    fn text(
-        &mut self,
-        key: &'static str,
-        expected: &'static str,
-        is_right: impl FnOnce(&str) -> bool,
-    ) -> Option<String> {
-        self.read(key, expected, |node| node.text().filter(|text| is_right(text)).map(str::to_owned))
-    }
-
-    fn unknown_keys(&mut self) {
-        for (number, entry) in self.entries.iter().enumerate() {
-            let known = KEYS.contains(&entry.key.as_str());
-            if !known && !entry.value.is_null() {
-                let (hook, key, file) = (self.name.clone(), entry.key.clone(), self.findings.file());
-                self.findings.warning(entry.line, &LoadWarning::UnknownKey { hook, key, file });
+        (None, Some(url)) => {
+            if has_user(url) {
+                let what = "nothing can be posted to a 'webhook_url' with a name and password";
+                keys.warning(line, what);
             }
-            if self.entries.iter().take(number).any(|before| before.key == entry.key) {
-                self.findings.warning(entry.line, LoadWarning::Duplicate(entry.key.clone()));
-            }
+            // A person trusts the text of a project, and not what its names are resolved to.
+            let trusted = place.level.is_trusted();
+            let addresses = if trusted { Addresses::Any } else { Addresses::AsWritten };
+            Some(Run::Webhook { url: url.to_owned(), addresses })
         }
-    }
-
-    fn definition(&mut self, hook_type: &'static HookType, place: &Place, line: u32) -> Option<Definition> {
-        let run = self.run(place, line);
-        let timeout = self.read("timeout", "an integer of 0 to 86400 seconds", seconds);
-        let is_async = self.read("async", "true or false", |node| match node.content {
-            Content::Boolean(value) => Some(value),
-            _ => None,
-        });
-        let (source, plugin_dir) = self.plugin(place);
-        let on_failure = self.read("on_failure", "\"continue\" or \"block\"", |node| match node.text()? {
-            "continue" => Some(OnFailure::Continue),
-            "block" => Some(OnFailure::Block),
-            _ => None,
-        });
-        let is_async = is_async.unwrap_or_default();
-        Some(Definition {
-            run: run?,
-            timeout: timeout.unwrap_or(DEFAULT_TIMEOUT),
-            is_async,
-            source: source.into(),
-            plugin_dir,
-            on_failure: self.on_failure(on_failure.unwrap_or(OnFailure::Continue), hook_type, is_async),
-        })
-    }
-
-    fn run(&mut self, place: &Place, line: u32) -> Option<Run> {
-        let command = self.text("command", "a text that is not blank", |text| !text.trim().is_empty());
-        let url = self.text("webhook_url", "an absolute http or https URL", is_web_address);
-        match (command, url) {
-            (Some(command), Some(url)) => {
-                let line = self.get("webhook_url").map_or(line, |entry| entry.line);
-                let url = redact(&url).into_owned();
-                self.findings.warning(line, &LoadWarning::WebhookUnused { hook: self.name.clone(), url });
-                Some(Run::Command(command))
-            }
-            (Some(command), None) => Some(Run::Command(command)),
-            (None, Some(url)) => {
-                if has_user(&url) {
-                    let line = self.get("webhook_url").map_or(line, |entry| entry.line);
-                    self.findings.warning(line, LoadWarning::WebhookUser(self.name.clone()));
-                }
-                // A person trusts the text of a project, and not what its names are resolved to.
-                let trusted = place.level.is_trusted();
-                let addresses = if trusted { Addresses::Any } else { Addresses::AsWritten };
-                Some(Run::Webhook { url, addresses })
-            }
-            (None, None) => {
-                if self.get("command").is_none() && self.get("webhook_url").is_none() {
-                    self.sound = false;
-                    self.findings.error(line, LoadError::NothingToRun(self.name.clone()));
-                }
-                None
-            }
-        }
-    }
-
-    /// Source and directory: those of the plugin whose file it is (FL-6), or what the entry says.
-    fn plugin(&mut self, place: &Place) -> (String, Option<PathBuf>) {
-        if let Some(plugin) = &place.plugin {
-            for key in ["source", "plugin_dir"] {
-                if let Some(entry) = self.get(key) {
-                    let (hook, value) = (self.name.clone(), entry.value.label());
-                    let warning = LoadWarning::OfPlugin { hook, key, value, plugin: plugin.name.clone() };
-                    self.findings.warning(entry.line, &warning);
-                }
-            }
-            return (plugin.name.clone(), Some(plugin.directory.clone()));
-        }
-        let source = self.text("source", "a text", |_| true);
-        let directory = self
-            .text("plugin_dir", "an absolute path", |text| text.is_empty() || Path::new(text).is_absolute());
-        let directory = directory.filter(|directory| !directory.is_empty()).map(PathBuf::from);
-        (source.unwrap_or_default(), directory)
-    }
-
-    fn on_failure(&mut self, on_failure: OnFailure, hook_type: &HookType, is_async: bool) -> OnFailure {
-        let why = match on_failure {
-            OnFailure::Continue => return OnFailure::Continue,
-            OnFailure::Block if !hook_type.authority().blocks() => "hooks of its type cannot block",
-            OnFailure::Block if is_async => "an asynchronous hook is not waited for",
-            OnFailure::Block => return OnFailure::Block,
-        };
-        let line = self.get("on_failure").map_or(1, |entry| entry.line);
-        self.findings.warning(line, &LoadWarning::OnFailure { hook: self.name.clone(), why });
-        OnFailure::Continue
+        (None, None) => None,
     }
 }
 
-fn seconds(node: &Node) -> Option<Duration> {
-    let Content::Number(number) = &node.content else { return None };
-    match number.as_u64()? {
-        0 => Some(DEFAULT_TIMEOUT),
-        seconds if seconds <= LONGEST_TIMEOUT => Some(Duration::from_secs(seconds)),
-        _ => None,
+/// Source and directory: those of the plugin whose file it is (FL-6), or what the entry says.
+fn plugin(keys: &mut Keys<'_, '_>, place: &Place) -> (String, Option<PathBuf>) {
+    let Some(plugin) = &place.plugin else {
+        let source = keys.text("source").unwrap_or_default().to_owned();
+        let directory = keys.text("plugin_dir").filter(|directory| !directory.is_empty());
+        return (source, directory.map(PathBuf::from));
+    };
+    for key in ["source", "plugin_dir"] {
+        if let Some((name, value)) = keys.given(key) {
+            let what = format!("'{key}' ({}) is ignored, because the hook belongs to", value.json_label());
+            keys.warning(name.line, format_args!("{what} the plugin '{}'", plugin.name));
+        }
     }
+    (plugin.name.clone(), Some(plugin.directory.clone()))
+}
+
+/// What its failure means; a hook that cannot block does not block by failing.
+fn on_failure(keys: &mut Keys<'_, '_>, hook_type: &HookType, is_async: bool) -> OnFailure {
+    let why = match keys.text("on_failure") {
+        Some("block") if !hook_type.authority().blocks() => "hooks of its type cannot block",
+        Some("block") if is_async => "an asynchronous hook is not waited for",
+        Some("block") => return OnFailure::Block,
+        _ => return OnFailure::Continue,
+    };
+    let line = keys.line("on_failure");
+    keys.warning(line, format_args!("'on_failure' (\"block\") is ignored, because {why}"));
+    OnFailure::Continue
 }
 
 fn is_one_line(text: &str) -> bool {
     !text.chars().any(|character| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}'))
+}
+
+fn is_absolute_or_empty(text: &str) -> bool {
+    text.is_empty() || Path::new(text).is_absolute()
 }
 
 /// Whether something stands before the host.

@@ -43,7 +43,7 @@ pub(super) fn of(
         }
     }
     let environment = match plugin_dir {
-        // FL-12
+        // A hook that is no plugin's inherits all but what would be taken for its own (FL-12).
         None => Environment {
             inherit: Inherit::All,
             remove: variables::names(hook_type)
@@ -53,7 +53,7 @@ pub(super) fn of(
                 .collect(),
             set,
         },
-        // FL-13
+        // A plugin's hook inherits little (FL-13).
         Some(directory) => {
             set.push((PLUGIN_ROOT.into(), directory.into()));
             let more = if cfg!(windows) { FOR_PLUGINS_ON_WINDOWS } else { &[] };

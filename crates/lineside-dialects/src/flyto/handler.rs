@@ -64,7 +64,7 @@ impl FlytoHook {
         cwd: PathBuf,
     ) -> Self {
         let background = definition.is_async || !hook_type.waits();
-        // FL-31: it needs the authority to block.
+        // It needs the authority to block (FL-31).
         let may_block = !background && hook_type.authority().blocks();
         let on_failure = if may_block { definition.on_failure } else { OnFailure::Continue };
         Self { identity: Identity { hook_type, name: name.into(), background, on_failure }, definition, cwd }
@@ -83,9 +83,9 @@ impl FlytoHook {
             .layer(Layer::User)
             .on_failure(self.identity.on_failure)
             .timeout(self.definition.timeout.saturating_add(MARGIN))
-            // FL-29: every one of them runs.
+            // Every one of them runs (FL-29).
             .after_block(AfterBlock::RunWithinDialect)
-            // FL-32
+            // Those in the background share a lane (FL-32).
             .lane(Lane::Shared)
     }
 
@@ -134,19 +134,19 @@ impl FlytoHook {
 
     fn invocation(&self, command: &str, event: &AnyEvent) -> Invocation {
         let hook_type = self.identity.hook_type;
-        // FL-15
+        // It runs where the agent works (FL-15).
         let working_directory = directory_of(event, &self.cwd);
         let variables = variables::of(hook_type, event, &working_directory, Previews::Cut);
         let plugin_dir = self.definition.plugin_dir.as_deref();
         let (environment, files) = environment::of(hook_type, variables, plugin_dir);
         Invocation {
             program: shell(command),
-            // FL-10
+            // All that it gets is in its environment (FL-10).
             stdin: Vec::new(),
             environment,
             files,
             working_directory: Some(working_directory),
-            // FL-16
+            // At its deadline it is killed (FL-16).
             limits: limits(self.definition.timeout, Ending::Kill),
         }
     }

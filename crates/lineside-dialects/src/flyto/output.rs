@@ -2,13 +2,14 @@
 //! output (FL-17, FL-18, FL-34).
 
 use std::borrow::Cow;
-use std::time::Duration;
 
 use lineside_core::exchange::Posted;
+use lineside_core::failure::seconds;
 use lineside_core::invocation::{Captured, Ended, Exit};
-use lineside_core::json::read_strict;
-use lineside_core::json::{Map, Value};
+use lineside_core::json::{Map, Value, read_strict};
+use lineside_core::{Failure, FailureKind};
 
+use crate::ending;
 use crate::raw_object::{RawObject, string};
 use crate::text::may_decide;
 
@@ -31,8 +32,10 @@ pub struct HookResult {
 /// What came of a run.
 #[derive(Debug, Default)]
 pub(super) struct Output {
-    /// How it ended.
-    pub(super) end: End,
+    /// The status with which it ended by itself.
+    pub(super) status: i32,
+    /// Why there is none: it was ended, never began, or a webhook did not answer as it should.
+    pub(super) failure: Option<Failure>,
     /// Standard output, trimmed; at `post_compact` of a webhook its `summary`.
     pub(super) text: String,
     /// The JSON output.
@@ -59,48 +62,16 @@ pub(super) enum Doubt {
     },
 }
 
-/// How a run ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum End {
-    /// By itself, with a status.
-    Status(i32),
-    /// By a signal.
-    Signal(i32),
-    /// At its deadline.
-    TimedOut(Duration),
-    /// It never began.
-    NotStarted(String),
-    /// It began and ended; the outcome is not known.
-    Lost,
-    /// A webhook answered with a status that is none of success.
-    Refused(u16),
-    /// A webhook answered that it is elsewhere; where, as far as it said so.
-    Redirected(u16, Option<String>),
-    /// There was no connection to a webhook, or it broke off.
-    Unreachable(String),
-    /// A webhook answered something that cannot be read.
-    Unreadable(&'static str),
-}
-
-impl Default for End {
-    fn default() -> Self {
-        Self::Status(0)
-    }
-}
-
 impl Output {
     /// What came of a command.
     pub(super) fn of_command(ended: &Ended) -> Self {
-        let end = match &ended.exit {
-            Exit::Code(code) => End::Status(*code),
-            Exit::Signal(signal) => End::Signal(*signal),
-            Exit::TimedOut { after } => End::TimedOut(*after),
-            Exit::NotStarted { why } => End::NotStarted(why.clone()),
-            Exit::Lost => End::Lost,
+        let (status, failure) = match ending::status(ended) {
+            Ok(status) => (status, None),
+            Err(failure) => (0, Some(failure)),
         };
         let text = ended.stdout.trimmed_text();
-        // FL-16: of a run that timed out nothing is interpreted, and what is cut is plain text.
-        let timed_out = matches!(end, End::TimedOut(_));
+        // Of a run that timed out nothing is interpreted, and what is cut is plain text (FL-16).
+        let timed_out = matches!(ended.exit, Exit::TimedOut { .. });
         let is_cut = ended.stdout.is_cut();
         let json = if timed_out || is_cut { None } else { object(&text) };
         let doubt = if is_cut {
@@ -112,7 +83,8 @@ impl Output {
         };
         let remarks = [("standard output", &ended.stdout), ("standard error", &ended.stderr)];
         Self {
-            end,
+            status,
+            failure,
             text: if timed_out { String::new() } else { text },
             json,
             doubt,
@@ -123,25 +95,33 @@ impl Output {
 
     /// What came of a request.
     pub(super) fn of_post(posted: &Posted) -> Self {
-        let ended = |end| Self { end, ..Self::default() };
-        let (status, body) = match posted {
-            Posted::Answered { status, body, .. } => (*status, body),
-            Posted::Redirected { status, to } => return ended(End::Redirected(*status, to.clone())),
-            Posted::TimedOut { after } => return ended(End::TimedOut(*after)),
-            Posted::Unreachable { why } => return ended(End::Unreachable(why.clone())),
+        let failed = |kind, what: String| {
+            let failure = Some(Failure::new(kind, what));
+            Self { failure, ..Self::default() }
         };
-        if !(200..300).contains(&status) {
-            return ended(End::Refused(status));
-        }
+        let unreadable = |why| failed(FailureKind::Output, format!("unreadable output: {why}"));
+        let body = match posted {
+            Posted::Answered { status: 200..=299, body, .. } => body,
+            Posted::Answered { status, .. } | Posted::Redirected { status, to: None } => {
+                return failed(FailureKind::Exit, format!("HTTP status {status}"));
+            }
+            Posted::Redirected { status, to: Some(to) } => {
+                return failed(FailureKind::Exit, format!("HTTP status {status}, which points to {to}"));
+            }
+            Posted::TimedOut { after } => {
+                return failed(FailureKind::Timeout, format!("timed out after {} s", seconds(*after)));
+            }
+            Posted::Unreachable { why } => return failed(FailureKind::Spawn, format!("cannot start: {why}")),
+        };
         if body.is_cut() {
-            return ended(End::Unreadable("a body of more than 1048576 bytes"));
+            return unreadable("a body of more than 1048576 bytes");
         }
         let text = body.trimmed_text();
         if text.is_empty() {
             return Self::default();
         }
         let Some(json) = object(&text) else {
-            return ended(End::Unreadable("a body that is not a JSON object"));
+            return unreadable("a body that is not a JSON object");
         };
         let summary = json.get("summary").and_then(Value::as_str).unwrap_or_default().trim().to_owned();
         Self { doubt: doubled(&text), text: summary, json: Some(json), ..Self::default() }
@@ -155,7 +135,8 @@ impl Output {
         let text = stdout.trim().to_owned();
         let printed = if json_output.is_some() { None } else { object(&text) };
         Self {
-            end: End::Status(exit_code),
+            status: exit_code,
+            failure: None,
             doubt: printed.as_ref().and_then(|_| doubled(&text)),
             json: json_output.or(printed),
             text,
@@ -171,7 +152,7 @@ impl Output {
     }
 }
 
-/// FL-18: one object and nothing else.
+/// One object and nothing else (FL-18).
 fn object(text: &str) -> Option<Map> {
     if text.starts_with('{') { lineside_core::json::from_str(text).ok() } else { None }
 }

@@ -41,6 +41,7 @@ const HOOK: Schema = Schema {
         Row("filter", Is::Mapping, "a mapping"),
     ],
     text: Node::text,
+    flag: Node::boolean,
     shown: Node::label,
     wrong: "Field '{key}' must be {expected}",
     severity: Severity::Error,
@@ -48,6 +49,7 @@ const HOOK: Schema = Schema {
     hint: "",
     strict: false,
     twice: "Duplicate key '{key}'",
+    last: false,
 };
 
 /// The keys of `filter` (JC-12).

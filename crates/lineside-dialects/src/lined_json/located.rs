@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use lineside_core::json::{Error, Reader};
 
-use super::{Content, Document, DuplicateKey, Entry, Node};
+use super::Document;
+use crate::tree::{Content, DuplicateKey, Entry, Node};
 
 /// What is known of the text so far.
 pub(super) struct Located<'a> {
@@ -36,13 +37,13 @@ impl<'a> Located<'a> {
         let first = reader.next_token();
         let line = self.line(reader.at());
         let content = match first {
-            Some(b'{') => Content::Object(reader.nested(|reader| self.object(reader))?),
+            Some(b'{') => Content::Mapping(reader.nested(|reader| self.object(reader))?),
             Some(b'[') => Content::List(reader.nested(|reader| self.list(reader))?),
             Some(b'"') => Content::Text(reader.string()?.into_owned()),
-            Some(b'-' | b'0'..=b'9') => Content::Number(reader.number()?),
+            Some(b'-' | b'0'..=b'9') => return Ok(Node::of_number(line, &reader.number()?)),
             _ => reader.word()?.map_or(Content::Null, Content::Boolean),
         };
-        Ok(Node { line, content })
+        Ok(Node::new(line, content))
     }
 
     fn list(&mut self, reader: &mut Reader<'a>) -> Result<Vec<Node>, Error> {
@@ -62,7 +63,7 @@ impl<'a> Located<'a> {
             if !keys.insert(key.clone()) {
                 self.duplicates.push(DuplicateKey { key: key.clone(), line });
             }
-            entries.push(Entry { key, line, value: self.value(reader)? });
+            entries.push((Node::new(line, Content::Text(key)), self.value(reader)?));
         }
         Ok(entries)
     }

@@ -3,19 +3,20 @@
 use lineside_core::json::{Map, Value};
 use proptest::prelude::*;
 
-use super::{Content, Document, Node, line_of, read};
+use super::{Document, Node, line_of, read};
+use crate::tree::Content;
 
 fn value(node: &Node) -> Value {
     match &node.content {
         Content::Null => Value::Null,
         Content::Boolean(value) => Value::Bool(*value),
-        Content::Number(number) => Value::Number(number.clone()),
+        Content::Integer(_) | Content::Float(_) => Value::Number(node.number().unwrap()),
         Content::Text(text) => Value::String(text.clone()),
         Content::List(items) => Value::Array(items.iter().map(value).collect()),
-        Content::Object(entries) => {
+        Content::Mapping(entries) => {
             let mut map = Map::new();
-            for entry in entries {
-                map.insert(entry.key.clone(), value(&entry.value));
+            for (key, item) in entries {
+                map.insert(key.label(), value(item));
             }
             Value::Object(map)
         }
@@ -28,11 +29,11 @@ fn keys_and_values_have_their_lines() {
     let Document { root, duplicates } = read(text).unwrap();
     assert_eq!((root.line, duplicates), (2, Vec::new()));
     let a = root.entry("a").unwrap();
-    assert_eq!((a.line, a.value.line), (3, 4));
-    let Content::List(items) = &a.value.content else { panic!() };
+    assert_eq!((a.0.line, a.1.line), (3, 4));
+    let Content::List(items) = &a.1.content else { panic!() };
     assert_eq!((items[0].line, items[1].line), (4, 6));
     assert_eq!(items[1].text(), Some("x\ny"));
-    assert_eq!(root.entry("b").unwrap().line, 7);
+    assert_eq!(root.entry("b").unwrap().0.line, 7);
     assert_eq!(root.entry("c"), None);
 }
 
@@ -41,8 +42,8 @@ fn keys_that_occur_twice_are_told_and_both_are_kept() {
     let document = read("{\"a\":1,\n\"b\":{\"a\":1},\n\"\\u0061\":2}").unwrap();
     let [duplicate] = &document.duplicates[..] else { panic!("{:?}", document.duplicates) };
     assert_eq!((duplicate.key.as_str(), duplicate.line), ("a", 3));
-    assert_eq!(document.root.entries().unwrap().len(), 3);
-    assert_eq!(document.root.entry("a").unwrap().value.label(), "2");
+    assert_eq!(document.root.mapping().unwrap().len(), 3);
+    assert_eq!(document.root.value("a").unwrap().json_label(), "2");
 }
 
 #[test]
@@ -80,7 +81,7 @@ fn the_depth_is_bounded() {
 
 #[test]
 fn values_are_named_for_people() {
-    let label = |text: &str| read(text).unwrap().root.label();
+    let label = |text: &str| read(text).unwrap().root.json_label();
     assert_eq!(label("\"a\\n\""), "\"a\\n\"");
     assert_eq!(label("1.50"), "1.50");
     assert_eq!([label("null"), label("true"), label("[1]"), label("{}")], ["null", "true", "[…]", "{…}"]);

@@ -32,8 +32,7 @@ pub(super) fn build<'a>(
         }
         builder.event(text, event, span)?;
     }
-    let root =
-        builder.root.unwrap_or(Node { line: first_line, content: Content::Null, quoted: None, plain: None });
+    let root = builder.root.unwrap_or(Node::new(first_line, Content::Null));
     builder.duplicates.sort_by_key(|duplicate| duplicate.line);
     Ok(Document { root, duplicates: builder.duplicates, kept: Vec::new() })
 }
@@ -115,7 +114,7 @@ impl Builder {
                 Content::Mapping(entries)
             }
         };
-        let node = Node { line: open.line, content, quoted: None, plain: None };
+        let node = Node::new(open.line, content);
         let size = self.nodes - open.before;
         self.remember(&node, open.anchor, size);
         self.attach(node);

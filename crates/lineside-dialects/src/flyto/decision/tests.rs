@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use lineside_core::exchange::Posted;
 use lineside_core::invocation::{Captured, Ended, Exit, Leaked};
 use lineside_core::json::json;
 
@@ -20,10 +21,31 @@ fn identity(hook_type: &str) -> Identity {
     }
 }
 
-fn output(end: End, stdout: &str, stderr: &str) -> Output {
+/// How a command ended that has printed this on standard error.
+fn ran(exit: Exit, stderr: &str) -> Result<i32, Failure> {
+    let stderr = Captured { bytes: stderr.into(), dropped: 0 };
+    let (stdout, took) = (Captured::default(), Duration::ZERO);
+    crate::ending::status(&Ended { exit, stdout, stderr, took, leaked: Leaked::Nothing })
+}
+
+/// How a webhook answered.
+fn posted(posted: &Posted) -> Result<i32, Failure> {
+    Err(Output::of_post(posted).failure.unwrap())
+}
+
+fn refused(status: u16) -> Posted {
+    Posted::Answered { status, body: Captured::default(), took: Duration::ZERO }
+}
+
+fn unreachable(why: &str) -> Posted {
+    Posted::Unreachable { why: why.to_owned() }
+}
+
+fn output(end: Result<i32, Failure>, stdout: &str, stderr: &str) -> Output {
     let json = lineside_core::json::from_str(stdout).ok();
     Output {
-        end,
+        status: end.clone().unwrap_or_default(),
+        failure: end.err(),
         text: stdout.trim().to_owned(),
         json,
         stderr: stderr.trim().to_owned(),
@@ -117,7 +139,7 @@ fn said(hook: &Identity, output: Output) -> (String, String) {
 }
 
 fn check(hook_type: &str, status: i32, stdout: &str, stderr: &str, verdict: &str, failure: &str) {
-    let got = said(&identity(hook_type), output(End::Status(status), stdout, stderr));
+    let got = said(&identity(hook_type), output(Ok(status), stdout, stderr));
     assert_eq!(got, (verdict.to_owned(), failure.to_owned()), "{hook_type} {status} {stdout} {stderr}");
 }
 
@@ -192,9 +214,9 @@ fn a_block_counts_from_any_run_that_ended_by_itself_and_nothing_else_does() {
     }
     let hook = identity("pre_tool_use");
     for (end, failure) in [
-        (End::Signal(9), "signal: signal 9"),
-        (End::TimedOut(Duration::from_millis(1500)), "timeout: timed out after 1.5 s"),
-        (End::NotStarted("no shell".to_owned()), "spawn: cannot start: no shell"),
+        (ran(Exit::Signal(9), ""), "signal: signal 9"),
+        (ran(Exit::TimedOut { after: Duration::from_millis(1500) }, ""), "timeout: timed out after 1.5 s"),
+        (ran(Exit::NotStarted { why: "no shell".to_owned() }, ""), "spawn: cannot start: no shell"),
     ] {
         assert_eq!(said(&hook, output(end, block, "")), ("continue".to_owned(), failure.to_owned()));
     }
@@ -224,12 +246,24 @@ fn every_end_of_a_stop_hook_that_is_not_well_means_stop() {
     check("stop", 1, "{\"decision\":\"allow\"}", "", "stop: stopped by hook", "");
     let hook = identity("stop");
     for (end, verdict, failure) in [
-        (End::Signal(9), "stop: e", "signal: signal 9 (stderr: e)"),
-        (End::TimedOut(Duration::from_secs(1)), "stop: e", "timeout: timed out after 1 s (stderr: e)"),
-        (End::NotStarted("no shell".to_owned()), "stop: e", "spawn: cannot start: no shell"),
-        (End::Unreachable("refused".to_owned()), "stop: e", "spawn: cannot start: refused"),
-        (End::Refused(500), "stop: e", "exit: HTTP status 500"),
-        (End::Unreadable("text"), "continue", "output: unreadable output: text"),
+        (ran(Exit::Signal(9), "e"), "stop: e", "signal: signal 9 (stderr: e)"),
+        (
+            ran(Exit::TimedOut { after: Duration::from_secs(1) }, "e"),
+            "stop: e",
+            "timeout: timed out after 1 s (stderr: e)",
+        ),
+        (
+            ran(Exit::NotStarted { why: "no shell".to_owned() }, "e"),
+            "stop: e",
+            "spawn: cannot start: no shell",
+        ),
+        (posted(&unreachable("refused")), "stop: e", "spawn: cannot start: refused"),
+        (posted(&refused(500)), "stop: e", "exit: HTTP status 500"),
+        (
+            Err(Failure::new(FailureKind::Output, "unreadable output: text")),
+            "continue",
+            "output: unreadable output: text",
+        ),
     ] {
         assert_eq!(said(&hook, output(end, "", "e")), (verdict.to_owned(), failure.to_owned()));
     }
@@ -246,12 +280,12 @@ fn a_round_that_is_refused_is_a_message_for_the_user() {
         Err(failure) => *failure.taken_as.unwrap(),
     };
     let mut hook = identity("pre_sampling");
-    let answer = refused(&hook, output(End::Status(2), "", "quota used"));
+    let answer = refused(&hook, output(Ok(2), "", "quota used"));
     assert_eq!(answer.notices, [Notice::warning("quota used")]);
     hook.on_failure = lineside_core::OnFailure::Block;
-    let answer = refused(&hook, output(End::Status(1), "", ""));
+    let answer = refused(&hook, output(Ok(1), "", ""));
     assert_eq!(answer.notices, [Notice::warning("hook \"h\" failed: exit status 1")]);
-    let answer = read(&hook, &samples::event_at("pre_sampling"), output(End::Status(0), "", "")).unwrap();
+    let answer = read(&hook, &samples::event_at("pre_sampling"), output(Ok(0), "", "")).unwrap();
     assert_eq!(answer, Answer::default());
 }
 
@@ -261,11 +295,11 @@ fn what_a_background_hook_prints_has_no_effect() {
     let mut hook = identity("pre_tool_use");
     hook.background = true;
     for text in ["{\"decision\":\"block\"}", "{\"decision\":\"forbid\"}"] {
-        let got = said(&hook, output(End::Status(0), text, ""));
+        let got = said(&hook, output(Ok(0), text, ""));
         assert_eq!(got, ("continue".to_owned(), String::new()));
         check("post_sampling", 0, text, "", "continue", "");
     }
-    let got = said(&hook, output(End::Status(2), "", ""));
+    let got = said(&hook, output(Ok(2), "", ""));
     assert_eq!(got, ("continue".to_owned(), "exit: exit status 2".to_owned()));
 }
 
@@ -282,7 +316,7 @@ fn summary_after(before: Option<&str>, output: Output) -> Option<String> {
 #[test]
 fn what_post_compact_prints_joins_the_summary_as_a_block() {
     // FL-28
-    let added = |before, text: &str| summary_after(before, output(End::Status(0), text, "e"));
+    let added = |before, text: &str| summary_after(before, output(Ok(0), text, "e"));
     let block = "[hook: post_compact]\nkeep: API v2";
     assert_eq!(added(Some("Short."), " keep: API v2 \n").unwrap(), format!("Short.\n\n{block}"));
     assert_eq!(added(Some("Short.\n"), "keep: API v2").unwrap(), format!("Short.\n\n{block}"));
@@ -291,7 +325,7 @@ fn what_post_compact_prints_joins_the_summary_as_a_block() {
     let json = "{\"decision\":\"block\"}";
     assert_eq!(added(None, json).unwrap(), format!("[hook: post_compact]\n{json}"));
     assert_eq!(added(Some("S"), " \n"), None);
-    assert_eq!(summary_after(Some("S"), output(End::Status(1), "text", "")), None);
+    assert_eq!(summary_after(Some("S"), output(Ok(1), "text", "")), None);
     let long = format!("a{}", "é".repeat(40_000));
     let kept = &long[..65_535];
     assert_eq!(added(None, &long).unwrap(), format!("[hook: post_compact]\n{kept}\n... (truncated)"));
@@ -301,26 +335,29 @@ fn what_post_compact_prints_joins_the_summary_as_a_block() {
 fn a_failure_decides_nothing_unless_the_hook_is_a_guard() {
     // FL-30, FL-31
     let mut hook = identity("pre_tool_use");
-    let got = said(&hook, output(End::Refused(503), "", ""));
+    let got = said(&hook, output(posted(&refused(503)), "", ""));
     assert_eq!(got, ("continue".to_owned(), "exit: HTTP status 503".to_owned()));
     hook.on_failure = lineside_core::OnFailure::Block;
     for (end, detail) in [
-        (End::Status(1), "exit status 1 (stderr: oops)"),
-        (End::Signal(15), "signal 15 (stderr: oops)"),
-        (End::TimedOut(Duration::from_millis(300)), "timed out after 0.3 s (stderr: oops)"),
-        (End::NotStarted("w".to_owned()), "cannot start: w"),
-        (End::Unreachable("w".to_owned()), "cannot start: w"),
-        (End::Refused(503), "HTTP status 503"),
-        (End::Unreadable("w"), "unreadable output: w"),
+        (Ok(1), "exit status 1 (stderr: oops)"),
+        (ran(Exit::Signal(15), "oops"), "signal 15 (stderr: oops)"),
+        (
+            ran(Exit::TimedOut { after: Duration::from_millis(300) }, "oops"),
+            "timed out after 0.3 s (stderr: oops)",
+        ),
+        (ran(Exit::NotStarted { why: "w".to_owned() }, "oops"), "cannot start: w"),
+        (posted(&unreachable("w")), "cannot start: w"),
+        (posted(&refused(503)), "HTTP status 503"),
+        (Err(Failure::new(FailureKind::Output, "unreadable output: w")), "unreadable output: w"),
     ] {
         let (verdict, _) = said(&hook, output(end, "", "oops"));
         assert_eq!(verdict, format!("block: hook \"h\" failed: {detail}"));
     }
-    let unknown = output(End::Status(0), "{\"decision\":\"forbid\"}", "oops");
+    let unknown = output(Ok(0), "{\"decision\":\"forbid\"}", "oops");
     let detail = "unreadable output: unknown `decision` \"forbid\" (stderr: oops)";
     assert_eq!(said(&hook, unknown).0, format!("block: hook \"h\" failed: {detail}"));
     let long = "x".repeat(3000);
-    let (_, failure) = said(&hook, output(End::Status(1), "", &long));
+    let (_, failure) = said(&hook, output(Ok(1), "", &long));
     assert_eq!(failure, format!("exit: exit status 1 (stderr: {})", &long[..2048]));
 }
 

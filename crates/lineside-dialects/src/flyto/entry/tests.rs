@@ -12,7 +12,7 @@ fn place(plugin: Option<Plugin>) -> Place {
 /// The entry, and what was found, as `line severity text`.
 fn read_at(hook_type: &str, text: &str, place: &Place) -> (Entry, Vec<String>) {
     let mut findings = Findings::about(&place.file);
-    let item = lined_json::read(text).unwrap().root;
+    let item = crate::lined_json::read(text).unwrap().root;
     let hook_type = HookType::find(hook_type).unwrap();
     let entry = read(hook_type, format!("{}-0", hook_type.name()), &item, place, &mut findings);
     let told = findings.diagnostics.iter().map(|one| {

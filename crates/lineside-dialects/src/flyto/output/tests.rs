@@ -1,5 +1,7 @@
 //! Ends, answers and results in the terms of the page.
 
+use std::time::Duration;
+
 use lineside_core::invocation::Leaked;
 use lineside_core::json::json;
 
@@ -21,6 +23,11 @@ fn answered(status: u16, body: &[u8]) -> Output {
     Output::of_post(&Posted::Answered { status, body, took: Duration::ZERO })
 }
 
+/// Why there is no status.
+fn detail(output: &Output) -> String {
+    output.failure.as_ref().unwrap().detail.to_string()
+}
+
 #[test]
 fn only_one_object_and_nothing_else_is_json_output() {
     // FL-17, FL-18
@@ -32,7 +39,7 @@ fn only_one_object_and_nothing_else_is_json_output() {
         assert_eq!(json(text.as_bytes()), None, "{text}");
     }
     let output = Output::of_command(&ended(Exit::Code(3), b" text "));
-    assert_eq!((output.end, &*output.text, &*output.stderr), (End::Status(3), "text", "warned"));
+    assert_eq!((output.status, &*output.text, &*output.stderr), (3, "text", "warned"));
 }
 
 #[test]
@@ -55,7 +62,10 @@ fn the_output_of_a_run_that_timed_out_is_not_interpreted() {
     // FL-16
     let after = Duration::from_secs(1);
     let output = Output::of_command(&ended(Exit::TimedOut { after }, b"{\"reason\": \"r\"}"));
-    assert_eq!((output.end, output.json, &*output.text), (End::TimedOut(after), None, ""));
+    assert_eq!(
+        (detail(&output).as_str(), &output.json, &*output.text),
+        ("timed out after 1 s (stderr: warned)", &None, "")
+    );
 }
 
 #[test]
@@ -63,36 +73,36 @@ fn an_answer_of_a_webhook_is_read_by_its_status_and_body() {
     // FL-34
     for status in [200, 204, 299] {
         let output = answered(status, b" \n");
-        assert_eq!((output.end, output.json), (End::Status(0), None));
+        assert_eq!((output.status, output.failure, output.json), (0, None, None));
         let output = answered(status, b" {\"decision\": \"block\", \"summary\": \" s \"} ");
-        assert_eq!((output.end, &*output.text), (End::Status(0), "s"));
+        assert_eq!((output.status, &output.failure, &*output.text), (0, &None, "s"));
         assert_eq!(output.json.unwrap()["decision"], "block");
         for body in ["hello", "[]", "null", "{} {}"] {
             let output = answered(status, body.as_bytes());
-            assert_eq!(output.end, End::Unreadable("a body that is not a JSON object"), "{body}");
+            assert_eq!(detail(&output), "unreadable output: a body that is not a JSON object", "{body}");
         }
     }
     for status in [199, 300, 302, 404, 500] {
         let output = answered(status, b"{\"decision\": \"block\"}");
-        assert_eq!((output.end, output.json), (End::Refused(status), None));
+        assert_eq!((detail(&output), output.json), (format!("HTTP status {status}"), None));
     }
     let body = Captured { bytes: b"{}".to_vec(), dropped: 1 };
     let output = Output::of_post(&Posted::Answered { status: 200, body, took: Duration::ZERO });
-    assert_eq!(output.end, End::Unreadable("a body of more than 1048576 bytes"));
+    assert_eq!(detail(&output), "unreadable output: a body of more than 1048576 bytes");
     let after = Duration::from_secs(3);
-    assert_eq!(Output::of_post(&Posted::TimedOut { after }).end, End::TimedOut(after));
+    assert_eq!(detail(&Output::of_post(&Posted::TimedOut { after })), "timed out after 3 s");
     let unreachable = Output::of_post(&Posted::Unreachable { why: "refused".to_owned() });
-    assert_eq!(unreachable.end, End::Unreachable("refused".to_owned()));
+    assert_eq!(detail(&unreachable), "cannot start: refused");
 }
 
 #[test]
 fn a_function_returns_a_result_or_nothing() {
     // FL-35
     let output = Output::of_function(None);
-    assert_eq!((output.end, output.json, &*output.text), (End::Status(0), None, ""));
+    assert_eq!((output.status, output.json, &*output.text), (0, None, ""));
     let result = HookResult { exit_code: 2, stdout: " {\"a\": 1} ".to_owned(), ..HookResult::default() };
     let output = Output::of_function(Some(result.clone()));
-    assert_eq!((output.end, output.json.unwrap()["a"].clone()), (End::Status(2), json!(1)));
+    assert_eq!((output.status, output.json.unwrap()["a"].clone()), (2, json!(1)));
     let json = json!({"b": 2}).as_object().cloned();
     let output = Output::of_function(Some(HookResult { json_output: json.clone(), ..result }));
     assert_eq!(output.json, json);

@@ -17,7 +17,7 @@ use crate::hosts::import::{
 use crate::hosts::program::Host;
 use crate::hosts::table::Row;
 use crate::hosts::tools::Column;
-use crate::lined_json::Node;
+use crate::tree::Node;
 
 /// What the sources of plugins begin with.
 const OF_PLUGIN: &str = "plugin:";
@@ -85,7 +85,9 @@ impl Format for Files {
 
     /// What the settings switch off (CL-15).
     fn switches(&self, files: &[(Source, Node)]) -> Switches {
-        let of = |label: &str, key: &str| files.iter().find(|(source, _)| source.label == label)?.1.flag(key);
+        let of = |label: &str, key: &str| {
+            files.iter().find(|(source, _)| source.label == label)?.1.value(key)?.boolean()
+        };
         let specific = ["local", "project", "user"].iter().find_map(|label| of(label, "disableAllHooks"));
         let off = specific == Some(true) || of("managed", "allowManagedHooksOnly") == Some(true);
         Switches::files(files, |source, _| off && source.label != "managed")

@@ -17,7 +17,7 @@ use crate::hosts::import::{
 use crate::hosts::program::Host;
 use crate::hosts::table::Row;
 use crate::hosts::tools::Column;
-use crate::lined_json::Node;
+use crate::tree::Node;
 
 /// What is fixed of the format.
 static PROFILE: Profile = Profile {
@@ -51,8 +51,8 @@ impl Format for Files {
     fn switches(&self, files: &[(Source, Node)]) -> Switches {
         let of = |label: &str| {
             let (_, node) = files.iter().find(|(source, _)| source.label == label)?;
-            let features = &node.entry("features")?.value;
-            ["hooks", "codex_hooks"].iter().find_map(|key| features.flag(key))
+            let features = node.value("features")?;
+            ["hooks", "codex_hooks"].iter().find_map(|key| features.value(key)?.boolean())
         };
         let off = of("project-toml").or_else(|| of("user-toml")) == Some(false);
         Switches::files(files, |_, _| off)
@@ -61,8 +61,8 @@ impl Format for Files {
     /// Warns where a folder has hooks in both of its files (CX-10).
     fn warning(&self, files: &[(Source, Node)], at: usize) -> Option<String> {
         let has_hooks = |node: &Node| {
-            let hooks = node.entry("hooks").and_then(|hooks| hooks.value.entries()).unwrap_or_default();
-            hooks.iter().any(|event| event.key != "state")
+            let hooks = node.value("hooks").and_then(Node::mapping).unwrap_or_default();
+            hooks.iter().any(|(event, _)| event.text() != Some("state"))
         };
         let (toml, node) = files.get(at)?;
         let label = toml.label.strip_suffix("-toml")?;

@@ -17,7 +17,7 @@ use crate::hosts::import::{
 use crate::hosts::program::Host;
 use crate::hosts::table::Row;
 use crate::hosts::tools::{Column, Seen};
-use crate::lined_json::Node;
+use crate::tree::Node;
 
 /// The policy folder of the machine.
 const POLICY: &str = "/etc/github-copilot/hooks";
@@ -81,7 +81,7 @@ impl Format for Files {
 
     /// What the settings switch off (CP-18).
     fn switches(&self, files: &[(Source, Node)]) -> Switches {
-        let is_off = |node: &Node| node.flag("disableAllHooks") == Some(true);
+        let is_off = |node: &Node| node.value("disableAllHooks").and_then(Node::boolean) == Some(true);
         let by_project = files
             .iter()
             .any(|(source, node)| matches!(source.label.as_str(), "project" | "local") && is_off(node));

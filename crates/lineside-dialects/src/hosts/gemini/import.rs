@@ -18,7 +18,7 @@ use crate::hosts::import::{
 use crate::hosts::program::Host;
 use crate::hosts::table::Row;
 use crate::hosts::tools::Column;
-use crate::lined_json::{Content, Node};
+use crate::tree::Node;
 
 /// The folder with the settings of the user, which is in a home of its own where one is named.
 fn user_folder(places: &Places) -> Option<PathBuf> {
@@ -73,12 +73,9 @@ impl Format for Files {
 
     /// What the settings switch off (GE-11).
     fn switches(&self, files: &[(Source, Node)]) -> Switches {
-        let configs = || files.iter().filter_map(|(_, node)| Some(&node.entry("hooksConfig")?.value));
-        let enabled = configs().find_map(|config| config.flag("enabled"));
-        let names = configs().filter_map(|config| match &config.entry("disabled")?.value.content {
-            Content::List(items) => Some(items),
-            _ => None,
-        });
+        let configs = || files.iter().filter_map(|(_, node)| node.value("hooksConfig"));
+        let enabled = configs().find_map(|config| config.value("enabled")?.boolean());
+        let names = configs().filter_map(|config| config.value("disabled")?.list());
         let names = names.flatten().filter_map(|item| item.text().map(str::to_owned)).collect();
         Switches { names, ..Switches::files(files, |_, _| enabled == Some(false)) }
     }

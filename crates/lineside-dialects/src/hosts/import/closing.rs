@@ -6,8 +6,8 @@ use lineside_core::nearest::{nearest, suggestion};
 use super::format::Format;
 use crate::broken::Words;
 use crate::hosts::table::{Row, point};
-use crate::lined_json::{Content, Entry, Node};
 use crate::names;
+use crate::tree::{Content, Entry, Node};
 
 /// The words by which a handler closes its gate when it fails; the second may also stand as the value `true`.
 const CLOSING: [Words; 2] =
@@ -16,18 +16,15 @@ const CLOSING: [Words; 2] =
 /// Whether something in a value closes a gate, misspelt or not.
 pub(super) fn is_in(node: &Node) -> bool {
     match &node.content {
-        Content::Object(entries) => entries.iter().any(|entry| closes(entry) || is_in(&entry.value)),
+        Content::Mapping(entries) => entries.iter().any(|entry| closes(entry) || is_in(&entry.1)),
         Content::List(items) => items.iter().any(is_in),
         _ => false,
     }
 }
 
-fn closes(entry: &Entry) -> bool {
-    let value = match &entry.value.content {
-        Content::Boolean(true) => Some("true"),
-        _ => entry.value.text(),
-    };
-    CLOSING.iter().any(|words| words.are_meant_by(&entry.key, value))
+fn closes((key, value): &Entry) -> bool {
+    let said = if value.boolean() == Some(true) { Some("true") } else { value.text() };
+    CLOSING.iter().any(|words| words.are_meant_by(&key.label(), said))
 }
 
 /// Whether a text that cannot be read may have something that closes a gate.
@@ -67,13 +64,13 @@ fn proposed(format: &dyn Format, event: &str) -> &'static str {
 /// A key that was meant as `hooks`: nearly that word, above hooks of events that the format has.
 pub(super) fn misspelt<'a>(format: &dyn Format, root: &'a Node) -> Option<&'a Entry> {
     let is_event = |name: &str| format.rows().any(|row| row.event == name);
-    root.entries()?.iter().find(|entry| {
-        names::is_nearly_hooks(&entry.key)
-            && match &entry.value.content {
-                Content::Object(events) => events.iter().any(|event| is_event(&event.key)),
-                Content::List(hooks) => hooks.iter().any(|hook| {
-                    hook.entry("event").and_then(|event| event.value.text()).is_some_and(is_event)
-                }),
+    root.mapping()?.iter().find(|(key, value)| {
+        names::is_nearly_hooks(&key.label())
+            && match &value.content {
+                Content::Mapping(events) => events.iter().any(|(event, _)| is_event(&event.label())),
+                Content::List(hooks) => {
+                    hooks.iter().any(|hook| hook.value("event").and_then(Node::text).is_some_and(is_event))
+                }
                 _ => false,
             }
     })

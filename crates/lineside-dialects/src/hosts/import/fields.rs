@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use lineside_core::json::Number;
-
-use crate::lined_json::{Content, Node};
+use crate::tree::Node;
 
 /// The fields of a handler.
 #[derive(Debug, Clone, Copy)]
@@ -23,27 +21,24 @@ pub(crate) enum Refused {
 
 impl<'a> Fields<'a> {
     fn get(self, name: &str) -> Option<&'a Node> {
-        self.0.entry(name).map(|entry| &entry.value).filter(|value| !value.is_null())
+        self.0.value(name).filter(|value| !value.is_null())
     }
 
     fn read<T>(
         self,
         name: &str,
         what: &str,
-        read: impl FnOnce(&'a Content) -> Option<T>,
+        read: impl FnOnce(&'a Node) -> Option<T>,
     ) -> Result<Option<T>, Refused> {
         let Some(value) = self.get(name) else { return Ok(None) };
-        match read(&value.content) {
+        match read(value) {
             Some(value) => Ok(Some(value)),
-            None => Err(Refused::Error(format!("`{name}` must be {what}, not {}", value.label()))),
+            None => Err(Refused::Error(format!("`{name}` must be {what}, not {}", value.json_label()))),
         }
     }
 
     pub(crate) fn text(self, name: &str) -> Result<Option<String>, Refused> {
-        self.read(name, "a text", |content| match content {
-            Content::Text(text) => Some(text.clone()),
-            _ => None,
-        })
+        self.read(name, "a text", |node| node.text().map(str::to_owned))
     }
 
     /// A text that must be there and not be blank.
@@ -53,24 +48,18 @@ impl<'a> Fields<'a> {
     }
 
     pub(crate) fn flag(self, name: &str) -> Result<bool, Refused> {
-        let flag = self.read(name, "true or false", |content| match content {
-            Content::Boolean(flag) => Some(*flag),
-            _ => None,
-        });
-        Ok(flag?.unwrap_or_default())
+        Ok(self.read(name, "true or false", Node::boolean)?.unwrap_or_default())
     }
 
     pub(crate) fn texts(self, name: &str) -> Result<Option<Vec<String>>, Refused> {
-        self.read(name, "a list of texts", |content| {
-            let Content::List(items) = content else { return None };
-            items.iter().map(|item| item.text().map(str::to_owned)).collect()
+        self.read(name, "a list of texts", |node| {
+            node.list()?.iter().map(|item| item.text().map(str::to_owned)).collect()
         })
     }
 
     pub(crate) fn map(self, name: &str) -> Result<Vec<(String, String)>, Refused> {
-        let map = self.read(name, "an object of texts", |content| {
-            let Content::Object(entries) = content else { return None };
-            entries.iter().map(|entry| Some((entry.key.clone(), entry.value.text()?.to_owned()))).collect()
+        let map = self.read(name, "an object of texts", |node| {
+            node.mapping()?.iter().map(|(key, value)| Some((key.label(), value.text()?.to_owned()))).collect()
         });
         Ok(map?.unwrap_or_default())
     }
@@ -86,31 +75,26 @@ impl<'a> Fields<'a> {
 
     /// A time in this unit; a number above 0.
     pub(crate) fn time(self, name: &str, unit: Duration) -> Result<Option<Duration>, Refused> {
-        self.read(name, "a number above 0", |content| {
-            let Content::Number(number) = content else { return None };
-            let number = number.as_f64().filter(|number| *number > 0.0 && *number < 1e9)?;
+        self.read(name, "a number above 0", |node| {
+            let number = node.number()?.as_f64().filter(|number| *number > 0.0 && *number < 1e9)?;
             Duration::try_from_secs_f64(unit.as_secs_f64() * number).ok()
         })
     }
 
     /// A time in this unit, which is the least: a number from 0.
     pub(crate) fn time_from(self, name: &str, unit: Duration) -> Result<Option<Duration>, Refused> {
-        let is_zero = |number: &Number| number.as_f64() == Some(0.0);
-        match self.get(name).map(|value| &value.content) {
-            Some(Content::Number(number)) if is_zero(number) => Ok(Some(unit)),
+        match self.get(name).and_then(|value| value.number()?.as_f64()) {
+            Some(0.0) => Ok(Some(unit)),
             _ => Ok(self.time(name, unit)?.map(|time| time.max(unit))),
         }
     }
 
     /// A whole number, or null, which is no bound.
     pub(crate) fn bound(self, name: &str) -> Result<Option<Option<u32>>, Refused> {
-        if self.0.entry(name).is_some_and(|entry| entry.value.is_null()) {
+        if self.0.value(name).is_some_and(Node::is_null) {
             return Ok(Some(None));
         }
-        let bound = self.read(name, "a whole number or null", |content| {
-            let Content::Number(number) = content else { return None };
-            u32::try_from(number.as_u64()?).ok()
-        });
+        let bound = self.read(name, "a whole number or null", |node| u32::try_from(node.integer()?).ok());
         Ok(bound?.map(Some))
     }
 }

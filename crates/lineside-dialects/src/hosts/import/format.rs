@@ -16,7 +16,7 @@ use crate::handler::{HandedOn, Returned};
 use crate::hosts::program::Host;
 use crate::hosts::table::Row;
 use crate::hosts::tools::Column;
-use crate::lined_json::Node;
+use crate::tree::Node;
 
 /// What is fixed of a format.
 pub(crate) struct Profile {

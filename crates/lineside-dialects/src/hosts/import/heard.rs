@@ -12,8 +12,9 @@ use super::entry::Entry;
 use crate::ending::status;
 use crate::handler::Returned;
 use crate::hosts::table::unreasoned;
-use crate::lined_json::{self, Content, Node};
+use crate::lined_json;
 use crate::text::{with_stderr, with_text_of_stderr};
+use crate::tree::{Content, Node};
 
 /// What came of a run.
 #[derive(Debug, Clone, Default)]
@@ -122,13 +123,13 @@ fn first_values(node: &Node) -> Value {
     match &node.content {
         Content::Null => Value::Null,
         Content::Boolean(value) => (*value).into(),
-        Content::Number(number) => number.clone().into(),
+        Content::Integer(_) | Content::Float(_) => node.number().map_or(Value::Null, Value::Number),
         Content::Text(text) => text.as_str().into(),
         Content::List(items) => items.iter().map(first_values).collect(),
-        Content::Object(entries) => {
+        Content::Mapping(entries) => {
             let mut object = Map::new();
-            for entry in entries {
-                object.get_or_insert_with(&entry.key, || first_values(&entry.value));
+            for (key, value) in entries {
+                object.get_or_insert_with(&key.label(), || first_values(value));
             }
             object.into()
         }

@@ -17,7 +17,7 @@ use crate::broken::{Broken, Owner};
 use crate::dialect::{Loaded, Places};
 use crate::findings::Findings;
 use crate::hosts::table::Row;
-use crate::lined_json::{Content, Node};
+use crate::tree::{Content, Node};
 
 /// Takes the files of the project out that are files of the user as well, as in the home of the user: hooks that stood for
 /// those of the user would be gone with them.
@@ -131,36 +131,41 @@ impl Reading<'_> {
     }
 
     fn file(&mut self, root: &Node) {
-        if root.entries().is_none() {
-            return self.error(root.line, "the file", format!("it must be an object, not {}", root.label()));
+        if root.mapping().is_none() {
+            return self.error(
+                root.line,
+                "the file",
+                format!("it must be an object, not {}", root.json_label()),
+            );
         }
         if let (Some(expected), Some(version)) = (self.format.profile().version, root.entry("version")) {
-            let is_right = matches!(&version.value.content, Content::Number(number) if number.as_u64() == Some(expected));
-            if !is_right {
-                let label = version.value.label();
-                return self.error(version.line, "`version`", format!("it must be {expected}, not {label}"));
+            let (key, version) = version;
+            if version.integer() != Some(expected.into()) {
+                let label = version.json_label();
+                return self.error(key.line, "`version`", format!("it must be {expected}, not {label}"));
             }
         }
-        let Some(hooks) = root.entry("hooks") else { return self.misspelt(root) };
-        if hooks.value.is_null() {
+        let Some((key, hooks)) = root.entry("hooks") else { return self.misspelt(root) };
+        if hooks.is_null() {
             return;
         }
-        match (&hooks.value.content, self.format.profile().shape) {
+        match (&hooks.content, self.format.profile().shape) {
             (Content::List(items), Shape::List) => {
                 for item in items {
                     self.listed(item);
                 }
             }
-            (Content::Object(events), Shape::Groups | Shape::Flat | Shape::Either) => {
-                for event in events {
-                    if !self.format.profile().no_events.contains(&event.key.as_str()) {
-                        self.event(&event.key, event.line, &event.value);
+            (Content::Mapping(events), Shape::Groups | Shape::Flat | Shape::Either) => {
+                for (event, list) in events {
+                    let name = event.label();
+                    if !self.format.profile().no_events.contains(&name.as_str()) {
+                        self.event(&name, event.line, list);
                     }
                 }
             }
             _ => {
-                let label = hooks.value.label();
-                self.error(hooks.line, "`hooks`", format!("it has the wrong shape: {label}"));
+                let label = hooks.json_label();
+                self.error(key.line, "`hooks`", format!("it has the wrong shape: {label}"));
             }
         }
     }
@@ -178,13 +183,13 @@ impl Reading<'_> {
 
     /// The file has no `hooks`; a key that was meant as one is an error.
     fn misspelt(&mut self, root: &Node) {
-        let Some(meant) = closing::misspelt(self.format, root) else { return };
-        self.error(meant.line, "the file", format!("unknown key `{}`, did you mean `hooks`?", meant.key));
-        self.findings.lose_file(closing::points(self.format), closing::is_in(&meant.value));
+        let Some((meant, value)) = closing::misspelt(self.format, root) else { return };
+        self.error(meant.line, "the file", format!("unknown key `{}`, did you mean `hooks`?", meant.label()));
+        self.findings.lose_file(closing::points(self.format), closing::is_in(value));
     }
 
     fn listed(&mut self, item: &Node) {
-        let event = item.entry("event").and_then(|event| event.value.text()).unwrap_or_default().to_owned();
+        let event = item.value("event").and_then(Node::text).unwrap_or_default().to_owned();
         if event.is_empty() {
             return self.error(item.line, "a hook", "the required field `event` is missing");
         }
@@ -211,7 +216,7 @@ impl Reading<'_> {
             return self.error(
                 line,
                 &format!("`{event}`"),
-                format!("it must be a list, not {}", list.label()),
+                format!("it must be a list, not {}", list.json_label()),
             );
         };
         for item in items {
@@ -225,7 +230,7 @@ impl Reading<'_> {
                 continue;
             }
             let is_sequential = Fields(item).flag("sequential").unwrap_or_default();
-            match item.entry("hooks").map(|hooks| &hooks.value.content) {
+            match item.value("hooks").map(|hooks| &hooks.content) {
                 Some(Content::List(handlers)) => {
                     for handler in handlers {
                         self.handler(event, handler, Some(item), is_sequential);
@@ -243,10 +248,10 @@ impl Reading<'_> {
         let rows = self.rows(event);
         let Some(first) = rows.first() else { return };
         let since = self.findings.diagnostics.len();
-        let read = if node.entries().is_some() {
+        let read = if node.mapping().is_some() {
             self.format.handler(Fields(node), &self.at(event))
         } else {
-            Err(Refused::Error(format!("it must be an object, not {}", node.label())))
+            Err(Refused::Error(format!("it must be an object, not {}", node.json_label())))
         };
         let handler = match read {
             Ok(handler) => handler,
@@ -267,10 +272,10 @@ impl Reading<'_> {
             }
         };
         let matcher = [Some(node), group].into_iter().flatten().find_map(|node| node.entry("matcher"));
-        let matcher = match matcher.map(|matcher| (matcher.line, matcher.value.text(), &matcher.value)) {
+        let matcher = match matcher.map(|(key, value)| (key.line, value.text(), value)) {
             None | Some((_, Some(""), _)) => Matcher::All,
             Some((line, None, value)) if !value.is_null() => {
-                self.error(line, &name, format!("`matcher` must be a text, not {}", value.label()));
+                self.error(line, &name, format!("`matcher` must be a text, not {}", value.json_label()));
                 return self.lose(name, node, &rows, since);
             }
             Some((_, None, _)) => Matcher::All,

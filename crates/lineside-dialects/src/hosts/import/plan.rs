@@ -15,7 +15,7 @@ use super::select::{Selection, Twins};
 use super::source::Source;
 use crate::dialect::{ForeignHook, Places, Trust};
 use crate::hosts::table::point;
-use crate::lined_json::Node;
+use crate::tree::Node;
 
 /// Imported hooks come after those of the formats that have a place of their own (HO-49).
 const AFTER_ALL: i32 = -1_000_000_000;

@@ -9,8 +9,9 @@ use lineside_files::{Boundary, OpenFileError, read_if_there};
 #[cfg(feature = "toml")]
 use super::toml_source::toml;
 use crate::dialect::CONFIGURATION as LONGEST;
-use crate::lined_json::{self, Node};
+use crate::lined_json;
 use crate::text;
+use crate::tree::Node;
 
 /// A file in which a host looks for hooks.
 #[derive(Debug, Clone)]

@@ -9,7 +9,7 @@ use super::entry::{Entry, Run};
 use super::format::{Format, Switches};
 use super::source::Source;
 use crate::dialect::Trust;
-use crate::lined_json::{Content, Node};
+use crate::tree::{Content, Node};
 
 /// The keys under which hosts switch hooks off.
 const KEYS: [&str; 3] = ["disableAllHooks", "hooksConfig", "features"];
@@ -44,7 +44,7 @@ pub(super) fn findings(
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        let line = KEYS.iter().find_map(|key| node.entry(key)).map_or(1, |entry| entry.line);
+        let line = KEYS.iter().find_map(|key| node.entry(key)).map_or(1, |(key, _)| key.line);
         Some(Diagnostic::note(
             Origin::new(&source.file, line),
             format!(
@@ -83,7 +83,7 @@ fn heard(files: &[(Source, Node)], is_heard: impl Fn(usize, &Source) -> bool) ->
         return Cow::Borrowed(files);
     }
     let of = |(at, (source, node)): (usize, &(Source, Node))| {
-        let empty = || Node { content: Content::Null, line: node.line };
+        let empty = || Node::new(node.line, Content::Null);
         (source.clone(), if is_heard(at, source) { node.clone() } else { empty() })
     };
     Cow::Owned(files.iter().enumerate().map(of).collect())

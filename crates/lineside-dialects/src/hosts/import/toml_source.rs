@@ -3,7 +3,7 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::lined_json::{Content, Entry, Node};
+use crate::tree::{Content, Entry, Node};
 
 /// The values of a text.
 ///
@@ -18,49 +18,49 @@ pub(super) fn toml(text: &str) -> Result<Node, (u32, String)> {
         let at = error.span().map_or(0, |span| span.start);
         (line(at), format!("it is not TOML: {}", error.message()))
     })?;
-    Ok(Node { line: 1, content: Content::Object(entries(table.get_ref(), &line)) })
+    Ok(Node::new(1, Content::Mapping(entries(table.get_ref(), &line))))
 }
 
 fn entries(table: &DeTable<'_>, line: &dyn Fn(usize) -> u32) -> Vec<Entry> {
-    let entry = |(key, value): (&Spanned<std::borrow::Cow<'_, str>>, &Spanned<DeValue<'_>>)| Entry {
-        key: key.get_ref().to_string(),
-        line: line(key.span().start),
-        value: node(value, line),
+    let entry = |(key, value): (&Spanned<std::borrow::Cow<'_, str>>, &Spanned<DeValue<'_>>)| {
+        let name = Content::Text(key.get_ref().to_string());
+        (Node::new(line(key.span().start), name), node(value, line))
     };
     table.iter().map(entry).collect()
 }
 
 fn node(value: &Spanned<DeValue<'_>>, line: &dyn Fn(usize) -> u32) -> Node {
+    let at = line(value.span().start);
     let content = match value.get_ref() {
         DeValue::String(text) => Content::Text(text.to_string()),
         DeValue::Boolean(value) => Content::Boolean(*value),
         DeValue::Array(items) => Content::List(items.iter().map(|item| node(item, line)).collect()),
-        DeValue::Table(table) => Content::Object(entries(table, line)),
+        DeValue::Table(table) => Content::Mapping(entries(table, line)),
         DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
-            Ok(number) => Content::Number(number.into()),
+            Ok(number) => return Node::of_number(at, &number.into()),
             Err(_) => Content::Text(number.to_string()),
         },
         DeValue::Float(number) => match number.as_str().parse() {
-            Ok(number) => Content::Number(number),
+            Ok(number) => return Node::of_number(at, &number),
             Err(_) => Content::Text(number.to_string()),
         },
         DeValue::Datetime(time) => Content::Text(time.to_string()),
     };
-    Node { line: line(value.span().start), content }
+    Node::new(at, content)
 }
 
 #[cfg(test)]
 mod tests {
     use super::toml;
-    use crate::lined_json::Content;
+    use crate::tree::Content;
 
     #[test]
     fn toml_has_lines() {
         let node = toml("a = 1\n\n[[hooks]]\nevent = \"x\"\ntimeout = 1.5\n").unwrap();
         let hooks = node.entry("hooks").unwrap();
-        let Content::List(items) = &hooks.value.content else { panic!("a list") };
-        assert_eq!(items[0].entry("event").unwrap().line, 4);
-        assert_eq!(items[0].entry("timeout").unwrap().value.label(), "1.5");
+        let Content::List(items) = &hooks.1.content else { panic!("a list") };
+        assert_eq!(items[0].entry("event").unwrap().0.line, 4);
+        assert_eq!(items[0].value("timeout").unwrap().json_label(), "1.5");
         assert_eq!(toml("a = 1\nb = = 2").unwrap_err().0, 2);
     }
 
@@ -69,7 +69,7 @@ mod tests {
         let text = "t = 'x'\nb = true\nl = [1, 'y']\nd = 2026-01-01\nn = 0x10\nm = -1_000\nf = inf\ng = 1.50\n[o]\nk = {}\n";
         let node = toml(text).unwrap();
         let labels: Vec<(&str, String)> = ["t", "b", "l", "d", "n", "m", "f", "g", "o"]
-            .map(|key| (key, node.entry(key).unwrap().value.label()))
+            .map(|key| (key, node.value(key).unwrap().json_label()))
             .into();
         let expected = [
             ("t", "\"x\""),
@@ -83,6 +83,6 @@ mod tests {
             ("o", "{…}"),
         ];
         assert_eq!(labels, expected.map(|(key, label)| (key, label.to_owned())));
-        assert_eq!(node.entry("o").unwrap().value.entry("k").unwrap().line, 10);
+        assert_eq!(node.value("o").unwrap().entry("k").unwrap().0.line, 10);
     }
 }

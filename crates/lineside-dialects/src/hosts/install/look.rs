@@ -220,7 +220,7 @@ fn settings(host: Host, places: &Places) -> Vec<Source> {
 fn switched_off_by(host: Host, places: &Places) -> Option<PathBuf> {
     let said = settings(host, places).into_iter().find_map(|source| {
         let node = source.read(places.boundary(source.layer))?.ok()?;
-        Some((node.flag("disableAllHooks")?, source.file))
+        Some((node.value("disableAllHooks")?.boolean()?, source.file))
     });
     said.filter(|(is_off, _)| *is_off).map(|(_, file)| file)
 }

@@ -64,9 +64,10 @@ impl Format for Files {
 
     fn handler(&self, fields: Fields<'_>, at: &At<'_>) -> Result<Handler, Refused> {
         if at.source.label == CODE {
-            let entries = fields.0.entries().unwrap_or_default();
-            if let Some(unknown) = entries.iter().find(|entry| !FIELDS.contains(&entry.key.as_str())) {
-                return Err(Refused::Error(format!("unknown field `{}`", unknown.key)));
+            let entries = fields.0.mapping().unwrap_or_default();
+            let mut keys = entries.iter().map(|(key, _)| key.label());
+            if let Some(unknown) = keys.find(|key| !FIELDS.contains(&key.as_str())) {
+                return Err(Refused::Error(format!("unknown field `{unknown}`")));
             }
         }
         let line = fields.required("command")?;
