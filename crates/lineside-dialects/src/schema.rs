@@ -55,7 +55,7 @@ pub(crate) struct Schema {
     pub(crate) unknown: &'static str,
     /// What `{hint}` stands for where a row is near: `{near}`.
     pub(crate) hint: &'static str,
-    /// Whether a key that has no row is told although its value is null, and its capitals do not matter for what is near.
+    /// Whether a key that has no row is a finding although its value is null; its capitals do not matter for what is near.
     pub(crate) strict: bool,
     /// The wording for a key that occurs twice: `{key}`.
     pub(crate) twice: &'static str,
@@ -218,3 +218,6 @@ impl<'a, 'f> Keys<'a, 'f> {
         Some(Keys { schema, entries, findings: self.findings, about: self.about.clone(), sound: true })
     }
 }
+
+#[cfg(test)]
+mod tests;

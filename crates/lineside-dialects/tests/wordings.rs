@@ -15,50 +15,16 @@ use lineside_core::invocation::{Captured, Ended, Exit, Leaked};
 use lineside_core::json::{Map, Value, json};
 use lineside_dialects::{ForeignHook, Loaded, Places, Returned, Trust, find};
 
+use formats::{AGENTHOOKS, CHORD, FLYTO, Format, JCLI, VALUES};
+use groups::Groups;
+
+#[path = "wordings/formats.rs"]
+mod formats;
+#[path = "wordings/groups.rs"]
+mod groups;
 #[allow(dead_code, reason = "the tests of the crate use all of it")]
 #[path = "../src/samples.rs"]
 mod samples;
-
-/// One value of each kind, as JSON, which is YAML too.
-const VALUES: [&str; 22] = [
-    "null",
-    "true",
-    "false",
-    "0",
-    "1",
-    "-1",
-    "7.5",
-    "1e3",
-    "100000",
-    "99999999999999999999",
-    "\"\"",
-    "\" \"",
-    "\"5\"",
-    "\"text\"",
-    "\"a|b\"",
-    "\"two\\nlines\"",
-    "[]",
-    "[\"a\", 5]",
-    "[[1], {}]",
-    "{}",
-    "{\"a\": 1}",
-    "{\"A=B\": null, \"c\": [1]}",
-];
-
-/// A format, where its file is, and what stands around the key of a hook.
-struct Format {
-    name: &'static str,
-    file: &'static str,
-    /// The file with a hook that has these keys.
-    whole: fn(&str) -> String,
-    /// The keys of a sound hook.
-    sound: &'static [(&'static str, &'static str)],
-    keys: &'static [&'static str],
-    /// Further values for keys.
-    values: &'static [(&'static str, &'static str)],
-    /// Files that cannot be read as hooks, or not all of them.
-    files: &'static [&'static [u8]],
-}
 
 fn load(format: &Format, bytes: &[u8]) -> (Loaded, String) {
     let root = tempfile::tempdir().unwrap();
@@ -187,24 +153,6 @@ fn findings(format: &Format) -> String {
     groups.text()
 }
 
-/// What came of which, each once, in the order of the first.
-#[derive(Default)]
-struct Groups(Vec<(String, Vec<String>)>);
-
-impl Groups {
-    fn put(&mut self, label: &str, what: String) {
-        match self.0.iter_mut().find(|(known, _)| *known == what) {
-            Some((_, labels)) => labels.push(label.to_owned()),
-            None => self.0.push((what, vec![label.to_owned()])),
-        }
-    }
-
-    fn text(&self) -> String {
-        let groups = self.0.iter().map(|(what, labels)| format!("{}\n{what}", labels.join("\n")));
-        groups.collect::<Vec<_>>().join("\n")
-    }
-}
-
 /// What comes of each key of an answer with each kind of value, and of some whole answers.
 fn answers(format: &Format, triggers: &[(&str, &str)], names: &[&str], whole: &[&str]) -> String {
     let mut out = String::new();
@@ -273,176 +221,6 @@ fn ended(exit: Exit, stdout: &str, dropped: u64, stderr: &str) -> Ended {
     let (stdout, stderr) = (captured(stdout, dropped), captured(stderr, 0));
     Ended { exit, stdout, stderr, took: Duration::ZERO, leaked: Leaked::Nothing }
 }
-
-const JCLI: Format = Format {
-    name: "jcli",
-    file: ".jcli/hooks/h/HOOK.yaml",
-    whole: |keys| format!("{{\n{keys}}}\n"),
-    sound: &[("events", "[\"pre_tool_execution\"]"), ("command", "\"x\"")],
-    keys: &[
-        "events", "type", "command", "prompt", "model", "timeout", "retry", "on_error", "filter", "priority",
-        "on_eror",
-    ],
-    values: &[
-        ("events", "[\"stop\", \"Stop\", \"stop\", 5, \"pre_tool_exec\", \"zzz\", [1]]"),
-        ("events", "[\"PreToolUse\", \"stop\"], \"on_error\": \"stop\""),
-        ("events", "[\"Nothing\"], \"on_error\": \"stop\""),
-        ("events", "\"stop\", \"on_error\": \"stop\""),
-        ("type", "\"llm\""),
-        ("type", "\"llm\", \"prompt\": \"{{model}} {{oops}}\", \"model\": 5"),
-        ("type", "\"llm\", \"prompt\": 5"),
-        ("type", "\"llm\", \"prompt\": \" \""),
-        ("type", "\"shell\", \"model\": \"m\", \"prompt\": \"p\""),
-        ("on_error", "\"skip\""),
-        ("on_error", "\"stop\""),
-        ("filter", "{\"tool_name\": 5, \"tool_matcher\": [], \"model_prefix\": {}}"),
-        (
-            "filter",
-            "{\"tool_name\": \"a\", \"tool_matcher\": \"b\", \"model_prefix\": \"c\", \"tool\": 1, \"5\": 6, \"zz\": null}",
-        ),
-        ("filter", "{\"tool_matcher\": \"b\"}, \"events\": [\"stop\", \"session_end\"]"),
-        ("filter", "{\"tool_name\": \"b\", \"tool_matcher\": 5}, \"events\": [\"stop\"]"),
-        ("filter", "{\"tool_name\": \"b\", \"tool_name\": \"c\"}"),
-        ("command", "\"y\", \"command\": \"z\", \"filter\": {\"a\": 1, \"a\": 2}"),
-    ],
-    files: &[
-        b"",
-        b"- a\n",
-        b"text",
-        b"a: b: c\n",
-        b"a: \"\\.\"\n",
-        b"a: 1\n---\nb: 2\n",
-        b"a: \xff on_error: stop",
-        b"on_error: [stop\n",
-        b"\xef\xbb\xbfevents: [stop]\ncommand: x\n",
-        b"null",
-        b"{}",
-        b"on_error: stop\n",
-    ],
-};
-
-const FLYTO: Format = Format {
-    name: "flyto",
-    file: ".flyto/settings.json",
-    whole: |keys| format!("{{\"hooks\": {{\"pre_tool_use\": [{{\n{keys}}}]}}}}\n"),
-    sound: &[("command", "\"x\"")],
-    keys: &[
-        "command", "webhook_url", "timeout", "async", "source", "plugin_dir", "name", "on_failure", "colour", "on_failur",
-    ],
-    values: &[
-        ("command", "\"x\", \"webhook_url\": \"https://user:pass@h/x\""),
-        ("webhook_url", "\"https://h/x\", \"command\": null"),
-        ("webhook_url", "\"https://u:p@h/x\", \"command\": null"),
-        ("webhook_url", "\"ftp://h/x\", \"command\": null"),
-        ("timeout", "86400"), ("timeout", "86401"), ("plugin_dir", "\"/abs\""), ("name", "\"guard\""),
-        ("name", "\"guard\", \"command\": 5"),
-        ("on_failure", "\"continue\""), ("on_failure", "\"block\""), ("on_failure", "\"block\", \"async\": true"),
-        ("on_failure", "\"block\", \"command\": [1]"),
-        ("command", "\"x\", \"command\": \"y\", \"command\": null"),
-        ("colour", "1, \"colour\": 2"),
-    ],
-    files: &[
-        b"", b"[]", b"5", b"{", b"{} x", b"\xff on_failure block", b"{\"hooks\": null}", b"{\"hooks\": 5}", b"{\"hooks\": [1]}", b"{}",
-        b"{\"hook\": {\"stop\": []}}", b"{\"Hooks\": {\"stop\": []}}", b"{\"hooks\": {\"stop\": null, \"pre_tool_use\": {\"command\": \"x\"}}}",
-        b"{\"hooks\": {\"PreToolUse\": [{\"command\": \"x\", \"name\": \"g\", \"on_failure\": \"block\"}, 5], \"zzz\": [{}]}}",
-        b"{\"hooks\": {\"stop\": [5, null, \"x\", {}, [], {\"command\": \"x\"}], \"session_start\": [{\"command\": \"x\", \"on_failure\": \"block\"}]}}",
-        b"{\"hooks\": {\"pre_tool_use\": [{\"command\": \"x\", \"on_failure\": \"block\"}]},\n\"hooks\": {\"stop\": [{\"command\": \"y\"}],\n\"stop\": [{\"command\": \"z\"}]}}",
-        b"{\"hooks\": {\"pre_tool_use\": 5, \"post_tool_use\": \"on_failure block\"}}",
-    ],
-};
-
-const CHORD: Format = Format {
-    name: "chord",
-    file: ".chord/config.yaml",
-    whole: |keys| format!("{{\"hooks\": {{\"on_tool_call\": [{{\n{keys}}}]}}}}\n"),
-    sound: &[("command", "\"x\"")],
-    keys: &[
-        "name", "command", "shell", "timeout", "tools", "paths", "agents", "agent_kinds", "models", "min_changed_files",
-        "only_on_error", "join", "result", "result_format", "max_result_lines", "max_result_bytes", "debounce_ms",
-        "debounce_max_wait_ms", "concurrency", "retry_on_failure", "retry_delay_ms", "environment", "on_failure", "colour",
-        "on_failur",
-    ],
-    values: &[
-        ("name", "\"guard\", \"command\": {}"), ("name", "5"), ("name", "\"a\\u0007b\""),
-        ("command", "[]"), ("command", "[\"a\", \"b\", 5]"), ("command", "[\"a\", {}]"), ("command", "{\"a\": 1}"),
-        ("command", "\"cat <<< x\""), ("shell", "\"cat <<< x\", \"command\": null"), ("shell", "\" \", \"command\": null"),
-        ("shell", "[], \"command\": null"),
-        ("tools", "[\"a*\", \"[\", \"{a\", \"b}\", \"[]\", \"a\\\\\"]"), ("agent_kinds", "[\"main\", \"sub\", \"subagent\", \"other\"]"),
-        ("only_on_error", "yes"), ("only_on_error", "off"), ("only_on_error", "\"yes\""),
-        ("join", "\"background\""), ("join", "\"before_next_llm\""), ("result", "\"ignore\""), ("result_format", "\"tail\""),
-        ("debounce_ms", "5, \"debounce_max_wait_ms\": 4"), ("debounce_ms", "5, \"debounce_max_wait_ms\": 60, \"join\": \"background\""),
-        ("environment", "{\"\": \"a\", \"b=c\": \"d\", \"e\": [], \"f\": null, \"5\": 6}"),
-        ("on_failure", "\"continue\""), ("on_failure", "\"block\""), ("on_failure", "\"block\", \"timeout\": -1"),
-        ("concurrency", "\"k\", \"retry_on_failure\": 2, \"retry_delay_ms\": 5"),
-    ],
-    files: &[
-        b"", b"- a\n", b"text", b"a: b: c\n", b"a: \xff on_failure: block", b"on_failure: [block\n", b"hooks:\n", b"hooks: 5\n", b"hooks: []\n",
-        b"Hooks: {on_idle: []}\n", b"hook: {on_idle: []}\n", b"a: 1\na: 2\nhooks: {on_idle: [{command: x}, {command: y}]}\n",
-        b"hooks:\n  <<: 5\n", b"hooks: {on_tool_call: [{<<: 5, command: x}]}\n", b"<<: 5\n",
-        b"hooks:\n  on_tool_call: 5\n  on_idle: {command: x}\n  on_error: text\n",
-        b"hooks:\n  PreToolUse:\n  - {name: g, command: x, on_failure: block}\n  - 5\n  on_tool_cal: [{command: x}]\n  zzz: [{command: x}]\n  5: [{}]\n",
-        b"hooks:\n  on_tool_call: [5, null, x, [], {}, {command: x}]\n  on_tool_batch_complete: [{command: x, min_changed_files: 2, result: tail}]\n",
-        b"hooks:\n  on_idle: [{command: x, join: background, result: ignore, on_failure: block, debounce_ms: 5, min_changed_files: 3}]\n",
-        b"hooks:\n  on_tool_batch_complete: [{command: x, on_failure: block, debounce_max_wait_ms: 5, min_changed_files: 3}]\n",
-        b"hooks: {on_tool_call: [{command: x}]}\n---\nmore: [\n",
-    ],
-};
-
-const AGENTHOOKS: Format = Format {
-    name: "agenthooks",
-    file: ".agents/hooks/h/HOOK.md",
-    whole: |keys| format!("---\n{{\n{keys}}}\n---\ntext\n"),
-    sound: &[("name", "\"h\""), ("description", "\"d\""), ("trigger", "\"before_tool\"")],
-    keys: &[
-        "name", "description", "trigger", "matcher", "timeout", "async", "async_", "priority", "metadata",
-        "on_failure", "mode", "worker", "prority", "on_failur",
-    ],
-    values: &[
-        ("name", "\"Bad_Name\""),
-        ("name", "\"-a\""),
-        ("name", "\"a--b\""),
-        ("name", "\"a_b\""),
-        ("trigger", "\"before_stop\", \"matcher\": {\"tool\": \"a\"}"),
-        ("trigger", "\"post-agent-turn-stop\""),
-        ("trigger", "\"PreToolUse\""),
-        ("trigger", "\"before_tol\", \"on_failure\": \"block\""),
-        ("trigger", "\"zzz\", \"on_failure\": \"block\""),
-        ("matcher", "{\"tool\": 5, \"pattern\": [], \"tools\": 1}"),
-        ("matcher", "{\"tool\": \"(\", \"pattern\": \"\\b.\\.\"}"),
-        ("matcher", "{\"tool\": \"(\"}, \"on_failure\": \"block\""),
-        ("matcher", "{\"tool\": \"a\", \"pattern\": null}"),
-        ("async", "\"yes\""),
-        ("async", "\"maybe\", \"on_failure\": \"block\""),
-        ("async", "true, \"on_failure\": \"block\""),
-        ("async_", "on, \"async\": off"),
-        ("timeout", "\"50\""),
-        ("timeout", "700000"),
-        ("timeout", "\"x\", \"on_failure\": \"block\""),
-        ("priority", "5000"),
-        ("priority", "\"7\""),
-        ("mode", "\"worker\", \"worker\": {\"start\": \"ahead\", \"idle\": 5000}"),
-        ("mode", "\"worker\", \"worker\": {\"start\": 5, \"idle\": 1, \"idel\": 2}"),
-        ("mode", "\"worker\", \"worker\": 5"),
-        ("mode", "\"wroker\""),
-        ("mode", "\"command\""),
-        ("worker", "{\"idle\": 5}"),
-        ("on_failure", "\"continue\""),
-        ("on_failure", "\"block\""),
-        ("name", "\"x\", \"name\": \"y\", \"metadata\": {\"a\": 1, \"a\": 2}"),
-    ],
-    files: &[
-        b"",
-        b"text",
-        b"---\na: b\n",
-        b"---\n- a\n---\n",
-        b"---\n---\n",
-        b"---\na: b: c\n---\n",
-        b"---\na: \xff on_failure: block\n---\n",
-        b"---\non_failure: [block\n---\n",
-        b"---\nname: h\ntrigger: before_tool\ndescription: \"\\q\"\n---\n",
-        b"---\non_failure: block\n---\n",
-    ],
-};
 
 #[test]
 fn what_jcli_finds() {

@@ -90,7 +90,7 @@ const MATCHER: Schema = Schema {
 /// The priority of a hook that gives none.
 pub(super) const USUAL_PRIORITY: u8 = 100;
 
-/// The bounds of an integer, and how they are told (AH-11, AH-13).
+/// The bounds of an integer, and how a finding names them (AH-11, AH-13).
 struct Bounds {
     key: &'static str,
     named: &'static str,

@@ -26,7 +26,7 @@ pub(super) fn of_command(event: &Event, ended: &Ended) -> Result<Answer, Failure
 pub(super) fn said(event: &Event, reply: Reply) -> Answer {
     let mut answer = Answer::default();
     let mut refused = Vec::new();
-    // What the event does not list has no effect and is told (JC-32).
+    // What the event does not list has no effect, which the record says (JC-32).
     let mut takes = |takes: bool, what: &str| {
         if !takes {
             refused.push(format!("{what} has no effect at {}", event.name).into());
