@@ -168,3 +168,66 @@ fn over_http_the_process_that_asks_is_not_known_and_takes_off_nothing() {
     daemon.kill().unwrap();
     daemon.wait().unwrap();
 }
+
+/// Spellings of what a standard policy refuses.
+const REFUSED: [&str; 12] = [
+    "git push -f",
+    "git push --forc origin main",
+    "git -C sub push origin +main",
+    "g''it push --force",
+    "$'\\x67it' push -f",
+    "bash -c 'git push -uf origin main'",
+    "sudo -u dev sh -c \"git push --mirror\"",
+    "echo 'git push -f' | sh",
+    "eval \"git push -f\"",
+    "X=push; git $X -f",
+    "true && (env A=1 git push -f &)",
+    "cat <<E | bash\ngit push -f\nE",
+];
+
+/// What only looks like it.
+const HARMLESS: [&str; 11] = [
+    "git push",
+    "git push --force-with-lease",
+    "git push -n -f",
+    "git commit -m 'git push -f'",
+    "echo git push -f",
+    "grep -r 'git push --force' docs",
+    "# git push -f",
+    "cat <<'E'\ngit push -f\nE",
+    "git log -f --oneline",
+    "printf '%s' \"git push -f\"",
+    "ls",
+];
+
+#[test]
+fn standard_policies_hold_behind_every_program_without_a_process() {
+    let ground = Ground::new();
+    let settings = "use: [standard]\nhooks: []\n";
+    ground.file("home/.config/lineside/hooks.yaml", settings);
+    let _daemon = ground.daemon(&[]);
+    for agent in AGENTS {
+        for command in REFUSED {
+            let told = ground.call(agent, ground.hook(agent), command);
+            assert!(!told.lets_pass(), "{}: {command}: {told:?}", agent.host);
+            assert!(told.out.contains("git") || told.err.contains("git"), "{}: {told:?}", agent.host);
+        }
+        for command in HARMLESS {
+            let told = ground.call(agent, ground.hook(agent), command);
+            assert!(told.lets_pass(), "{}: {command}: {told:?}", agent.host);
+        }
+    }
+    let events = |commands: &[&str]| {
+        let event = |command: &&str| {
+            let payload = json!({"tool_name": "Shell", "tool_input": {"command": command}});
+            json!({"point": "before_tool", "payload": payload}).to_string() + "\n"
+        };
+        commands.iter().map(event).collect::<String>()
+    };
+    for (commands, verdict) in
+        [(&REFUSED[..], "\"verdict\":\"block\""), (&HARMLESS[..], "\"verdict\":\"continue\"")]
+    {
+        let told = ground.call_with(ground.command(&["run"]), &events(commands));
+        assert_eq!(told.out.matches(verdict).count(), commands.len(), "{told:?}");
+    }
+}

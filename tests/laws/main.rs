@@ -12,6 +12,7 @@ mod inheritance;
 mod layers;
 mod loading;
 mod closed_guards;
+mod unclear;
 mod grounds;
 mod sequence;
 mod automations;

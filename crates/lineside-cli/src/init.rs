@@ -19,7 +19,7 @@ use crate::style::{Styles, Tone, count, print, print_json};
 
 /// Write a first file of hooks, and say what is on this machine already.
 ///
-/// The file has a policy that refuses to delete whole folders, and remarks about the rest. One that is there is left as it
+/// The file has the standard policies, one that refuses to delete whole folders, and remarks about the rest. One that is there is left as it
 /// is.
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {

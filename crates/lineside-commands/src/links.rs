@@ -17,18 +17,32 @@ pub struct FileLinks;
 
 impl Links for FileLinks {
     fn resolve(&self, path: &str, last: bool) -> Option<String> {
-        if !path.starts_with('/') || path.len() > LONGEST {
-            return None;
-        }
-        let (folder, name) =
-            if last { (path, None) } else { path.rsplit_once('/').map(|(a, b)| (a, Some(b)))? };
-        let mut found = follow(Path::new(folder))?;
-        found.extend(name);
-        found.into_os_string().into_string().ok().filter(|found| found != path)
+        Self::resolve_within(path, last, &|_| true).unwrap_or_default()
     }
 }
 
-fn follow(path: &Path) -> Option<PathBuf> {
+impl FileLinks {
+    /// The same, where the system is asked only of paths that `may_ask` lets through.
+    ///
+    /// # Errors
+    /// A path that it does not let through, on the way or where a link leads.
+    pub fn resolve_within(
+        path: &str,
+        last: bool,
+        may_ask: &dyn Fn(&Path) -> bool,
+    ) -> Result<Option<String>, PathBuf> {
+        if !path.starts_with('/') || path.len() > LONGEST {
+            return Ok(None);
+        }
+        let split = if last { Some((path, None)) } else { path.rsplit_once('/').map(|(a, b)| (a, Some(b))) };
+        let Some((folder, name)) = split else { return Ok(None) };
+        let Some(mut found) = follow(Path::new(folder), may_ask)? else { return Ok(None) };
+        found.extend(name);
+        Ok(found.into_os_string().into_string().ok().filter(|found| found != path))
+    }
+}
+
+fn follow(path: &Path, may_ask: &dyn Fn(&Path) -> bool) -> Result<Option<PathBuf>, PathBuf> {
     let mut done = PathBuf::from("/");
     let mut left: VecDeque<PathBuf> = parts(path).collect();
     let (mut links, mut is_there) = (0, true);
@@ -41,11 +55,14 @@ fn follow(path: &Path) -> Option<PathBuf> {
         if !is_there {
             continue;
         }
+        if !may_ask(&done) {
+            return Err(done);
+        }
         match std::fs::read_link(&done) {
             Ok(target) => {
                 links += 1;
                 if links > LINKS {
-                    return None;
+                    return Ok(None);
                 }
                 done.pop();
                 if target.is_absolute() {
@@ -58,7 +75,7 @@ fn follow(path: &Path) -> Option<PathBuf> {
             Err(error) => is_there = error.kind() == ErrorKind::InvalidInput,
         }
     }
-    Some(done)
+    Ok(Some(done))
 }
 
 fn parts(path: &Path) -> impl Iterator<Item = PathBuf> {

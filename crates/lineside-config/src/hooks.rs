@@ -93,6 +93,8 @@ pub struct Hook {
     pub context: Option<String>,
     /// New texts of fields such as `tool_input.command`, or what is redacted in them.
     pub amend: Option<BTreeMap<String, Value>>,
+    /// How often it may happen before the verdict is given.
+    pub limit: Option<EventLimit>,
     /// How long it may take, in milliseconds; 60000 without it.
     #[schemars(range(min = 1, max = 600_000))]
     pub timeout: Option<u64>,
@@ -111,6 +113,19 @@ pub struct Hook {
     pub environment: Option<Inherited>,
     /// Makes it background work, with these settings.
     pub automate: Option<Automate>,
+}
+
+/// So many events in so long a time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct EventLimit {
+    /// So many.
+    #[schemars(range(max = 1_000))]
+    pub at_most: u32,
+    /// In this time: `30s`, `1m`, `24h`, or a number of milliseconds.
+    pub per: Value,
+    /// For each key, as a template; `{session}` without it.
+    pub key: Option<String>,
 }
 
 /// What a hook says.

@@ -187,6 +187,11 @@ pub trait Select: Send + Sync {
     /// The condition for people to read, e.g. `tool=Shell`.
     fn describe(&self) -> String;
 
+    /// What of an event that it lets through made it do so, for people to read, where it can say so in a word.
+    fn fit(&self, _event: &AnyEvent) -> Option<String> {
+        None
+    }
+
     /// The part of the condition that keeps this event out, for people to read; all of it where its parts are not known.
     fn misfit(&self, _event: &AnyEvent) -> String {
         self.describe()

@@ -447,6 +447,12 @@ impl Select for Matcher {
         self.draft.parts().into_iter().map(|(text, _)| text).collect::<Vec<_>>().join(" ")
     }
 
+    fn fit(&self, event: &AnyEvent) -> Option<String> {
+        let fits: Vec<String> =
+            self.draft.conditions().filter_map(|condition| condition.fit(event)).collect();
+        Some(fits.join("; ")).filter(|fits| !fits.is_empty())
+    }
+
     fn misfit(&self, event: &AnyEvent) -> String {
         let parts = self.parts.get_or_init(|| {
             let parts = self.draft.parts().into_iter();

@@ -47,17 +47,15 @@ impl Acts {
     #[must_use]
     pub fn find(&self, event: &AnyEvent) -> Option<Found> {
         Calls::of(event, &self.account, |calls| {
-            calls.asked(|state| {
-                let mut doubt = None;
-                for call in &calls.calls {
-                    match self.filter.matches(&call.analysis, state) {
-                        Some(found) if found.unclear.is_none() => return Some(Found::of(call, found)),
-                        Some(found) if doubt.is_none() => doubt = Some(Found::of(call, found)),
-                        _ => {}
-                    }
+            let (state, mut doubt) = (calls.known(), None);
+            for call in &calls.calls {
+                match self.filter.matches(&call.analysis, &state) {
+                    Some(found) if found.unclear.is_none() => return Some(Found::of(call, found)),
+                    Some(found) if doubt.is_none() => doubt = Some(Found::of(call, found)),
+                    _ => {}
                 }
-                doubt
-            })
+            }
+            doubt
         })
     }
 }
@@ -69,6 +67,10 @@ impl Condition for Acts {
             Some(Found { doubt: Some(doubt), .. }) => Selected::InDoubt(doubt.into()),
             Some(_) => Selected::Runs,
         }
+    }
+
+    fn fit(&self, event: &AnyEvent) -> Option<String> {
+        self.find(event).map(|found| found.to_string()).filter(|found| !found.is_empty())
     }
 
     fn describe(&self) -> String {

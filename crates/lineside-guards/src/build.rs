@@ -238,6 +238,10 @@ impl Condition for Built {
         }
     }
 
+    fn fit(&self, event: &AnyEvent) -> Option<String> {
+        self.acts.as_ref().ok()?.fit(event)
+    }
+
     fn describe(&self) -> String {
         self.acts.as_ref().map_or_else(Clone::clone, Condition::describe)
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use lineside_commands::{Access, Analysis, FileLinks, Shell, Surroundings, Unclear, Unknown, analyse};
+use lineside_commands::{Access, Analysis, Shell, Surroundings, Unclear, Unknown, analyse};
 use lineside_core::AnyEvent;
 use lineside_core::event::Reading;
 use lineside_core::json::Value;
@@ -11,6 +11,7 @@ use lineside_core::payload::each_input_path;
 use lineside_core::tool_class;
 
 use crate::account::Account;
+use crate::links::LocalLinks;
 
 /// What tools call the folder that a command starts in.
 const FOLDERS: [&str; 6] =
@@ -95,15 +96,21 @@ impl Calls {
     }
 
     /// What is known of the surroundings of a command that starts in a folder.
-    fn surroundings<T>(&self, cwd: &str, with: impl FnOnce(&Surroundings<'_>) -> T) -> T {
+    fn analysed(&self, cwd: &str, analyse: impl FnOnce(&Surroundings<'_>) -> Analysis) -> Analysis {
         let wrappers: Vec<&str> = self.account.wrappers.iter().map(String::as_str).collect();
-        let known = Surroundings::new(&self.project, &self.account.home);
-        with(&Surroundings { cwd, wrappers: &wrappers, links: Some(&FileLinks), ..known })
+        let links = LocalLinks::new();
+        let mut analysis =
+            analyse(&Surroundings { cwd, wrappers: &wrappers, links: Some(&links), ..self.known() });
+        if let Some(path) = links.silent() {
+            let reason = format!("its file system does not say where the links of `{path}` lead");
+            analysis.unclear.push(Unclear { what: Unknown::Program, reason });
+        }
+        analysis
     }
 
-    /// The same for what is asked of paths that are known.
-    pub(crate) fn asked<T>(&self, with: impl FnOnce(&Surroundings<'_>) -> T) -> T {
-        self.surroundings(&self.project, with)
+    /// What is known of the surroundings of all calls.
+    pub(crate) fn known(&self) -> Surroundings<'_> {
+        Surroundings::new(&self.project, &self.account.home)
     }
 
     fn call(&mut self, tool: &str, stated: Option<&str>, input: Option<&Value>, paths: &[String], cwd: &str) {
@@ -127,7 +134,7 @@ impl Calls {
         let within = FOLDERS.iter().find_map(|key| input.get(key)?.as_str()).unwrap_or_default();
         let cwd = if within.starts_with('/') { within.to_owned() } else { format!("{cwd}/{within}") };
         let shell = shell_of(tool, input);
-        let analysis = self.surroundings(&cwd, |state| analyse(&command, shell, state));
+        let analysis = self.analysed(&cwd, |state| analyse(&command, shell, state));
         Some(Call { command: Some(command.into()), analysis })
     }
 
@@ -139,8 +146,8 @@ impl Calls {
         paths: &[String],
         cwd: &str,
     ) -> Option<Call> {
-        let mut analysis = Analysis::default();
-        self.surroundings(cwd, |state| {
+        let analysis = self.analysed(cwd, |state| {
+            let mut analysis = Analysis::default();
             if let Some(input) = input {
                 each_input_path(input, &mut |path| analysis.touch(access, path, state));
                 if tool == "apply_patch" {
@@ -150,8 +157,9 @@ impl Calls {
             for path in paths {
                 analysis.touch(access, path, state);
             }
+            analysis.touches.dedup();
+            analysis
         });
-        analysis.touches.dedup();
         (!analysis.touches.is_empty()).then_some(Call { command: None, analysis })
     }
 }

@@ -16,6 +16,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod account;
+mod links;
 mod calls;
 mod found;
 mod keys;
@@ -23,6 +24,7 @@ mod read;
 mod acts;
 mod build;
 mod wording;
+mod limit;
 mod ruling;
 
 pub use account::Account;
@@ -30,6 +32,7 @@ pub use acts::Acts;
 pub use build::{ActsDraft, Runs, Touches, deletes, reads, runs, writes};
 pub use found::Found;
 pub use keys::KEYS;
+pub use limit::{Limit, MOST as MOST_OF_A_LIMIT};
 pub use lineside_commands::filter::WhenUnclear;
 pub use read::{ReadActsError, Step, Wrong};
 pub use ruling::{Change, Ruling};

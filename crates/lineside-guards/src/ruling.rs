@@ -6,13 +6,14 @@ use regex::Regex;
 
 use crate::acts::Acts;
 use crate::found::Found;
+use crate::limit::Limit;
 use crate::wording::Wording;
 
 /// The longest reason, in characters.
 const LONGEST: usize = 10_000;
 
 /// The answer of a hook that needs no process.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Ruling {
     /// Its verdict.
     pub strength: Strength,
@@ -22,6 +23,8 @@ pub struct Ruling {
     pub context: Option<Wording>,
     /// New values for fields of the payload, each by its path from the payload on.
     pub amend: Vec<(Vec<String>, Change)>,
+    /// How often it may happen before all this is said of it.
+    pub limit: Option<Limit>,
     /// The filter over what a call does, for what it names in its texts.
     pub acts: Option<Acts>,
 }
@@ -44,6 +47,9 @@ impl Ruling {
     /// The answer to an event that the filters of its hook let through.
     #[must_use]
     pub fn answer(&self, event: &AnyEvent) -> Answer {
+        if self.limit.as_ref().is_some_and(|limit| !limit.is_past(event)) {
+            return Answer::default();
+        }
         let found = self.acts.as_ref().and_then(|acts| acts.find(event));
         let found = found.as_ref();
         let context = self.context.iter().map(|text| text.render(event, found));

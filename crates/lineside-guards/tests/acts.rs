@@ -2,13 +2,17 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use lineside_core::control::KeyTemplate;
 use lineside_core::envelope::{Envelope, EventId, Source};
 use lineside_core::hook::{Select as _, Selected};
 use lineside_core::json::{Map, Value, json};
 use lineside_core::matcher::{Condition as _, tool};
 use lineside_core::{AnyEvent, Payload, Strength};
-use lineside_guards::{Account, Acts, Change, Ruling, WhenUnclear, Wording, deletes, reads, runs, writes};
+use lineside_guards::{
+    Account, Acts, Change, Limit, Ruling, WhenUnclear, Wording, deletes, reads, runs, writes,
+};
 use lineside_points::parts::ToolCall;
 use lineside_points::{AfterToolBatch, BeforeTool, OnIdle};
 
@@ -242,6 +246,7 @@ fn an_answer_says_what_matched() {
         reason: reason.map(|text| Wording::read(text, &point).unwrap()),
         context: None,
         amend: Vec::new(),
+        limit: None,
         acts: Some(acts(written)),
     };
     let reason = |ruling: &Ruling, command: &str| ruling.answer(&shell(command)).verdict.to_string();
@@ -280,6 +285,7 @@ fn fields_are_set_and_redacted() {
             (path("tool_input.more.note"), set("x")),
             (path("tool_input"), redact),
         ],
+        limit: None,
         acts: Some(acts(json!({"runs": "git"}))),
     };
     let event = call("Bash", json!({"command": "git push k-1", "list": ["k-22", 1]}));
@@ -289,4 +295,58 @@ fn fields_are_set_and_redacted() {
         Some(&json!({"command": "git push $0 --dry-run", "list": ["$0", 1], "more": {"note": "x"}}))
     );
     assert_eq!(answer.context[0].text, "git was made dry in s");
+}
+
+#[test]
+fn a_limit_lets_so_many_pass_in_its_time_for_each_key() {
+    let point = [lineside_points::find("before_tool").unwrap()];
+    let of = |session: &str, number: u128, millis: i64| {
+        let envelope = Envelope {
+            id: EventId::from_u128(number),
+            time: lineside_core::Timestamp::from_millisecond(millis).unwrap(),
+            source: Arc::new(Source::root(session)),
+            ..shell("ls").envelope().clone()
+        };
+        shell("ls").with_envelope(envelope)
+    };
+    let key = || KeyTemplate::read("{session}", &point).unwrap();
+    let limit = Limit::new(2, Duration::from_secs(1), key());
+    for (session, number, millis, past) in [
+        ("a", 1, 0, false),
+        ("a", 2, 900, false),
+        ("a", 3, 950, true),
+        ("b", 4, 950, false),
+        ("a", 2, 900, false),
+        ("a", 5, 999, true),
+        ("a", 6, 1_000, false),
+        ("a", 7, 1_001, true),
+        ("a", 8, 1_900, false),
+    ] {
+        assert_eq!(limit.is_past(&of(session, number, millis)), past, "{session} {number}");
+    }
+    // Without room, a further key counts as past its limit until another one has ended.
+    let full = Limit::new(1, Duration::from_secs(1), key());
+    for number in 0..1_024 {
+        assert!(!full.is_past(&of(&format!("s{number}"), number, 0)), "{number}");
+    }
+    assert!(full.is_past(&of("further", 2_000, 999)));
+    assert!(!full.is_past(&of("further", 2_001, 1_000)));
+    let none = Limit::new(0, Duration::from_secs(1), key());
+    assert!(none.is_past(&of("a", 1, 0)));
+}
+
+#[test]
+fn paths_are_those_that_links_lead_to_as_well() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    std::fs::create_dir(root.join("secret")).unwrap();
+    std::os::unix::fs::symlink("secret", root.join("plain")).unwrap();
+    let filter = acts(json!({"reads": format!("{}/secret/**", root.display())}));
+    for event in [
+        call("Read", json!({"file_path": root.join("plain/a").to_str()})),
+        shell(&format!("cat {}/plain/a", root.display())),
+    ] {
+        check(&filter, &event, true);
+    }
+    check(&filter, &shell(&format!("cat {}/other/a", root.display())), false);
 }

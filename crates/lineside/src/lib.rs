@@ -154,6 +154,7 @@ pub use workers::PluginLine;
     feature = "chord",
     feature = "claude",
     feature = "client",
+    feature = "commands",
     feature = "flyto",
     feature = "jcli",
     feature = "journal",
@@ -166,6 +167,8 @@ mod pages {
     struct Start;
     #[doc = include_str!("../../../docs/concepts.md")]
     struct Concepts;
+    #[doc = include_str!("../../../docs/guards.md")]
+    struct Guards;
     #[doc = include_str!("../../../docs/daemon.md")]
     struct Daemon;
     #[doc = include_str!("../../../docs/inheritance.md")]

@@ -104,6 +104,9 @@ pub struct Explained {
     /// The part of its filter that keeps the event out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub misfit: Option<String>,
+    /// What of the event its filter lets through for, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fit: Option<String>,
 }
 
 /// What an explanation is about.
@@ -191,7 +194,9 @@ pub fn explain(session: &Session, event: &AnyEvent, report: &LoadReport) -> Expl
         if let Some((_, skipped)) = verdict {
             let select = hook.select.as_ref().filter(|_| skipped == Some(SkipReason::Filter));
             let misfit = select.map(|select| select.misfit(event)).filter(|text| !text.is_empty());
-            hooks.push(Explained { listed, runs: skipped.is_none(), skipped, misfit });
+            let fitting = hook.select.as_ref().filter(|_| skipped.is_none());
+            let fit = fitting.and_then(|select| select.fit(event));
+            hooks.push(Explained { listed, runs: skipped.is_none(), skipped, misfit, fit });
         }
     }
     let session = event.envelope().source.session.to_string();

@@ -91,6 +91,10 @@ impl Select for Counted {
         self.select.describe()
     }
 
+    fn fit(&self, event: &AnyEvent) -> Option<String> {
+        self.select.fit(event)
+    }
+
     fn misfit(&self, event: &AnyEvent) -> String {
         self.select.misfit(event)
     }

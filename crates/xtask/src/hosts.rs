@@ -9,6 +9,7 @@ mod between;
 mod model;
 mod newest;
 mod pairs;
+mod policies;
 mod program;
 mod protocol;
 mod record;

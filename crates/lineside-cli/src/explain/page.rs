@@ -102,7 +102,10 @@ fn is_sound(explained: &Explained) -> bool {
 fn fate(explained: &Explained) -> (String, Tone) {
     let condition = explained.misfit.as_deref().or(explained.listed.condition.as_deref());
     match explained.skipped {
-        None if is_sound(explained) => ("runs".to_owned(), Tone::Good),
+        None if is_sound(explained) => {
+            let by = explained.fit.as_deref().map(|fit| format!(": {}", one_line(fit)));
+            (format!("runs{}", by.unwrap_or_default()), Tone::Good)
+        }
         None => (explained.listed.state.clone(), Tone::Bad),
         Some(SkipReason::Filter) => (format!("filter: {}", condition.unwrap_or_default()), Tone::Warning),
         Some(why) => (why.as_str().to_owned(), Tone::Warning),

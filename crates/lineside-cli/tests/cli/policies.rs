@@ -7,7 +7,7 @@ use crate::stage::Stage;
 /// The YAML of a page that declares hooks.
 fn policy(page: &str) -> &str {
     let snippets = page.split("```yaml\n").skip(1).filter_map(|rest| Some(rest.split_once("```")?.0));
-    snippets.into_iter().find(|snippet| snippet.starts_with("hooks:")).expect("the page has a policy")
+    snippets.into_iter().find(|snippet| snippet.starts_with("use:")).expect("the page has a policy")
 }
 
 #[test]
@@ -18,7 +18,7 @@ fn the_policies_of_the_pages_do_what_they_say() {
         let stage = Stage::new();
         stage.file("home/.config/lineside/hooks.yaml", policy);
         let said = stage.run(&["check"], "");
-        assert_eq!(said.out, format!("{} ready, 0 errors, 0 warnings\n", count(hooks)), "{said:?}");
+        assert!(said.out.ends_with(" ready, 0 errors, 0 warnings\n"), "{said:?}");
         for (commands, verdict) in [(REFUSED, "block"), (LET_THROUGH, "continue")] {
             let calls =
                 commands.iter().map(|command| tool_call("before_tool", "Bash", &json!({"command": command})));
@@ -31,7 +31,7 @@ fn the_policies_of_the_pages_do_what_they_say() {
         }
         let reason = stage
             .run(&["run"], tool_call("before_tool", "run_shell_command", &json!({"command": "rm -rf x"})));
-        assert_eq!(reason.field("reason"), [json!("rm -rf is refused; name what is to go")], "{reason:?}");
+        assert_eq!(reason.field("reason"), [json!("name the files that are to go (rm)")], "{reason:?}");
         let logged = std::fs::read_to_string(stage.path("home/agents.jsonl")).unwrap_or_default();
         for command in ["ls", "rm -rf build"] {
             let of_it = logged.lines().filter(|line| line.contains(&format!("\"{command}\"")));
@@ -52,7 +52,8 @@ const REFUSED: &[&str] = &[
     "rm --force --recursive x", "rm x -rf", "rm -v -i -r x", "rm -r x", "cd a && rm -rf b", "true\nrm -rf x",
     "(rm -rf x)", "echo $(rm -rf x)", "{ rm -rf x; }", "if true; then rm -rf x; fi", "sudo -u root rm -rf /",
     "ls | xargs -0 rm -rf", "find . -exec rm -rf {} +", "FOO=1 rm -rf x", "/bin/rm -rf x", "\\rm -rf x",
-    "bash -c 'rm -rf x'", "sh -lc \"rm -rf x\"", "nohup rm -rf x &",
+    "bash -c 'rm -rf x'", "sh -lc \"rm -rf x\"", "nohup rm -rf x &", "r''m -r x", "$'\\x72m' -r x",
+    "eval 'rm -r x'", "echo 'rm -r x' | sh", "X=rm; $X -r x", "rm --rec x", "\"$CMD\" x",
 ];
 
 /// What does not, whatever it looks like.
@@ -62,7 +63,10 @@ const LET_THROUGH: &[&str] = &[
     "rm -f x",
     "rm --force x",
     "rm --preserve-root x",
-    "git rm -rf docs",
+    "git rm -r --cached docs",
+    "echo rm -r x",
+    "cat <<'E'\nrm -r x\nE",
+    "# rm -r x",
     "man rm -r",
     "git commit -m \"rm -rf docs\"",
     "git commit -m 'rm -rf docs'",
@@ -101,10 +105,6 @@ fn the_tests_of_the_page_run_where_there_are_some_and_say_so_where_not() {
     let (said, status) = run();
     assert!(said.starts_with("tests: cargo test in /") && said.contains("one test is red"), "{said}");
     assert_eq!(status, Some(1), "it has run, and something is not in order");
-}
-
-fn count(hooks: usize) -> String {
-    format!("{hooks} hook{}", if hooks == 1 { "" } else { "s" })
 }
 
 fn tool_call(point: &str, tool: &str, input: &Value) -> String {

@@ -13,6 +13,12 @@ pub trait Condition: Debug + Send + Sync {
     /// Whether an event fits, or may fit.
     fn select(&self, event: &AnyEvent) -> Selected;
 
+    /// What of an event that fits made it do so, for people to read.
+    fn fit(&self, event: &AnyEvent) -> Option<String> {
+        let _ = event;
+        None
+    }
+
     /// The condition for people to read.
     fn describe(&self) -> String;
 

@@ -16,9 +16,9 @@ use crate::dialect::Places;
 use crate::names;
 use crate::yaml::{Content, Node};
 
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 20] = [
     "name", "on", "match", "priority", "command", "worker", "post", "verdict", "reason", "context", "amend",
-    "timeout", "on_failure", "async", "amends", "dir", "env", ENVIRONMENT, AUTOMATE,
+    "limit", "timeout", "on_failure", "async", "amends", "dir", "env", ENVIRONMENT, AUTOMATE,
 ];
 
 /// An entry.

@@ -1,8 +1,11 @@
 //! What a hook says without a process, from its entry: `verdict`, `reason`, `context` and `amend`.
 
+use std::time::Duration;
+
+use lineside_core::control::KeyTemplate;
 use lineside_core::nearest::suggestion;
 use lineside_core::{Phase, PointInfo, Strength};
-use lineside_guards::{Acts, Change, Ruling, WhenUnclear, Wording};
+use lineside_guards::{Acts, Change, Limit, MOST_OF_A_LIMIT, Ruling, WhenUnclear, Wording};
 use regex::{Regex, RegexBuilder};
 
 use super::findings::{LoadError, LoadWarning};
@@ -47,7 +50,7 @@ pub(super) fn read(
     points: &[&'static PointInfo],
     acts: Option<Acts>,
 ) -> Option<Option<Ruling>> {
-    let own = ["verdict", "context", "amend", "reason"];
+    let own = ["verdict", "context", "amend", "reason", "limit"];
     own.into_iter().find(|key| values.get(key).is_some())?;
     for key in STARTS {
         if let Some(line) = values.line(key) {
@@ -70,8 +73,52 @@ pub(super) fn read(
     if let (Some(strength), Some(line)) = (strength.filter(|one| one.is_final()), values.line("amend")) {
         values.error(line, &LoadError::AmendsRefused(strength));
     }
+    let limit = limit(values, points);
     let strength = strength.unwrap_or_default();
-    Some(values.sound.then_some(Ruling { strength, reason, context, amend, acts }))
+    Some(values.sound.then_some(Ruling { strength, reason, context, amend, limit, acts }))
+}
+
+/// How often it may happen before the rest is said of it.
+fn limit(values: &mut Values<'_, '_>, points: &[&'static PointInfo]) -> Option<Limit> {
+    const EXPECTED: &str = "a mapping such as {at_most: 3, per: 1m}";
+    let line = values.line("limit")?;
+    let keys = values.mapping("limit", EXPECTED)?;
+    let mut within = values.inside(keys, "limit.");
+    within.strictly(&["at_most", "per", "key"]);
+    for key in ["at_most", "per"].into_iter().filter(|key| within.get(key).is_none()).collect::<Vec<_>>() {
+        within.error(line, &LoadError::MissingIn { key: format!("limit.{key}"), of: "limit".to_owned() });
+    }
+    let at_most = within.integer("at_most", 0..=MOST_OF_A_LIMIT);
+    let per = span(&mut within, "per");
+    let key = within.text("key", "a template of keys", |text| !text.trim().is_empty()).unwrap_or("{session}");
+    let key = KeyTemplate::read(key, points).map_err(|error| {
+        let line = within.line("key").unwrap_or(line);
+        within.error(line, &LoadError::Wording { key: "limit.key".to_owned(), error: error.into() });
+    });
+    let sound = within.sound;
+    values.sound &= sound;
+    if values.get("verdict").is_none() {
+        values.error(line, &LoadError::MissingIn { key: "verdict".to_owned(), of: "limit".to_owned() });
+    }
+    Some(Limit::new(at_most?, per?, key.ok()?))
+}
+
+/// A span of time: a number of milliseconds, or one with a unit.
+fn span(values: &mut Values<'_, '_>, key: &str) -> Option<Duration> {
+    const UNITS: [(&str, u64); 5] =
+        [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
+    let (name, value) = values.get(key)?;
+    let written = value.written().unwrap_or_default();
+    let split = written.find(|c: char| !c.is_ascii_digit()).unwrap_or(written.len());
+    let (number, unit) = written.split_at(split);
+    let unit = if unit.is_empty() { "ms" } else { unit };
+    let factor = UNITS.iter().find(|(known, _)| *known == unit).map(|(_, factor)| *factor);
+    let millis = number.parse::<u64>().ok().and_then(|number| number.checked_mul(factor?));
+    let millis = millis.filter(|millis| (1..=30 * 86_400_000).contains(millis));
+    if millis.is_none() {
+        values.wrong(name.line, key, value, "a span such as 30s, 1m or 24h, of 30 days at most");
+    }
+    millis.map(Duration::from_millis)
 }
 
 fn verdict(values: &mut Values<'_, '_>, points: &[&'static PointInfo]) -> Option<Strength> {

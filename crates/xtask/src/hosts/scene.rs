@@ -284,6 +284,8 @@ impl<'a> Stage<'a> {
         }
         let heard = self.misbehave("tests").and_then(|()| self.red_tests("tests.log"));
         checked.push(("red tests", heard.unwrap_or_else(failed)));
+        let spelt = self.policies();
+        checked.push(("standard policies", spelt.unwrap_or_else(failed)));
         for (mode, name) in FAULTS {
             let outcome = self.misbehave(mode).and_then(|()| self.gate(&format!("{mode}.log")));
             checked.push((name, outcome.unwrap_or_else(failed)));

@@ -49,6 +49,38 @@ const SCRIPTS: &[(&str, &[Act])] = &[
     ("gate", &[Act::Shell("mv ./precious ./taken"), Act::Say("GATE-DONE")]),
     ("pair", &[Act::Shell("sh ./inner.sh"), Act::Say("PAIR-DONE")]),
     ("talk", &[Act::Say("TALK-DONE")]),
+    (
+        "refused",
+        &[
+            Act::Shell("git push -f; echo 1 >> ran.txt"),
+            Act::Shell("git push --forc origin main; echo 2 >> ran.txt"),
+            Act::Shell("git -C . push origin +main; echo 3 >> ran.txt"),
+            Act::Shell("g''it push --force; echo 4 >> ran.txt"),
+            Act::Shell("$'\\x67it' push -f; echo 5 >> ran.txt"),
+            Act::Shell("bash -c 'git push -uf origin main'; echo 6 >> ran.txt"),
+            Act::Shell("echo 'git push -f' | sh; echo 7 >> ran.txt"),
+            Act::Shell("eval \"git push -f\"; echo 8 >> ran.txt"),
+            Act::Shell("X=push; git $X --mirror; echo 9 >> ran.txt"),
+            Act::Shell("echo 10 >> ran.txt; (env A=1 timeout 5 git push -f)"),
+            Act::Say("REFUSED-DONE"),
+        ],
+    ),
+    (
+        "passed",
+        &[
+            Act::Shell("git push; echo 1 >> ran.txt"),
+            Act::Shell("git push --force-with-lease; echo 2 >> ran.txt"),
+            Act::Shell("git push -n -f; echo 3 >> ran.txt"),
+            Act::Shell("git commit -m 'git push -f'; echo 4 >> ran.txt"),
+            Act::Shell("echo git push -f; echo 5 >> ran.txt"),
+            Act::Shell("grep -r 'git push --force' docs; echo 6 >> ran.txt"),
+            Act::Shell("# git push -f\necho 7 >> ran.txt"),
+            Act::Shell("cat <<'E'\ngit push -f\nE\necho 8 >> ran.txt"),
+            Act::Shell("git log -f --oneline; echo 9 >> ran.txt"),
+            Act::Shell("printf '%s' \"git push -f\"; echo 10 >> ran.txt"),
+            Act::Say("PASSED-DONE"),
+        ],
+    ),
 ];
 
 /// The names of a tool in the programs, the best first.

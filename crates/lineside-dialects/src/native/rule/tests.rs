@@ -87,6 +87,19 @@ fn a_hook_that_amends_is_an_amender_and_needs_no_word_for_it() {
 }
 
 #[test]
+fn a_limit_keeps_the_verdict_back_until_it_is_passed() {
+    let hook = sound(
+        "on: before_tool\nmatch: {runs: curl}\nverdict: block\nreason: enough\nlimit: {at_most: 1, per: 1m}",
+    );
+    let (curl, other) = (shell("curl a"), shell("curl b"));
+    assert_eq!(said(&hook, &curl).unwrap(), "continue");
+    assert_eq!(said(&hook, &curl).unwrap(), "continue", "the same event counts once");
+    let envelope =
+        lineside_core::Envelope { id: lineside_core::EventId::from_u128(7), ..other.envelope().clone() };
+    assert_eq!(said(&hook, &other.with_envelope(envelope)).unwrap(), "block: enough (curl)");
+}
+
+#[test]
 fn what_is_wrong_is_told_with_its_line() {
     for (lines, expected) in [
         (
@@ -146,6 +159,26 @@ fn what_is_wrong_is_told_with_its_line() {
         (
             "on: before_tool\nverdict: block\nmatch: {does: sends_secrets}",
             "5: hook \"h\": `match.does` is \"sends_secrets\", which is no such word, did you mean `sends_secret`?",
+        ),
+        (
+            "on: before_tool\nverdict: block\nlimit: {at_most: 3}",
+            "5: hook \"h\": there is no `limit.per`, which `limit` needs",
+        ),
+        (
+            "on: before_tool\nverdict: block\nlimit: {at_most: 3, per: 1x}",
+            "5: hook \"h\": `limit.per` is \"1x\", not a span such as",
+        ),
+        (
+            "on: before_tool\nverdict: block\nlimit: {at_most: 3, per: 1m, key: '{sesion}'}",
+            "5: hook \"h\": `limit.key`: there is no field `sesion`",
+        ),
+        (
+            "on: before_tool\nverdict: block\nlimit: {at_most: 1001, per: 1m}",
+            "5: hook \"h\": `limit.at_most` is 1001, not an integer from 0 to 1000",
+        ),
+        (
+            "on: before_tool\ncontext: x\nlimit: {at_most: 3, per: 1m}",
+            "5: hook \"h\": there is no `verdict`, which `limit` needs",
         ),
         ("on: before_tool\nverdict: block\ntimeout: 5", "5: warning hook \"h\": `timeout` has no effect"),
         (

@@ -1,0 +1,140 @@
+//! Links as the file system has them, where one that does not answer holds up nothing.
+//!
+//! What lies on a file system of this machine is asked at once. Of any other, which may be that of a server that is gone, a
+//! thread of its own asks; what it does not say in time is not known.
+
+use std::cell::RefCell;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use lineside_commands::{FileLinks, Links};
+
+/// How long a file system that is not of this machine may take for one path.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// After how many readings the list of mounts is read anew.
+const READINGS: u32 = 32;
+
+/// The beginnings of the types of file systems that may not answer.
+const REMOTE: [&str; 14] = [
+    "nfs", "cifs", "smb", "fuse", "9p", "afs", "ceph", "gluster", "lustre", "autofs", "davfs", "ncp", "gfs",
+    "ocfs",
+];
+
+/// The links of this machine, for one reading of an event.
+pub(crate) struct LocalLinks {
+    remote: Vec<PathBuf>,
+    /// What was not answered in time.
+    silent: RefCell<Option<String>>,
+}
+
+impl LocalLinks {
+    pub(crate) fn new() -> Self {
+        Self { remote: remote(), silent: RefCell::default() }
+    }
+
+    /// The path of which it is not known where its links lead, if there was one.
+    pub(crate) fn silent(&self) -> Option<String> {
+        self.silent.borrow().clone()
+    }
+}
+
+impl Links for LocalLinks {
+    fn resolve(&self, path: &str, last: bool) -> Option<String> {
+        let is_local = |path: &Path| !self.remote.iter().any(|mount| path.starts_with(mount));
+        if let Ok(found) = FileLinks::resolve_within(path, last, &is_local) {
+            return found;
+        }
+        if self.silent.borrow().is_some() {
+            return None;
+        }
+        follow_aside(path, last).unwrap_or_else(|| {
+            self.silent.replace(Some(path.to_owned()));
+            None
+        })
+    }
+}
+
+/// The mounts whose file systems may not answer.
+fn remote() -> Vec<PathBuf> {
+    static MOUNTS: Mutex<(u32, Vec<PathBuf>)> = Mutex::new((0, Vec::new()));
+    let mut mounts = MOUNTS.lock().unwrap_or_else(PoisonError::into_inner);
+    if mounts.0 == 0 {
+        let listed = fs::read_to_string("/proc/self/mountinfo");
+        // Where there is no list, any may be one.
+        mounts.1 = listed.map_or_else(|_| vec![PathBuf::from("/")], |text| remote_of(&text));
+    }
+    mounts.0 = (mounts.0 + 1) % READINGS;
+    mounts.1.clone()
+}
+
+fn remote_of(mountinfo: &str) -> Vec<PathBuf> {
+    let mount = |line: &str| {
+        let (place, kind) = line.split_once(" - ")?;
+        let kind = kind.split(' ').next()?;
+        let path = place.split(' ').nth(4)?.replace("\\040", " ");
+        REMOTE.iter().any(|remote| kind.starts_with(remote)).then(|| PathBuf::from(path))
+    };
+    mountinfo.lines().filter_map(mount).collect()
+}
+
+/// What a thread is asked, and where its answer goes.
+type Question = (String, bool, SyncSender<Option<String>>);
+
+/// A thread that follows links. Where it waits for a file system, no further question waits for it.
+static FOLLOWER: Mutex<Option<SyncSender<Question>>> = Mutex::new(None);
+
+/// Where the links of a path lead; `None` when no answer came in time.
+fn follow_aside(path: &str, last: bool) -> Option<Option<String>> {
+    let (answer, answered) = sync_channel(1);
+    {
+        let mut follower = FOLLOWER.lock().unwrap_or_else(PoisonError::into_inner);
+        let ask = match &*follower {
+            Some(ask) => ask,
+            None => follower.insert(start()?),
+        };
+        ask.try_send((path.to_owned(), last, answer)).ok()?;
+    }
+    answered.recv_timeout(PATIENCE).ok()
+}
+
+fn start() -> Option<SyncSender<Question>> {
+    let (ask, asked): (_, Receiver<Question>) = sync_channel(1);
+    let run = move || {
+        for (path, last, answer) in asked {
+            answer.try_send(FileLinks.resolve(&path, last)).ok();
+        }
+    };
+    thread::Builder::new().name("lineside-links".to_owned()).spawn(run).ok()?;
+    Some(ask)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_of_this_machine_is_found_among_the_mounts() {
+        let text = "22 1 0:21 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n\
+            30 22 0:30 / /mnt/with\\040blank rw - nfs4 server:/x rw\n31 22 0:31 / /home/dev/s rw - fuse.sshfs s: rw\n";
+        assert_eq!(remote_of(text), [Path::new("/mnt/with blank"), Path::new("/home/dev/s")]);
+    }
+
+    #[test]
+    fn what_is_not_local_is_followed_aside_and_found_all_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        std::os::unix::fs::symlink("real", root.join("link")).unwrap();
+        let at = |path: &str| format!("{}/{path}", root.display());
+        for remote in [vec![], vec![PathBuf::from("/")], vec![root.clone()]] {
+            let links = LocalLinks { remote, silent: RefCell::default() };
+            assert_eq!(links.resolve(&at("link/a"), true), Some(at("real/a")));
+            assert_eq!(links.resolve(&at("link"), false), None);
+            assert_eq!(links.silent(), None);
+        }
+    }
+}
