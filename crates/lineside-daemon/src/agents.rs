@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use lineside::core::propagation::SESSION;
 use lineside::core::{AttributedBy, Attribution, SessionId};
+use lineside::hosts::Ownership;
 use lineside::{Bus, Session};
 use tokio::time::Instant;
 
@@ -50,6 +51,7 @@ struct Root {
 }
 
 /// Where the session of a caller stands.
+#[derive(Clone)]
 pub(crate) struct Standing {
     /// The session that it is below, if any.
     pub(crate) above: Option<Session>,
@@ -164,7 +166,7 @@ impl Agents {
             }
             None => session.source().parent_session.is_none(),
         };
-        if above.is_none() && is_in_place && self.is_of_another((root, session), [process, serving], peer) {
+        if is_in_place && self.is_of_another((root, session), [process, serving], peer) {
             return Err(of_another(root, serving));
         }
         if is_in_place {
@@ -202,6 +204,28 @@ impl Agents {
         self.holder(session).is_some_and(|holder| {
             peer.and_then(Process::of) == Some(holder) || self.line(peer).contains(&holder)
         })
+    }
+
+    /// Whose a session is that stands under the id of a program which calls, and that none of its calls has opened. A program
+    /// with hooks on it that is there loses it to a new agent of the user, and to one that it runs below, and to no other.
+    pub(crate) fn owner(&self, session: &Session, peer: Option<u32>, caller: &Standing) -> Ownership {
+        if self.proves(session, peer) {
+            return Ownership::OfHost;
+        }
+        let line_of = |holder: Process| self.line(Some(holder.pid));
+        let holder = self.holder(session).filter(|holder| session.has_own_hooks() && holder.is_alive());
+        let line =
+            holder.map(line_of).filter(|line| caller.process.is_none_or(|process| !line.contains(&process)));
+        let has_another = || {
+            let process = caller.process.as_slice();
+            !self.nearest(process, session.id().as_str()).is_empty()
+        };
+        let is_of_other = match (&caller.above, line) {
+            (Some(above), line) => !session.is_below(above) || line.is_some(),
+            (None, Some(line)) => has_another() && self.nearest(&line, "").is_empty(),
+            (None, None) => false,
+        };
+        if is_of_other { Ownership::OfOther } else { Ownership::OfStranger }
     }
 
     /// Whether the process that holds a session is that of the caller.

@@ -24,7 +24,7 @@ use lineside_points::BeforePrompt;
 use tokio::sync::Notify;
 
 pub use afterwards::Afterwards;
-use opened::{Opened, Prepare, fits, within_reach};
+use opened::{Opened, Prepare, fits, whose, within_reach};
 use subagents::Subagents;
 use waiting::Waiting;
 
@@ -35,8 +35,8 @@ pub use lineside_dialects::hosts::{NamePluginError, hooks_in_front_matter, name_
 pub use opened::PrepareSessionError;
 pub use read_call::ReadCall;
 
-/// Whether a session that no call has opened is that of the host all the same.
-type Owns = dyn Fn(&Session) -> bool + Send + Sync;
+/// Whose an open session is that no call has opened.
+type Owns = dyn Fn(&Session) -> Ownership + Send + Sync;
 
 /// Serves agent programs from one bus. Cloning it costs one reference count; all clones know the same sessions.
 ///
@@ -88,9 +88,20 @@ pub struct CallOrigin {
     pub attribution: Option<Attribution>,
     /// What the sessions of the host count in, where they are below none.
     pub quota: Option<Quota>,
-    /// Whether an open session under the host's id, which no call has opened, is that of the host; without this each is.
-    /// One that is not, and each such session under the id of a subagent, is ended, and the host has one of its own.
+    /// Whose an open session under the host's id, or under that of a subagent, is that no call has opened; without this each
+    /// is the host's.
     pub owns: Option<Arc<Owns>>,
+}
+
+/// Whose an open session is that stands under an id of a host, and that no call has opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ownership {
+    /// The host's; under the id of a subagent it is ended, and the host has one of its own.
+    OfHost,
+    /// A stranger's: it is ended, and the host has one of its own.
+    OfStranger,
+    /// Another program's, which it stays: the call is refused.
+    OfOther,
 }
 
 /// How far a host reaches.
@@ -143,6 +154,9 @@ pub enum ServeHostError {
         /// The session whose process has started the host.
         parent: String,
     },
+    /// The session that it names, or that of its subagent, is another program's.
+    #[error("session `{0}` was opened by another program, and this one does not end it; begin a new session")]
+    OfOther(String),
     /// A name in its document is too long to be kept.
     #[error("`{name}` of the host's session has {length} bytes, at most {most} are possible")]
     TooLong {
@@ -377,7 +391,7 @@ impl Hosts {
         };
         let root = self.open(&incoming.root, origin, opening, |root| {
             within_reach(root.clone(), origin)?;
-            Ok(origin.owns.as_ref().is_none_or(|owns| owns(root)))
+            Ok(whose(root, origin)? == Ownership::OfHost)
         });
         let root = within_reach(root.await?, origin)?;
         if origin.owns.is_some()
@@ -385,6 +399,7 @@ impl Hosts {
             && !self.inner.opened.has(&child)
         {
             let child = within_reach(child, origin)?;
+            whose(&child, origin)?;
             self.end_stranger(&child).await;
         }
         match (&publishing.parent, &publishing.agent) {
@@ -396,6 +411,7 @@ impl Hosts {
                 // A name below that of the host is the host's.
                 let owns = |session: &Session| {
                     within_reach(session.clone(), origin)?;
+                    whose(session, origin)?;
                     Ok(origin.owns.is_none())
                 };
                 let subagent = self.open(&publishing.session, origin, opening, owns).await?;

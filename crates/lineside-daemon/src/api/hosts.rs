@@ -12,7 +12,8 @@ use axum::response::Response;
 use lineside::Session;
 use lineside::bus::OpenSessionError;
 use lineside::hosts::{
-    CallOrigin, Confinement, Host, HostAnswer, HostCall, HostReply, ReadCall, SERVED, ServeHostError,
+    CallOrigin, Confinement, Host, HostAnswer, HostCall, HostReply, Ownership, ReadCall, SERVED,
+    ServeHostError,
 };
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -131,15 +132,18 @@ async fn serve_call(
         Ok(caller) => caller.granted().map_or(Shown::None, Shown::Of),
     };
     let peer = peer.flatten();
-    let owns = {
-        let held = Arc::clone(daemon);
-        move |session: &Session| held.agents.proves(session, peer)
-    };
-    let open = daemon.hosts.opened(&root).or_else(|| daemon.bus().find(&root).filter(&owns));
+    let of_host = |session: &Session| daemon.agents.proves(session, peer);
+    let open = daemon.hosts.opened(&root).or_else(|| daemon.bus().find(&root).filter(of_host));
     let standing = match daemon.agents.standing(peer, &grant, &root, open.as_ref()) {
         Ok(standing) => standing,
         Err(why) => return Ok(call.undecided(&why)),
     };
+    let other = daemon.bus().find(&root).filter(|session| {
+        open.is_none() && daemon.agents.owner(session, peer, &standing) == Ownership::OfOther
+    });
+    if let Some(other) = other {
+        return Ok(call.undecided(&of_other(&other)));
+    }
     if let Some(over) = open.filter(|_| standing.is_over) {
         connections::close(daemon, over).await;
     }
@@ -158,7 +162,10 @@ async fn serve_call(
         };
         origin.quota = tree.map(|tree| daemon.sessions.of_tree(tree));
     }
-    origin.owns = Some(Arc::new(owns));
+    origin.owns = Some({
+        let (held, standing) = (Arc::clone(daemon), standing.clone());
+        Arc::new(move |session: &Session| held.agents.owner(session, peer, &standing))
+    });
     let held = Arc::clone(daemon);
     let is_fact = call.is_fact();
     let answer = async move {
@@ -197,6 +204,12 @@ async fn answer(
     }
     connections::afterwards(daemon, afterwards);
     Ok(answer)
+}
+
+/// Why a call is refused whose session is that of another program.
+fn of_other(session: &Session) -> String {
+    let error = ServeHostError::OfOther(session.id().to_string());
+    format!("lineside: this was denied: {error}")
 }
 
 /// Why a request is of another version of the protocol; nothing where it is of this one.

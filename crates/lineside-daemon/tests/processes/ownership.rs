@@ -34,6 +34,70 @@ fn what_runs_below_one_agent_does_not_speak_as_another_one() {
 }
 
 #[test]
+fn what_runs_below_one_agent_does_not_speak_as_one_beside_it_under_the_same_hooks() {
+    let house = House::new();
+    let mut outer = agent(&house, "outer");
+    let go = ["go-one", "go-two"].map(|name| house.folder.path().join(name));
+    for file in &go {
+        assert!(std::process::Command::new("mkfifo").arg(file).status().unwrap().success());
+    }
+    let [one, two] = go.each_ref().map(|file| file.display());
+    let line = format!(
+        "run (printf 'ls\\nls\\n'; read x < {two}) | {AGENT} host two & (printf 'ls\\nls\\n'; read x < {one}; \
+         echo 'run {AGENT} hook two ls'; echo 'run {AGENT} hook one/a ls') | {AGENT} host one"
+    );
+    let mut first = vec![outer.calls(&line)];
+    first.extend((0..5).map(|_| outer.says()));
+    first.sort();
+    assert_eq!(first, ["200", "200", "200", "200", "agent", "agent"]);
+    assert_eq!(["one", "two"].map(|id| parent(&house, id)), ["outer", "outer"].map(|id| Some(id.to_owned())));
+    drop(std::fs::OpenOptions::new().write(true).open(&go[0]).unwrap());
+    let told = outer.says();
+    assert!(told.contains("deny") && told.contains("comes from below another agent"), "{told}");
+    assert_eq!(outer.says(), "200", "its own subagent");
+    drop(std::fs::OpenOptions::new().write(true).open(&go[1]).unwrap());
+    house.ends();
+}
+
+#[test]
+fn a_forged_call_ends_no_session_of_a_program_with_hooks_that_is_there() {
+    let house = House::new();
+    let owner = house.owner("not below me");
+    let s1 = house.server.bus().find("s1").unwrap();
+    let mut stranger = agent(&house, "stranger");
+    for id in ["s1", "s1/a"] {
+        let told = stranger.calls(&format!("run {AGENT} hook {id} ls"));
+        assert!(told.contains("deny") && told.contains("another program"), "{id}: {told}");
+        assert!(s1.is_open() && s1.has_own_hooks(), "{id}");
+    }
+    owner.ends();
+    house.ends();
+}
+
+#[test]
+fn a_forged_call_with_a_grant_ends_no_session_with_hooks_below_that() {
+    let house = House::new();
+    let mut owner = house.owner("not below me");
+    let [until, guarding] = ["until", "guarding"].map(|name| house.folder.path().join(name));
+    assert!(std::process::Command::new("mkfifo").arg(&until).status().unwrap().success());
+    let guard =
+        format!("(read x < {}) | {AGENT} guard child stranger > {}", until.display(), guarding.display());
+    owner.runs(&format!("{guard} & until [ -s {} ]; do :; done; echo 1", guarding.display()));
+    let child = house.server.bus().find("child").unwrap();
+    let told = told_in(&house);
+    let forged = format!(
+        "{AGENT} hook child ls > {told}; {}",
+        r#"python3 -c 'import json, sys; print(json.dumps(open(sys.argv[1]).read()))' "#
+    );
+    let answer = owner.runs(&format!("{forged} {told}"));
+    assert!(answer.as_str().unwrap().contains("deny"), "{answer}");
+    assert!(child.is_open() && child.has_own_hooks());
+    drop(std::fs::OpenOptions::new().write(true).open(&until).unwrap());
+    owner.ends();
+    house.ends();
+}
+
+#[test]
 fn a_session_that_a_forged_call_opens_has_nothing_below_it() {
     let house = House::new();
     let mut outer = agent(&house, "outer");

@@ -12,7 +12,7 @@ use lineside_core::{Notice, SessionId, Source};
 use lineside_dialects::hosts::serve::Incoming;
 use tokio::time::timeout;
 
-use super::{CallOrigin, Confinement, Hosts, ServeHostError};
+use super::{CallOrigin, Confinement, Hosts, Ownership, ServeHostError};
 
 /// How often a session is tried to be opened while others open one under its id.
 const TRIES: usize = 8;
@@ -107,6 +107,17 @@ pub(super) fn within_reach(session: Session, origin: &CallOrigin) -> Result<Sess
             Err(ServeHostError::NotBelow { session, parent })
         }
         _ => Ok(session),
+    }
+}
+
+/// Whose a session is that no call has opened.
+///
+/// # Errors
+/// It is another program's.
+pub(super) fn whose(session: &Session, origin: &CallOrigin) -> Result<Ownership, ServeHostError> {
+    match origin.owns.as_ref().map_or(Ownership::OfHost, |owns| owns(session)) {
+        Ownership::OfOther => Err(ServeHostError::OfOther(session.id().to_string())),
+        whose => Ok(whose),
     }
 }
 
