@@ -33,11 +33,26 @@ pub(crate) struct Agents {
 struct Kept {
     roots: BTreeMap<Arc<str>, Root>,
     /// The sessions that were opened by other programs than agents in their own words, with the processes that did so.
-    held: HashMap<SessionId, (Session, Process)>,
+    held: HashMap<SessionId, Held>,
     /// The sessions of a process, in the order of their first calls.
     of_process: HashMap<Process, Vec<Arc<str>>>,
     /// The session that was looked after last.
     last: Option<Arc<str>>,
+}
+
+/// A session, and the process that has it.
+struct Held {
+    session: Session,
+    by: Process,
+    how: Hold,
+}
+
+/// How a process has come to a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hold {
+    Opened,
+    /// It was open.
+    TakenOver,
 }
 
 /// The session of a main agent.
@@ -187,21 +202,22 @@ impl Agents {
     }
 
     /// This process has opened a session otherwise than by a call of an agent program, or takes one over whose process has ended.
-    pub(crate) fn hold(&self, session: &Session, peer: Option<u32>) {
-        let Some(process) = peer.and_then(Process::of) else { return };
+    pub(crate) fn hold(&self, session: &Session, peer: Option<u32>, how: Hold) {
+        let Some(by) = peer.and_then(Process::of) else { return };
         let held = &mut self.kept().held;
         if held.len() == held.capacity() {
-            held.retain(|_, (session, _)| session.is_open());
+            held.retain(|_, held| held.session.is_open());
         }
-        let before = held.get(session.id()).filter(|(held, by)| held.is_open() && by.is_alive());
+        let before = held.get(session.id()).filter(|held| held.session.is_open() && held.by.is_alive());
         if before.is_none() {
-            held.insert(session.id().clone(), (session.clone(), process));
+            held.insert(session.id().clone(), Held { session: session.clone(), by, how });
         }
     }
 
     /// Whether the process that holds a session is that of the caller or one above it.
     pub(crate) fn proves(&self, session: &Session, peer: Option<u32>) -> bool {
-        self.holder(session).is_some_and(|holder| {
+        let holder = self.holder(session).map(|(holder, _)| holder);
+        holder.is_some_and(|holder| {
             peer.and_then(Process::of) == Some(holder) || self.line(peer).contains(&holder)
         })
     }
@@ -213,7 +229,8 @@ impl Agents {
             return Ownership::OfHost;
         }
         let line_of = |holder: Process| self.line(Some(holder.pid));
-        let holder = self.holder(session).filter(|holder| session.has_own_hooks() && holder.is_alive());
+        let holder = self.holder(session).map(|(holder, _)| holder);
+        let holder = holder.filter(|holder| session.has_own_hooks() && holder.is_alive());
         let line =
             holder.map(line_of).filter(|line| caller.process.is_none_or(|process| !line.contains(&process)));
         let has_another = || {
@@ -228,18 +245,24 @@ impl Agents {
         if is_of_other { Ownership::OfOther } else { Ownership::OfStranger }
     }
 
-    /// Whether the process that holds a session is that of the caller.
-    pub(crate) fn holds(&self, session: &Session, peer: Option<u32>) -> bool {
-        self.holder(session).is_some_and(|holder| peer.and_then(Process::of) == Some(holder))
+    /// How the process of the caller has come to a session, if it holds that.
+    pub(crate) fn holds(&self, session: &Session, peer: Option<u32>) -> Option<Hold> {
+        self.holder(session)
+            .filter(|(holder, _)| peer.and_then(Process::of) == Some(*holder))
+            .map(|(_, how)| how)
     }
 
-    /// Whether a process holds a session that is there still.
-    pub(crate) fn is_held(&self, session: &Session) -> bool {
-        self.holder(session).is_some_and(Process::is_alive)
+    /// Whether another process than that of the caller holds a session, and is there still.
+    pub(crate) fn is_held_elsewhere(&self, session: &Session, peer: Option<u32>) -> bool {
+        self.holds(session, peer).is_none() && self.holder(session).is_some_and(|(by, _)| by.is_alive())
     }
 
-    fn holder(&self, session: &Session) -> Option<Process> {
-        self.kept().held.get(session.id()).filter(|(held, _)| held.is_open()).map(|(_, by)| *by)
+    fn holder(&self, session: &Session) -> Option<(Process, Hold)> {
+        self.kept()
+            .held
+            .get(session.id())
+            .filter(|held| held.session.is_open())
+            .map(|held| (held.by, held.how))
     }
 
     /// The session that the nearest process above a caller holds; of several that one whose id is the first.
@@ -247,8 +270,8 @@ impl Agents {
         let line = self.line(peer);
         let kept = self.kept();
         let above = |by: &Process| line.iter().skip(1).position(|process| process == by);
-        let open = kept.held.values().filter(|(held, _)| held.is_open());
-        let open = open.filter_map(|(held, by)| Some((above(by)?, held)));
+        let open = kept.held.values().filter(|held| held.session.is_open());
+        let open = open.filter_map(|held| Some((above(&held.by)?, &held.session)));
         open.min_by_key(|(place, held)| (*place, held.id().as_str())).map(|(_, held)| held.clone())
     }
 
@@ -485,7 +508,7 @@ mod tests {
         for number in 0..1_000 {
             let session = bus.session(number.to_string()).open().await.unwrap();
             agents.note(&session, Some(own()));
-            agents.hold(&session, Some(own().pid));
+            agents.hold(&session, Some(own().pid), Hold::Opened);
             session.close().await;
         }
         assert_eq!((agents.count(), agents.kept().of_process.len()), (1_000, 1));

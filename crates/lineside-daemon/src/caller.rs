@@ -14,7 +14,7 @@ use lineside::Session;
 use lineside::core::Attribution;
 use lineside::core::propagation::HEADER;
 
-use crate::agents::Shown;
+use crate::agents::{Hold, Shown};
 use crate::daemon::Daemon;
 use crate::place::Place;
 use crate::problem::Problem;
@@ -106,9 +106,36 @@ impl Caller {
         daemon.agents.tree(self.peer)
     }
 
-    /// It has opened a session, or has taken it over.
-    pub(crate) fn holds(&self, daemon: &Daemon, session: &Session) {
-        daemon.agents.hold(session, self.peer);
+    /// It has opened a session, or has taken it over. What is confined takes over none of an agent.
+    ///
+    /// # Errors
+    /// It is confined elsewhere.
+    pub(crate) fn holds(&self, daemon: &Daemon, session: &Session, how: Hold) -> Result<(), Problem> {
+        let is_of_agent = || daemon.hosts.opened(session.id().as_str()).is_some();
+        if how == Hold::Opened || !is_of_agent() || self.confined(daemon)?.is_none() {
+            daemon.agents.hold(session, self.peer, how);
+        }
+        Ok(())
+    }
+
+    /// An open session in which the caller may speak and hear: what runs below an agent speaks in the session of no agent
+    /// beside that.
+    ///
+    /// # Errors
+    /// As [`session`](Self::session), or it is of an agent elsewhere.
+    pub(crate) fn spoken_session(&self, daemon: &Daemon, id: &str) -> Result<Session, Problem> {
+        let session = self.session(daemon, id)?;
+        if daemon.hosts.opened(id).is_none() {
+            return Ok(session);
+        }
+        match self.confined(daemon)? {
+            Some(above)
+                if session.id() != above.id() && !session.is_below(&above) && !above.is_below(&session) =>
+            {
+                Err(not_below_agent(id, &above))
+            }
+            _ => Ok(session),
+        }
     }
 
     /// A session on which the caller may register hooks: what is confined has hooks on the sessions that it has opened and on
@@ -121,7 +148,7 @@ impl Caller {
         let may = match self.confined(daemon)? {
             None => true,
             Some(_) if daemon.hosts.opened(id).is_some() => false,
-            Some(above) => daemon.agents.holds(&session, self.peer) || session.is_below(&above),
+            Some(above) => daemon.agents.holds(&session, self.peer).is_some() || session.is_below(&above),
         };
         if may { Ok(session) } else { Err(too_far()) }
     }
@@ -134,10 +161,11 @@ impl Caller {
     pub(crate) fn ended_session(&self, daemon: &Daemon, id: &str) -> Result<Session, Problem> {
         let session = self.session(daemon, id)?;
         let is_left = || {
-            let is_of_another = daemon.hosts.opened(id).is_some() || daemon.agents.is_held(&session);
+            let is_of_another =
+                daemon.hosts.opened(id).is_some() || daemon.agents.is_held_elsewhere(&session, self.peer);
             !is_of_another && !session.has_own_hooks()
         };
-        let may = daemon.agents.holds(&session, self.peer)
+        let may = daemon.agents.holds(&session, self.peer) == Some(Hold::Opened)
             || self.confined(daemon)?.is_none_or(|above| session.is_below(&above) && is_left());
         if may { Ok(session) } else { Err(not_its_own(&session)) }
     }

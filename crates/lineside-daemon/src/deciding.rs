@@ -165,10 +165,10 @@ async fn found_or_opened(
     draft: &EventDraft,
 ) -> Result<Session, Problem> {
     if !query.open {
-        return caller.session(daemon, id).map_err(|problem| daemon.closed_or(id, problem).blocks());
+        return caller.spoken_session(daemon, id).map_err(|problem| daemon.closed_or(id, problem).blocks());
     }
     if daemon.bus().find(id).is_some() {
-        return caller.session(daemon, id);
+        return caller.spoken_session(daemon, id);
     }
     let (parent, attribution) = caller.parent(daemon, draft.parent.clone())?;
     let (connection, attribution) = (caller.connection.clone(), Some(attribution));

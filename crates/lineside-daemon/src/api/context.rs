@@ -29,7 +29,7 @@ pub(super) async fn collect(
     Path(session): Path<String>,
     Asked(asked, _room): Asked<Collect>,
 ) -> Result<Json<Delivery>, Problem> {
-    let session = caller.session(&daemon, &session)?;
+    let session = caller.spoken_session(&daemon, &session)?;
     let usual = Bounds::default();
     let bounds = Bounds {
         messages: asked.messages.unwrap_or(usual.messages),

@@ -14,6 +14,7 @@ use super::attach::Brought;
 use super::shapes::{
     AttachedOutcome, CloseQuery, Closed, Hooks, OpenSession, Opened, Session, Sessions, SessionsQuery,
 };
+use crate::agents::Hold;
 use crate::body::{Asked, Json, Path, Query};
 use crate::caller::{self, Caller};
 use crate::closed::OpenedBy;
@@ -77,7 +78,8 @@ pub(super) async fn open(
     let opened = async move {
         let _preparing = (!brought.is_empty()).then(|| held.preparing.begin(&opening.id));
         let (status, session) = taken_over_or_opened(&held, &caller, opening, resume).await?;
-        caller.holds(&held, &session);
+        let how = if status == StatusCode::CREATED { Hold::Opened } else { Hold::TakenOver };
+        caller.holds(&held, &session, how)?;
         if !brought.is_empty() && status == StatusCode::OK {
             caller.hooked_session(&held, session.id().as_str())?;
         }

@@ -98,6 +98,42 @@ fn a_forged_call_with_a_grant_ends_no_session_with_hooks_below_that() {
 }
 
 #[test]
+fn what_runs_below_an_agent_ends_no_session_that_it_takes_over() {
+    let house = House::new();
+    let mut outer = agent(&house, "outer");
+    let mut guard = house.agent(&["guard", "outer", "not here"]);
+    let mut guard = guard.stdin(std::process::Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(guard.stdout.take().unwrap()), &mut line)
+        .unwrap();
+    assert_eq!(line, "guarding\n");
+    guard.kill().unwrap();
+    guard.wait().unwrap();
+    house.owner("nor there").kill();
+    for id in ["outer", "s1"] {
+        assert_eq!(outer.calls(&format!("run {AGENT} close {id} || echo refused")), "refused", "{id}");
+        assert!(house.server.bus().find(id).is_some_and(|session| session.has_own_hooks()), "{id}");
+    }
+    let told = outer.calls("rm x");
+    assert!(told.contains("deny"), "{told}");
+    house.ends();
+}
+
+#[test]
+fn what_runs_below_one_agent_publishes_nothing_in_the_session_of_another_one() {
+    let house = House::new();
+    let [mut one, two] = ["one", "two"].map(|id| agent(&house, id));
+    let publishes =
+        |id: &str| format!("run {AGENT} again {id} ls 2> /dev/null && echo published || echo refused");
+    assert_eq!(one.calls(&publishes("two")), "refused");
+    assert_eq!(one.calls(&publishes("one")), "published");
+    // The user speaks in any.
+    assert!(house.agent(&["again", "two", "ls"]).status().unwrap().success());
+    drop(two);
+    house.ends();
+}
+
+#[test]
 fn a_session_that_a_forged_call_opens_has_nothing_below_it() {
     let house = House::new();
     let mut outer = agent(&house, "outer");
