@@ -9,7 +9,7 @@ use lineside::json::json;
 use crate::ground::{AGENTS, Answer, Ground, answer};
 
 /// The commands that take guards off, or agree to what a repository brings along.
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "off",
     "stop",
     "reload",
@@ -23,6 +23,7 @@ const COMMANDS: [&str; 13] = [
     "init",
     "new hook mine",
     "import claude --plugin .",
+    "jobs drop 1 --daemon",
 ];
 
 /// Ways in which a process sheds what its environment or its parent says.
@@ -31,7 +32,7 @@ const SHED: [&str; 4] =
 
 /// Asks the daemon for a path by a request of one's own.
 const ASKS: &str = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); \
-    s.sendall(b'POST ' + sys.argv[2].encode() + b' HTTP/1.1\\r\\nhost: l\\r\\ncontent-type: application/json\\r\\n\
+    s.sendall(sys.argv[2].encode() + b' HTTP/1.1\\r\\nhost: l\\r\\ncontent-type: application/json\\r\\n\
 connection: close\\r\\ncontent-length: 2\\r\\n\\r\\n{}'); print(s.recv(4096).decode())";
 
 impl Ground {
@@ -130,7 +131,7 @@ fn an_agent_cannot_take_off_its_own_guards_by_the_api() {
     let ask = |path: &str| {
         ground.agent(&format!("exec python3 {} {} {path}", asks.display(), ground.socket().display()))
     };
-    for path in ["/v1/stop", "/v1/reload"] {
+    for path in ["'POST /v1/stop'", "'POST /v1/reload'", "'DELETE /v1/jobs/1'"] {
         let told = ask(path);
         assert!(told.out.contains("403") && told.out.contains("a person does it"), "{path}: {told:?}");
         // One that does not wait for its answer is not known.

@@ -227,6 +227,7 @@ impl Command {
             Self::Uninstall(args) => args.changes(),
             Self::Serve(args) => args.consents(),
             Self::Import(_) => return Some(DaemonArgs::default()),
+            Self::Jobs(args) => return args.drops().then(DaemonArgs::default),
             Self::Init(args) => return args.is_of_user().then(DaemonArgs::default),
             Self::New(args) => return args.is_of_user().then(DaemonArgs::default),
             Self::Run(_)
@@ -236,7 +237,6 @@ impl Command {
             | Self::Test(_)
             | Self::Demo(_)
             | Self::Hook(_)
-            | Self::Jobs(_)
             | Self::Kit(_)
             | Self::Why(_)
             | Self::Log(_)

@@ -76,6 +76,13 @@ pub(crate) struct JobsArgs {
     json: bool,
 }
 
+impl JobsArgs {
+    /// Whether a job is dropped, which the agent may be waiting for.
+    pub(crate) fn drops(&self) -> bool {
+        self.what == What::Drop
+    }
+}
+
 /// How many jobs a person is shown unless another number is named: about two screens.
 const MOST: usize = 50;
 

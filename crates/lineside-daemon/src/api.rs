@@ -107,7 +107,7 @@ pub(crate) fn router(daemon: &Arc<Daemon>, door: Door) -> Router {
         .route("/v1/receipts", get(receipts::list))
         .route("/v1/receipts/{event}", get(receipts::look_up))
         .route("/v1/jobs", get(jobs::list))
-        .route("/v1/jobs/{job}", get(jobs::look_up).delete(jobs::forget))
+        .route("/v1/jobs/{job}", get(jobs::look_up))
         .route("/v1/jobs/{job}/retry", post(jobs::retry))
         .route("/v1/status", get(control::status))
         .route("/v1/metrics", get(control::metrics))
@@ -116,6 +116,7 @@ pub(crate) fn router(daemon: &Arc<Daemon>, door: Door) -> Router {
         .route("/v1/person", get(control::person))
         .route("/v1/reload", post(control::reload))
         .route("/v1/stop", post(control::stop))
+        .route("/v1/jobs/{job}", delete(jobs::forget))
         .route_layer(middleware::from_fn_with_state(Arc::clone(daemon), caller::person_only))
         .route_layer(middleware::from_fn(caller::user_only));
     let session = Router::new()

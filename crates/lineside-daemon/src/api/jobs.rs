@@ -60,9 +60,11 @@ pub(super) async fn retry(
 }
 
 /// Drop a job: it is cancelled, or forgotten if it is dead; not one that has run, also while what it found is handed over.
+///
+/// Refused below an agent, as the end of the daemon.
 #[utoipa::path(
     delete, path = "/v1/jobs/{job}", tag = "jobs", params(("job" = u64, Path)),
-    responses((status = 200, body = Job, description = "the job as it was"), (status = 404, body = Problem), (status = 409, body = Problem))
+    responses((status = 200, body = Job, description = "the job as it was"), (status = 403, body = Problem, description = "below an agent"), (status = 404, body = Problem), (status = 409, body = Problem))
 )]
 pub(super) async fn forget(
     State(daemon): State<Arc<Daemon>>,
