@@ -10,6 +10,7 @@ use rusqlite::{Connection, OpenFlags, Row, params_from_iter};
 
 use crate::query::Query;
 use crate::schema::{self, VERSION};
+use crate::store::regular;
 
 /// A log that is open for reading.
 #[derive(Debug)]
@@ -24,6 +25,9 @@ pub enum LookError {
     /// There is no file.
     #[error("there is no decision log {0}")]
     NotThere(String),
+    /// It is no file, or cannot be looked at.
+    #[error("failed to read the decision log")]
+    NoFile(#[source] std::io::Error),
     /// It is of another version, or none at all.
     #[error("{0} is not a decision log of a version that this program reads")]
     Version(String),
@@ -129,8 +133,10 @@ impl Look {
     /// There is none, it is none, or it is of another version.
     pub fn open(path: &Path) -> Result<Self, LookError> {
         let name = path.display().to_string();
-        if !path.try_exists().unwrap_or(true) {
-            return Err(LookError::NotThere(name));
+        match regular(path) {
+            Ok(Some(_)) => {}
+            Ok(None) => return Err(LookError::NotThere(name)),
+            Err(error) => return Err(LookError::NoFile(error)),
         }
         let flags =
             OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;

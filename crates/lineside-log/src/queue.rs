@@ -176,6 +176,11 @@ impl Queue {
         self.came.notify_one();
     }
 
+    /// Whether no record is taken any more.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.lock().ended
+    }
+
     /// The writer has ended.
     pub(crate) fn gone(&self) {
         let mut inner = self.lock();

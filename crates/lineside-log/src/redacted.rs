@@ -9,8 +9,16 @@ use lineside_redact::{REDACTED, redact, redact_head};
 const LONGEST_TEXT: usize = 16 << 10;
 const LONGEST_PAYLOAD: usize = 256 << 10;
 
+/// The longest name of a tool, which is kept in memory as well.
+const LONGEST_NAME: usize = 512;
+
 /// The longest reason, message or detail.
 const LONGEST_REMARK: usize = 4 << 10;
+
+/// As much of the name of a tool as is kept; the payload has all of it.
+pub(crate) fn name(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(LONGEST_NAME)).unwrap_or_default()
+}
 
 /// A payload as compact JSON without its secrets.
 pub(crate) fn payload(text: &str) -> Cow<'_, str> {

@@ -1,7 +1,8 @@
 //! The store while it is written: records become rows, and everything of one batch is one transaction.
 
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,6 +33,8 @@ pub(crate) struct Store {
     next: i64,
     /// The latest time that was written, in milliseconds.
     latest: i64,
+    /// Which file it is: its device and its number there.
+    file: (u64, u64),
     /// Held for as long as it is written.
     _lock: File,
 }
@@ -42,7 +45,7 @@ pub(crate) enum StoreError {
     #[error("another process writes it")]
     Taken,
     #[error(transparent)]
-    Io(#[from] std::io::Error),
+    Io(#[from] io::Error),
     #[error(transparent)]
     Migrate(#[from] MigrateError),
     #[error(transparent)]
@@ -57,6 +60,17 @@ impl StoreError {
     }
 }
 
+/// The regular file at a path: its device and its number there; nothing where there is none. A pipe is not opened, which
+/// would wait for its other end.
+pub(crate) fn regular(path: &Path) -> io::Result<Option<(u64, u64)>> {
+    match fs::metadata(path) {
+        Ok(found) if found.is_file() => Ok(Some((found.dev(), found.ino()))),
+        Ok(_) => Err(io::Error::other(format!("{} is no regular file", path.display()))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// The files that belong to the one at a path.
 pub(crate) fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
@@ -67,14 +81,17 @@ pub(crate) fn beside(path: &Path, end: &str) -> PathBuf {
 impl Store {
     /// Opens a store or makes one, with mode 0600.
     pub(crate) fn open(path: &Path, retention: Retention) -> Result<Self, StoreError> {
-        let make = |path: &Path| OpenOptions::new().create(true).append(true).mode(0o600).open(path);
+        let make = |path: &Path| {
+            regular(path)?;
+            OpenOptions::new().create(true).append(true).mode(0o600).open(path)
+        };
         let lock = make(&beside(path, ".lock"))?;
         lock.try_lock().map_err(|error| match error {
             std::fs::TryLockError::WouldBlock => StoreError::Taken,
             std::fs::TryLockError::Error(error) => StoreError::Io(error),
         })?;
         // SQLite gives its other files the mode of this one.
-        drop(make(path)?);
+        let made = make(path)?.metadata()?;
         let mut connection = Connection::open(path)?;
         connection.busy_timeout(PATIENCE)?;
         connection.set_prepared_statement_cache_capacity(64);
@@ -86,7 +103,13 @@ impl Store {
         migrate(&mut connection)?;
         let next =
             connection.query_row("SELECT coalesce(max(row), 0) + 1 FROM event", [], |row| row.get(0))?;
-        Ok(Self { connection, names: Names::default(), retention, next, latest: 0, _lock: lock })
+        let (names, file) = (Names::default(), (made.dev(), made.ino()));
+        Ok(Self { connection, names, retention, next, latest: 0, file, _lock: lock })
+    }
+
+    /// Whether its file is still the one at this path.
+    pub(crate) fn is_at(&self, path: &Path) -> bool {
+        regular(path).is_ok_and(|file| file == Some(self.file))
     }
 
     /// Writes a batch, all of it or none of it.
@@ -150,7 +173,8 @@ impl Writing<'_> {
         let time = integer(envelope.id.as_u128() >> 80);
         self.latest = self.latest.max(time);
         let source = self.names.source(self.to, &envelope.source)?;
-        let kind = self.names.kind(self.to, event.point().name, event.payload().text("tool_name"))?;
+        let tool = event.payload().text("tool_name").map(redacted::name);
+        let kind = self.names.kind(self.to, event.point().name, tool)?;
         let by = self.hook(receipt, receipt.author, row)?;
         let strength = receipt.verdict.strength();
         let verdict = (strength != Strength::Continue).then(|| strength.as_str());

@@ -167,6 +167,10 @@ impl Writer {
                     Err(error) => {
                         self.queue.still_lost(batch.lost);
                         self.queue.settle(0, records, Some(self.told(&error)));
+                        if self.queue.has_ended() {
+                            // The others would wait for the store as long, each batch of them.
+                            return;
+                        }
                     }
                 }
             }
@@ -181,6 +185,12 @@ impl Writer {
     }
 
     fn open(&mut self) -> Result<&mut Store, StoreError> {
+        if self.store.as_ref().is_some_and(|store| !store.is_at(&self.path)) {
+            // Closed first: that takes its other files away.
+            self.store = None;
+            let path = self.path.display();
+            self.queue.note(format!("the decision log {path} was taken away; a new one has begun"));
+        }
         let store = match self.store.take() {
             Some(store) => store,
             None => match Store::open(&self.path, self.options.retention) {

@@ -134,6 +134,60 @@ fn a_store_that_cannot_be_written_costs_the_log_and_is_written_again_when_it_can
 }
 
 #[test]
+fn a_store_that_is_taken_away_while_it_is_written_is_begun_anew() {
+    let (folder, path) = place();
+    let log = Log::open(&path, Options::default()).unwrap();
+    log.offer(happened("one"));
+    log.flush();
+    fs::remove_file(&path).unwrap();
+    log.offer(happened("two"));
+    log.flush();
+    assert_eq!(details(&path), ["two"]);
+    assert!(log.state().notes[0].contains("was taken away"), "{:?}", log.state());
+    // Also by another file in its place.
+    fs::rename(&path, folder.path().join("elsewhere")).unwrap();
+    fs::write(&path, "").unwrap();
+    log.offer(happened("three"));
+    log.flush();
+    assert_eq!(details(&path), ["three"]);
+}
+
+/// What this comes to, which must not take long.
+fn soon<T: Send + 'static>(what: impl FnOnce() -> T + Send + 'static) -> T {
+    let (told, hears) = std::sync::mpsc::channel();
+    std::thread::spawn(move || told.send(what()));
+    hears.recv_timeout(Duration::from_secs(20)).expect("it waits for ever")
+}
+
+#[test]
+fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
+    for name in ["log.sqlite", "log.sqlite.lock"] {
+        let (folder, path) = place();
+        assert!(Command::new("mkfifo").arg(folder.path().join(name)).status().unwrap().success());
+        let at = path.clone();
+        let state = soon(move || {
+            let log = Log::open(&at, Options::default()).unwrap();
+            log.offer(happened("one"));
+            log.flush();
+            log.state()
+        });
+        assert!(state.lost == 1 && state.trouble.unwrap().contains("no regular file"), "{name}");
+        soon(move || Look::open(&path).map(drop)).unwrap_err();
+    }
+}
+
+#[test]
+fn what_waits_for_a_locked_store_is_given_up_at_the_end() {
+    let (_folder, path) = place();
+    drop(Log::open(&path, Options::default()).unwrap());
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let log = Log::open(&path, Options::default()).unwrap();
+    (0..20_000).for_each(|number| log.offer(happened(number.to_string())));
+    soon(move || drop(log));
+}
+
+#[test]
 fn a_place_that_cannot_be_written_is_said_at_once() {
     let (folder, path) = place();
     fs::create_dir(&path).unwrap();
