@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub(crate) use self::loaded::{Project, Stands};
+use crate::aside::Aside;
 use crate::settings::Settings;
 
 /// How long a project without a session stays as it was loaded.
@@ -44,6 +45,8 @@ struct Inner {
     store: Store,
     claims: Claims,
     known: Mutex<HashMap<PathBuf, Arc<Project>>>,
+    /// Where files of projects are read.
+    aside: Aside,
     tracker: TaskTracker,
     ending: CancellationToken,
 }
@@ -68,6 +71,7 @@ impl Projects {
                 store: Store::of(state),
                 claims: claims.clone(),
                 known: Mutex::default(),
+                aside: Aside::default(),
                 tracker: tracker.clone(),
                 ending: ending.clone(),
             }),
@@ -110,6 +114,19 @@ impl Projects {
     /// # Errors
     /// Its hooks cannot be put in force.
     pub(crate) async fn load_at(&self, work: &Path) -> Result<Option<Arc<Project>>, RegisterHookError> {
+        let Inner { user, store, aside, .. } = &*self.inner;
+        let nearest = project::nearest(work, user, store, |root| self.known().contains_key(root));
+        let Some(nearest) = nearest else { return Ok(None) };
+        if let Some(project) = self.known().get(&nearest).filter(|project| project.is_loaded()) {
+            project.used();
+            return Ok(Some(Arc::clone(project)));
+        }
+        // Its files may be a stranger's, and long.
+        let (held, work) = (self.clone(), work.to_path_buf());
+        aside.run(usize::MAX, async move { held.read_at(&work).await }).await
+    }
+
+    async fn read_at(&self, work: &Path) -> Result<Option<Arc<Project>>, RegisterHookError> {
         let Some(root) = self.find(work) else { return Ok(None) };
         let (project, is_new) = self.known_or_new(&root);
         if is_new {
@@ -147,7 +164,9 @@ impl Projects {
                     () = inner.ending.cancelled() => return,
                     () = project.changes.next() => {}
                 }
-                if let Err(error) = project.load_changed(&inner).await {
+                let (held, of) = (Arc::clone(&project), Arc::clone(&inner));
+                let load = async move { held.load_changed(&of).await };
+                if let Err(error) = inner.aside.run(usize::MAX, load).await {
                     let root = project.root.display();
                     tracing::warn!(%error, %root, "the changed hooks cannot be loaded; those before stay in force");
                 }

@@ -156,13 +156,15 @@ impl Queue {
         inner.state.notes.push(note);
     }
 
-    /// Waits until everything that was offered so far is written or lost.
+    /// Waits until everything that was offered so far is written or lost; no longer than for a batch where nothing can be
+    /// written.
     pub(crate) fn flush(&self) {
         let mut inner = self.lock();
-        let wanted = inner.offered;
+        let (wanted, begun) = (inner.offered, inner.settled);
         inner.hurried = true;
         self.came.notify_one();
-        while inner.settled < wanted && !inner.gone {
+        let is_vain = |inner: &Inner| inner.settled > begun && inner.state.trouble.is_some();
+        while inner.settled < wanted && !inner.gone && !is_vain(&inner) {
             inner.hurried = true;
             let waited = self.done.wait_timeout(inner, EVERY).unwrap_or_else(PoisonError::into_inner);
             inner = waited.0;

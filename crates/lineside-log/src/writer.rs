@@ -107,7 +107,8 @@ impl Log {
         self.queue.set_generation(generation);
     }
 
-    /// Waits until everything that was offered so far is committed, or lost. Blocks the thread.
+    /// Waits until everything that was offered so far is committed, or lost; where nothing can be written, no longer than for
+    /// the next thousand of it. Blocks the thread.
     pub fn flush(&self) {
         self.queue.flush();
     }

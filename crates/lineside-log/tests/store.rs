@@ -184,7 +184,10 @@ fn what_waits_for_a_locked_store_is_given_up_at_the_end() {
     other.execute_batch("BEGIN EXCLUSIVE").unwrap();
     let log = Log::open(&path, Options::default()).unwrap();
     (0..20_000).for_each(|number| log.offer(happened(number.to_string())));
-    soon(move || drop(log));
+    soon(move || {
+        log.flush();
+        drop(log);
+    });
 }
 
 #[test]

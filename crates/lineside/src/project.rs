@@ -12,7 +12,9 @@ use lineside_core::json::Value;
 use lineside_core::point::{Phase, PointRole};
 use lineside_core::worker::WorkerReach;
 use lineside_core::{Diagnostic, OnFailure, Origin, Part, PointInfo};
-use lineside_dialects::{DIALECTS, ForeignHook, Loaded, Places, Start, Trust, Watched, closed_guard};
+use lineside_dialects::{
+    DIALECTS, Dialect, ForeignHook, Loaded, Places, Start, Trust, Watched, closed_guard,
+};
 use lineside_trust::{Change, Content, Guard, Item, ReadContentError, Standing, Store, Wanted, candidates};
 
 use crate::assembly::{Assembly, HookFiles};
@@ -56,13 +58,30 @@ pub fn find_or_known(
     candidates(work, user.home()).into_iter().find(is_project)
 }
 
+/// The nearest folder that may be the project of what works here: one that is known to be, or has files in a place for hooks.
+/// No file is read.
+pub fn nearest(
+    work: &Path,
+    user: &Places,
+    store: &Store,
+    is_known: impl Fn(&Path) -> bool,
+) -> Option<PathBuf> {
+    let may_be =
+        |root: &PathBuf| is_known(root) || store.knows(root) || has_files(root, user).next().is_some();
+    candidates(work, user.home()).into_iter().find(may_be)
+}
+
 /// Whether a folder has hooks of its own. Nothing is started.
 fn has_hooks(root: &Path, user: &Places) -> bool {
     let places = places_of(user, root, Trust::Granted);
-    DIALECTS.iter().any(|dialect| {
-        let own = |watched: &Watched| watched.path.starts_with(root) && watched.path.exists();
-        dialect.watched(&places).iter().any(own) && is_any(&dialect.load_of_project(&places))
-    })
+    has_files(root, user).any(|dialect| is_any(&dialect.load_of_project(&places)))
+}
+
+/// The formats that have a file in a folder.
+fn has_files<'a>(root: &'a Path, user: &Places) -> impl Iterator<Item = &'static dyn Dialect> + use<'a> {
+    let places = places_of(user, root, Trust::Granted);
+    let own = move |watched: &Watched| watched.path.starts_with(root) && watched.path.exists();
+    DIALECTS.iter().copied().filter(move |dialect| dialect.watched(&places).iter().any(own))
 }
 
 impl Assembly {

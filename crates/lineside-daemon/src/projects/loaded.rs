@@ -109,6 +109,11 @@ impl Project {
         *self.last_used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether it was loaded, and is not being loaded now.
+    pub(super) fn is_loaded(&self) -> bool {
+        self.loading.try_lock().is_ok_and(|loading| loading.is_loaded)
+    }
+
     /// Loads it, unless that was done before.
     pub(super) async fn load_once(&self, of: &Inner) -> Result<(), RegisterHookError> {
         let mut loading = self.loading.lock().await;
@@ -148,7 +153,8 @@ impl Project {
             let before = Footprint::of(&declared);
             let read = self.read(of);
             let mut watched = declared.clone();
-            watched.extend(read.watched());
+            // Of one that was never trusted the place of its hooks says everything.
+            watched.extend(if of.store.knows(&self.root) { read.watched() } else { Vec::new() });
             watched.extend(of.store.files(&self.root).map(|path| Watched { path, levels: 0, ends: &[] }));
             // Set before the last look: what changes after that is noticed.
             let footprint = Footprint::of(&watched);
@@ -164,6 +170,7 @@ impl Project {
             };
             let mut report = self.assembly.install(files.only(&of.dialects)).await?;
             report.diagnostics.extend(blind);
+            keep_few(&mut report, stands, &self.root);
             let is_told = stands == Stands::Untrusted && !is_of_programs_alone;
             let notices = if is_told { notice::of(&self.root) } else { Vec::new() };
             self.scope().install_all([(notice::NAME, notices)])?;
@@ -256,6 +263,26 @@ impl Project {
     pub(super) async fn let_go(&self) {
         self.assembly.let_go().await;
     }
+}
+
+/// How many findings of a project are kept, and of hooks that do not run where no person has trusted it.
+const FEW: usize = 100;
+
+/// Keeps little of what a stranger may have written.
+fn keep_few(report: &mut LoadReport, stands: Stands, root: &Path) {
+    if stands == Stands::Untrusted {
+        report.hooks.truncate(FEW);
+        report.inert.truncate(FEW);
+    }
+    let more = report.diagnostics.len().saturating_sub(FEW);
+    if more > 0 {
+        report.diagnostics.truncate(FEW);
+        let text = format!("and {more} findings more; lineside check in {} names all", root.display());
+        report.diagnostics.push(Diagnostic::warning(Origin::new(root, 1), text));
+    }
+    report.hooks.shrink_to_fit();
+    report.inert.shrink_to_fit();
+    report.diagnostics.shrink_to_fit();
 }
 
 /// How long files rest that change while they are read, before they are read again.

@@ -8,6 +8,53 @@ use lineside::trust::Reach;
 
 use super::*;
 
+fn projects(folder: &Path, hooks: &str) -> (PathBuf, Assembly, Projects) {
+    let root = folder.canonicalize().unwrap().join("project");
+    fs::create_dir_all(root.join(".lineside")).unwrap();
+    fs::create_dir(root.join(".git")).unwrap();
+    fs::write(root.join(".lineside/hooks.yaml"), hooks).unwrap();
+    let places =
+        Places { environment: BTreeMap::new(), project_root: None, cwd: "/".into(), trust: Trust::Withheld };
+    let assembly = Assembly::new(Bus::new());
+    let settings = Settings::new(folder.join("socket"), folder.join("state"), places);
+    let (claims, ending) = (Claims::default(), CancellationToken::new());
+    let projects = Projects::new(&assembly, &settings, &claims, &TaskTracker::new(), &ending);
+    (root, assembly, projects)
+}
+
+#[tokio::test]
+async fn of_a_project_that_nobody_trusts_little_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let keys: String = (0..5_000).map(|number| format!("key{number}: 1\n")).collect();
+    let hook = |number| format!("  - {{name: h{number}, on: before_tool, command: [./h{number}]}}\n");
+    let hooks: String = (0..2_000).map(hook).collect();
+    let (root, _, projects) = projects(folder.path(), &format!("hooks:\n{hooks}{keys}"));
+    let project = projects.load_at(&root).await.unwrap().unwrap();
+    let now = project.now();
+    assert_eq!(now.stands, Stands::Untrusted);
+    let LoadReport { hooks, diagnostics, inert } = &*now.report;
+    assert!(hooks.len() <= 100 && diagnostics.len() <= 101 && inert.len() <= 100);
+    assert!(!diagnostics.is_empty() && hooks.len() + inert.len() > 0);
+    assert!(diagnostics.last().unwrap().to_string().contains("findings more"));
+}
+
+#[tokio::test]
+async fn files_of_a_project_are_read_beside_the_requests_of_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let (root, assembly, projects) = projects(folder.path(), "hooks: []\nkey: 1\n");
+    for _ in 0..2 {
+        let mut loads = std::pin::pin!(projects.load_at(&root));
+        assert!(futures_util::poll!(&mut loads).is_pending());
+        loads.await.unwrap();
+        fs::write(root.join(".lineside/hooks.yaml"), "hooks: [{name: h, on: on_idle, command: [\"true\"]}]")
+            .unwrap();
+    }
+    // What is loaded is found at once.
+    let work = root.join("src").display().to_string();
+    let mut entering = std::pin::pin!(projects.enter(assembly.bus().session("s").cwd(work), None));
+    assert!(futures_util::poll!(&mut entering).is_ready());
+}
+
 #[tokio::test]
 async fn a_project_without_a_session_is_forgotten_after_a_while() {
     let folder = tempfile::tempdir().unwrap();
