@@ -154,7 +154,7 @@ fn a_store_that_is_taken_away_while_it_is_written_is_begun_anew() {
 
 /// What this comes to, which must not take long.
 fn soon<T: Send + 'static>(what: impl FnOnce() -> T + Send + 'static) -> T {
-    let (told, hears) = std::sync::mpsc::channel();
+    let (told, hears) = std::sync::mpsc::sync_channel(1);
     std::thread::spawn(move || told.send(what()));
     hears.recv_timeout(Duration::from_secs(20)).expect("it waits for ever")
 }
