@@ -7,6 +7,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::SessionId;
 use crate::json::{Map, Value};
 
 use crate::failure::FailureKind;
@@ -287,6 +288,8 @@ pub struct HookCall {
     pub environment: Propagation,
     /// From when the call is due to the last byte of its answer, with the start of the worker, if it comes to that.
     pub timeout: Duration,
+    /// The session at the root of the tree that the event is of: none of them takes all the room of a worker.
+    pub tree: Option<SessionId>,
 }
 
 #[cfg(test)]

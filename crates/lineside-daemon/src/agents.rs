@@ -104,8 +104,7 @@ impl Agents {
     /// It does, or it is not known: why it is refused, and what a person does instead.
     pub(crate) fn is_of_a_person(&self, peer: Option<u32>) -> Result<(), String> {
         let line = self.whole_line(peer)?;
-        let own = std::process::id();
-        if line.is_empty() && peer != Some(own) && Process::of(own).is_some() {
+        if self.is_unknown(peer) {
             return Err(UNKNOWN.to_owned());
         }
         let above = line.get(1..).unwrap_or_default();
@@ -116,6 +115,12 @@ impl Agents {
         };
         let agent = self.nearest(above, "").last().map(of_session);
         agent.or_else(|| self.guarded.among(above)).map_or(Ok(()), |agent| Err(agent.refusal()))
+    }
+
+    /// Whether it is not known which process asks, where the system shows processes.
+    pub(crate) fn is_unknown(&self, peer: Option<u32>) -> bool {
+        let own = std::process::id();
+        self.line(peer).is_empty() && peer != Some(own) && Process::of(own).is_some()
     }
 
     /// Where the session `id`, which a process opens by itself, stands.

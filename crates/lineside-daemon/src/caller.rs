@@ -15,6 +15,7 @@ use lineside::core::Attribution;
 use lineside::core::propagation::HEADER;
 
 use crate::agents::{Hold, Shown};
+use crate::attachments::Remover;
 use crate::daemon::Daemon;
 use crate::place::Place;
 use crate::problem::Problem;
@@ -146,8 +147,8 @@ impl Caller {
     pub(crate) fn hooked_session(&self, daemon: &Daemon, id: &str) -> Result<Session, Problem> {
         let session = self.session(daemon, id)?;
         let may = match self.confined(daemon)? {
-            None => true,
             Some(_) if daemon.hosts.opened(id).is_some() => false,
+            None => daemon.hosts.opened(id).is_none() || !daemon.agents.is_unknown(self.peer),
             Some(above) => daemon.agents.holds(&session, self.peer).is_some() || session.is_below(&above),
         };
         if may { Ok(session) } else { Err(too_far()) }
@@ -166,8 +167,20 @@ impl Caller {
             !is_of_another && !session.has_own_hooks()
         };
         let may = daemon.agents.holds(&session, self.peer) == Some(Hold::Opened)
-            || self.confined(daemon)?.is_none_or(|above| session.is_below(&above) && is_left());
+            || match self.confined(daemon)? {
+                Some(above) => session.is_below(&above) && is_left(),
+                None => !daemon.agents.is_unknown(self.peer) || is_left(),
+            };
         if may { Ok(session) } else { Err(not_its_own(&session)) }
+    }
+
+    /// Who takes a hook away: the user outside of all agents, or the program of this token.
+    ///
+    /// # Errors
+    /// As [`confined`](Self::confined).
+    pub(crate) fn remover(&self, daemon: &Daemon, token: Option<String>) -> Result<Remover, Problem> {
+        let is_user = self.confined(daemon)?.is_none() && !daemon.agents.is_unknown(self.peer);
+        Ok(if is_user { Remover::User } else { Remover::Program(token.unwrap_or_default()) })
     }
 
     /// That it may take off guards: the user, over the socket, outside of all agents.

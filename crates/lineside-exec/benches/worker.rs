@@ -248,7 +248,13 @@ fn warm(language: &str, program: &'static str, runtime: &Runtime, room: &std::pa
 async fn hook(worker: &HookWorkerClient) {
     let (hook, timeout) = ("check".to_owned(), Duration::from_secs(15));
     let ended = worker
-        .call(HookCall { environment: Propagation::none(), hook, event: event().to_string(), timeout })
+        .call(HookCall {
+            environment: Propagation::none(),
+            hook,
+            event: event().to_string(),
+            timeout,
+            tree: None,
+        })
         .await;
     assert!(matches!(ended, WorkerEnded::Answered(_)), "{ended:?}");
 }

@@ -212,7 +212,7 @@ impl Worker {
         }
         let WorkerCall { handler, class, timeout, repeat, .. } = call;
         let handler = Some(handler);
-        self.kept.call(Order { handler, class, body: body.into(), timeout, until, repeat }).await
+        self.kept.call(Order { handler, class, body: body.into(), timeout, until, repeat, tree: None }).await
     }
 
     /// What was to be repeated after a restart no longer is, as after a call of

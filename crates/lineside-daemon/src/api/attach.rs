@@ -9,7 +9,7 @@ use lineside::Session;
 
 use super::shapes::{AttachedEntry, AttachedOutcome, RegisterHook, RegisteredHook, Removed};
 use super::upgrade::upgraded;
-use crate::attachments::{Entry, Registered, Remover};
+use crate::attachments::{Entry, Registered};
 use crate::body::{Asked, Json};
 use crate::caller::Caller;
 use crate::connections;
@@ -171,10 +171,7 @@ pub(super) async fn remove(
     headers: HeaderMap,
 ) -> Result<Json<Removed>, Problem> {
     let session = caller.session(&daemon, &session)?;
-    let by = match caller.confined(&daemon)? {
-        None => Remover::User,
-        Some(_) => Remover::Program(token(&headers).unwrap_or_default()),
-    };
+    let by = caller.remover(&daemon, token(&headers))?;
     if !daemon.attachments.remove(&session, hook, &by)? {
         let detail = format!("session `{}` has no hook {hook} of a program", session.id());
         return Err(Problem::not_found(detail));

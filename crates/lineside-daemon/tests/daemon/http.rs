@@ -5,6 +5,7 @@ use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::{Method, Request};
 use lineside::json::json;
+use lineside::prelude::{BeforeTool, Verdict};
 use lineside_daemon::{ServeError, Server};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
@@ -146,4 +147,30 @@ async fn n06_strangers_at_the_http_door_take_no_room_from_the_socket() {
     }
     let full = timeout(NEVER, open_connections(&house, 3)).await;
     assert!(full.is_ok(), "two strangers are in, and the socket does not answer");
+}
+
+#[tokio::test]
+async fn what_is_not_known_over_http_ends_no_session_with_hooks_and_takes_none_away() {
+    let house = House::with(|settings| settings.http(([127, 0, 0, 1], 0).into())).await;
+    let session = house.client().session("guarded").open().await.unwrap();
+    let gate = session.intercept::<BeforeTool>("no").gate(async |_, _| Verdict::block("still here"));
+    let _gate = gate.await.unwrap();
+    let address = house.server.http().unwrap().to_string();
+    let token = std::fs::read_to_string(house.folder.path().join("state/http-token")).unwrap();
+    let asked = async |method: &str, path: &str, body: &str| {
+        let request = Request::builder().method(method).uri(path).header("host", &address);
+        let request = request.header("content-type", "application/json");
+        let request = request.header("authorization", format!("Bearer {}", token.trim()));
+        let response = house.http(request.body(Full::new(body.to_owned().into())).unwrap()).await;
+        response.status().as_u16()
+    };
+    assert_eq!(asked("DELETE", "/v1/sessions/guarded", "").await, 403);
+    let hooks = house.get("/v1/sessions/guarded/hooks").await.1;
+    assert_eq!(hooks["hooks"].as_array().map(Vec::len), Some(1), "{hooks}");
+    for number in 0..64_u64 {
+        let path = format!("/v1/sessions/guarded/hooks/{number}");
+        assert!(matches!(asked("DELETE", &path, "").await, 403 | 404));
+    }
+    assert_eq!(asked("POST", "/v1/sessions", r#"{"id": "own"}"#).await, 201);
+    assert_eq!(asked("DELETE", "/v1/sessions/own", "").await, 200);
 }

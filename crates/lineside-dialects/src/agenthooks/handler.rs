@@ -117,9 +117,16 @@ impl Handler for Hook {
             let program = entry.resolved().program(&search).map_err(cannot_start)?;
             let worker = self.kept(warm, program, entry.stamp(), &work_dir);
             let hook = self.identity.name.to_string();
+            let tree = Some(event.envelope().source.root_session.clone());
             return Ok(Call::Warm(
                 Box::new(worker),
-                HookCall { environment: Propagation::none(), hook, event: stdin, timeout: self.timeout },
+                HookCall {
+                    environment: Propagation::none(),
+                    hook,
+                    event: stdin,
+                    timeout: self.timeout,
+                    tree,
+                },
             ));
         }
         let program = entry.program(&search).map_err(cannot_start)?;

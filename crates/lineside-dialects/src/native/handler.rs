@@ -36,6 +36,7 @@ pub(super) struct NativeHook {
 
 impl NativeHook {
     fn call_with(&self, event: &AnyEvent, text: String) -> Result<Call, Failure> {
+        let tree = Some(event.envelope().source.root_session.clone());
         match &self.definition.run {
             Run::Command(program, room) => {
                 Ok(Call::Command(self.invocation(program, room, &project_of(event, &self.cwd), text)?))
@@ -43,14 +44,14 @@ impl NativeHook {
             Run::Worker(warm, room) => {
                 let directory = room.existing_directory(&project_of(event, &self.cwd))?;
                 let (hook, timeout) = (self.name.to_string(), self.definition.timeout);
-                let call = HookCall { environment: Propagation::none(), hook, event: text, timeout };
+                let call = HookCall { environment: Propagation::none(), hook, event: text, timeout, tree };
                 Ok(Call::Warm(Box::new(kept(warm, room, directory)), call))
             }
             Run::Post(target) => Ok(Call::Post(self.post(target, event, text))),
             Run::Rule(_) => Ok(Call::Nothing),
             Run::Attached(seat) => {
                 let (hook, timeout) = (seat.called.clone(), self.definition.timeout);
-                let call = HookCall { hook, event: text, environment: Propagation::none(), timeout };
+                let call = HookCall { hook, event: text, environment: Propagation::none(), timeout, tree };
                 let worker = HookWorker {
                     reach: WorkerReach::Attached(seat.number),
                     content: String::new(),

@@ -29,7 +29,12 @@ pub(super) struct Order {
     /// When that time is over for who waits for it.
     pub(super) until: Instant,
     pub(super) repeat: Repeat,
+    /// The tree of sessions that it is for.
+    pub(super) tree: Option<u64>,
 }
+
+/// What part of the room of a worker one tree of sessions leaves to others.
+const OTHERS: usize = 8;
 
 /// How many calls there may be, and what becomes of them.
 #[derive(Debug, Clone, Copy)]
@@ -130,7 +135,10 @@ impl Calls {
             self.untold += 1;
             return Err(WorkerEnded::Dropped); // OC-43
         }
-        if self.waiting.len() >= self.room.queue {
+        let free = self.room.queue.saturating_sub(self.waiting.len());
+        // A tree has no more than so many times of what is left: a further one always finds a place.
+        let is_too_much = || self.waits_of(order.tree) > free.saturating_mul(OTHERS - 1);
+        if free == 0 || order.tree.is_some() && is_too_much() {
             self.dropped += 1;
             return Err(WorkerEnded::Dropped);
         }
@@ -141,6 +149,37 @@ impl Calls {
         let ticket = self.open(order, Some(reply));
         self.waiting.push_back(ticket);
         Ok((ticket, answer))
+    }
+
+    fn waits_of(&self, tree: Option<u64>) -> usize {
+        self.waiting.iter().filter(|ticket| self.tree_of(ticket) == tree).count()
+    }
+
+    fn tree_of(&self, ticket: &Ticket) -> Option<u64> {
+        self.open.get(ticket)?.order.tree
+    }
+
+    /// The place of the call that is to be written next: of the tree that has the fewest with the worker, the first. None
+    /// has all of the worker.
+    fn next(&self) -> Option<usize> {
+        let most = self.room.in_flight.min(self.concurrency);
+        if self.sent.len() >= most {
+            return None;
+        }
+        let of_one = most - most / OTHERS;
+        if self.sent.len() < of_one && self.waiting.len() <= 1 || most == usize::MAX {
+            return (!self.waiting.is_empty()).then_some(0);
+        }
+        let mut sent: HashMap<u64, usize> = HashMap::new();
+        self.sent
+            .values()
+            .filter_map(|ticket| self.tree_of(ticket))
+            .for_each(|tree| *sent.entry(tree).or_default() += 1);
+        let has = |ticket: &Ticket| {
+            self.tree_of(ticket).and_then(|tree| sent.get(&tree).copied()).unwrap_or_default()
+        };
+        let waiting = self.waiting.iter().map(has).enumerate().filter(|(_, has)| *has < of_one);
+        waiting.min_by_key(|(place, has)| (*has, *place)).map(|(place, _)| place)
     }
 
     fn open(&mut self, order: Order, reply: Option<oneshot::Sender<WorkerEnded>>) -> Ticket {
@@ -188,7 +227,7 @@ impl Calls {
 
     /// The next call to be written, which counts as sent with this id.
     pub(super) fn send(&mut self, id: Id) -> Option<(Ticket, Order)> {
-        let ticket = self.waiting.pop_front()?;
+        let ticket = self.next().and_then(|place| self.waiting.remove(place))?;
         let call = self.open.get_mut(&ticket)?;
         call.stage = Stage::Sent(id);
         let order = call.order.clone();
@@ -207,7 +246,7 @@ impl Calls {
 
     /// Whether one may be written.
     pub(super) fn may_send(&self) -> bool {
-        self.has_waiting() && self.sent.len() < self.room.in_flight.min(self.concurrency)
+        self.next().is_some()
     }
 
     /// What the worker says it can do at a time, if it says that.

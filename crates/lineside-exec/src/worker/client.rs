@@ -1,5 +1,6 @@
 //! Workers for hooks: a program that speaks lines of JSON, and calls of the hooks that it has.
 
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 
 use lineside_core::failure::FailureKind;
@@ -104,12 +105,13 @@ impl HookWorkerClient {
     /// The time of the call counts from here and covers waiting in the queue, the start of the worker, writing, running
     /// and reading. When it is over the worker is notified, and its process tree is ended if the call does not end in
     /// the time that it has for that. Then each call that was sent to it fails, and those that were not sent go to the
-    /// next one. A call that finds the queue full is [`WorkerEnded::Dropped`].
+    /// next one. A call that finds the queue full, or its tree of sessions with
+    /// as much of it as one may have, is [`WorkerEnded::Dropped`].
     ///
     /// Dropping the future cancels the call: the worker is notified.
     pub async fn call(&self, call: HookCall) -> WorkerEnded {
         let until = after(Instant::now(), call.timeout);
-        let HookCall { hook, event, environment, timeout } = call;
+        let HookCall { hook, event, environment, timeout, tree } = call;
         if event.trim_end().contains(['\n', '\r']) {
             return WorkerEnded::Failed {
                 kind: FailureKind::Error,
@@ -122,7 +124,8 @@ impl HookWorkerClient {
             return WorkerEnded::TooLarge;
         }
         let (class, repeat) = (CallClass::Modifying, Repeat::No);
-        self.kept.call(Order { handler: None, class, body: body.into(), timeout, until, repeat }).await
+        let tree = tree.map(|tree| BuildHasherDefault::<DefaultHasher>::default().hash_one(tree.as_str()));
+        self.kept.call(Order { handler: None, class, body: body.into(), timeout, until, repeat, tree }).await
     }
 
     /// Whether it is there: started, or come, and its first frame read. It may be gone the next moment.

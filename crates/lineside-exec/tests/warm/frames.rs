@@ -77,6 +77,7 @@ fn an_event_has_to_stand_in_one_line() {
             hook: "check".to_owned(),
             event: "{\n}".to_owned(),
             timeout: millis(1000),
+            tree: None,
         };
         assert_eq!(failed(yard.worker.call(call).await).0, FailureKind::Error);
     });

@@ -100,8 +100,13 @@ fn plain_and_asynchronous_functions_are_hooks_by_name() {
             _ => "sleep(0, call.hook)",
         };
         let event = json!({ "do": event }).to_string();
-        let call =
-            HookCall { environment: Propagation::none(), hook: "async".to_owned(), event, timeout: PATIENCE };
+        let call = HookCall {
+            environment: Propagation::none(),
+            hook: "async".to_owned(),
+            event,
+            timeout: PATIENCE,
+            tree: None,
+        };
         assert_eq!(yard.worker.call(call).await, answered("{\"log\":\"async\"}"));
     });
 }
@@ -151,6 +156,7 @@ fn an_asynchronous_function_is_interrupted_where_it_waits() {
             hook: "async".to_owned(),
             event,
             timeout: millis(100),
+            tree: None,
         };
         assert_eq!(failed(yard.worker.call(call).await).0, FailureKind::Timeout);
         assert_eq!(yard.said(language.pid).await, before, "the same process");

@@ -47,6 +47,7 @@ async fn ask(worker: &HookWorkerClient) -> WorkerEnded {
             hook: "h".to_owned(),
             event: "{}".to_owned(),
             timeout: PATIENCE,
+            tree: None,
         })
         .await
 }
@@ -133,6 +134,7 @@ fn an_owner_that_does_not_obey_loses_its_connection() {
             hook: "h".to_owned(),
             event: "{}".to_owned(),
             timeout: millis(200),
+            tree: None,
         };
         let ended = loop {
             let (kind, why) = failed(worker.call(call.clone()).await);

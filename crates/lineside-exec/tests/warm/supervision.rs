@@ -228,5 +228,7 @@ for call in calls(): say(type='answer', id=call['id'], answer={'log': os.getpid(
 /// A call that has a worker for itself.
 async fn ask(worker: HookWorkerClient) -> WorkerEnded {
     let (hook, event) = ("check".to_owned(), "{}".to_owned());
-    worker.call(HookCall { environment: Propagation::none(), hook, event, timeout: PATIENCE }).await
+    worker
+        .call(HookCall { environment: Propagation::none(), hook, event, timeout: PATIENCE, tree: None })
+        .await
 }

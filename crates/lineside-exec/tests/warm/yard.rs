@@ -217,6 +217,7 @@ impl Yard {
                 hook: "check".to_owned(),
                 event: event.to_string(),
                 timeout,
+                tree: None,
             })
             .await
     }

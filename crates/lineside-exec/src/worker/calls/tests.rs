@@ -16,7 +16,15 @@ fn of_hooks(in_flight: usize, queue: usize) -> Calls {
 fn order(hook: &str, class: CallClass, repeat: Repeat) -> Order {
     let handler = HandlerKey { plugin: "p".to_owned(), hook: hook.to_owned(), nth: 1 };
     let (body, timeout) = (hook.as_bytes().into(), Duration::from_secs(1));
-    Order { handler: Some(handler), class, body, timeout, until: Instant::now() + timeout, repeat }
+    Order {
+        handler: Some(handler),
+        class,
+        body,
+        timeout,
+        until: Instant::now() + timeout,
+        repeat,
+        tree: None,
+    }
 }
 
 fn modifying(hook: &str) -> Order {
@@ -204,4 +212,22 @@ fn a_call_of_a_hook_that_was_sent_is_not_sent_again() {
     assert_eq!(one.try_recv().unwrap(), failed(FailureKind::Signal, "killed", true));
     assert!(two.try_recv().is_err(), "it waits for the next worker");
     assert_eq!(sent(&mut calls, 1), ["two"]);
+}
+
+#[test]
+fn no_tree_of_sessions_takes_all_the_room_of_a_worker() {
+    let mut calls = of_hooks(8, 16);
+    let of = |hook: &str, tree| Order { tree: Some(tree), ..modifying(hook) };
+    let taken: Vec<_> = (0..1_000).map_while(|_| calls.add(of("one", 1)).ok()).collect();
+    assert!((10..16).contains(&taken.len()), "{}", taken.len());
+    let mut next = calls.add(of("other", 2)).unwrap().1;
+    // Its turn is before those of a tree that has more with the worker.
+    assert_eq!(sent(&mut calls, 1), [&["one"][..], &["other"], &["one"; 6]].concat());
+    assert!(!calls.may_send() && calls.has_waiting(), "a place is left");
+    calls.answered(Counted(2), Outcome::Returned(Some(json!(1))));
+    assert_eq!(next.try_recv().unwrap(), WorkerEnded::Returned(Some(json!(1))));
+    let _third = calls.add(of("third", 3)).unwrap();
+    assert_eq!(sent(&mut calls, 20), ["third"]);
+    calls.answered(Counted(1), Outcome::Returned(Some(json!(1))));
+    assert_eq!(sent(&mut calls, 30), ["one"], "in turn");
 }
