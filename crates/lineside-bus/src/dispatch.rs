@@ -12,4 +12,6 @@ pub(crate) mod ensemble_run;
 pub(crate) mod side_effects;
 pub(crate) mod finalize;
 pub(crate) mod detached;
+mod shadow;
+mod would;
 mod durable;

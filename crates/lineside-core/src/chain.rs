@@ -56,10 +56,25 @@ impl Chain {
     #[inline]
     #[must_use]
     pub fn refuses(&self, hook: u32) -> Option<SkipReason> {
-        let ended_by = self.hook(self.ended_by?)?;
-        let hook = self.hook(hook)?;
+        self.refuses_after(hook, self.ended_by?)
+    }
+
+    fn refuses_after(&self, hook: u32, ended_by: u32) -> Option<SkipReason> {
+        let (ended_by, hook) = (self.hook(ended_by)?, self.hook(hook)?);
         let within = hook.after_block == AfterBlock::RunWithinDialect && hook.dialect == ended_by.dialect;
         (!within).then_some(SkipReason::Blocked)
+    }
+
+    /// Why the hook at this place, which is in shadow, would not have run: one before it had refused the event in the first
+    /// round. What comes later does not count, nor does which hook was faster.
+    #[must_use]
+    pub fn refused_before(&self, hook: u32) -> Option<SkipReason> {
+        let ends = |run: &&Run| {
+            let verdict = run.outcome.verdict().map(Verdict::strength);
+            run.round == Round::First && run.hook < hook && verdict.is_some_and(Strength::is_final)
+        };
+        let by = self.runs.iter().filter(ends).map(|run| run.hook).min()?;
+        self.refuses_after(hook, by)
     }
 
     /// The hook at this place has given the payload a new version.
@@ -171,7 +186,7 @@ impl Chain {
 
     fn is_stale(&self, run: &Run) -> bool {
         let Some(hook) = self.hook(run.hook) else { return false };
-        if hook.ensemble.as_ref().is_some_and(|ensemble| !ensemble.judges_again()) {
+        if hook.is_shadow() || hook.ensemble.as_ref().is_some_and(|ensemble| !ensemble.judges_again()) {
             return false;
         }
         // A hook that its matcher left out may be meant by what the payload has become.

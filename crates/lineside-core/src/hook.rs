@@ -117,6 +117,31 @@ impl Part {
     }
 }
 
+/// Whether what a hook says counts.
+///
+/// A hook in shadow is admitted at its place, with the event as it stands there, and runs for that once the event is
+/// decided. What it says, changes and gives is reported when it ends, and goes nowhere else.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// It counts.
+    #[default]
+    Enforced,
+    /// It is recorded, and counts for nothing.
+    Shadow,
+}
+
+impl Mode {
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Enforced => "enforced",
+            Self::Shadow => "shadow",
+        }
+    }
+}
+
 /// Whether a hook still runs after an earlier one has blocked the event.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -241,6 +266,8 @@ pub struct Hook {
     pub priority: i32,
     /// What it takes part in.
     pub part: Part,
+    /// Whether what it says counts.
+    pub mode: Mode,
     /// What its failure means.
     pub on_failure: OnFailure,
     /// Its own timeout, from before its start to its answer.
@@ -278,6 +305,7 @@ impl Hook {
             registration: 0,
             priority: 0,
             part,
+            mode: Mode::Enforced,
             on_failure: if part.is_gate() { OnFailure::Block } else { OnFailure::Continue },
             timeout: Duration::from_secs(30),
             reach: Reach::Subtree,
@@ -319,11 +347,33 @@ impl Hook {
     }
 
     /// Whether it runs at the same time as the one after it in plan order: both are gates of one priority, and each
-    /// counts alone.
+    /// counts alone. A shadow parts no gates, for it keeps none waiting.
     #[must_use]
     pub fn goes_beside(&self, next: &Self) -> bool {
-        let is_gate = |hook: &Self| hook.part == Part::Gate && hook.ensemble.is_none();
+        let is_gate =
+            |hook: &Self| hook.is_judging_shadow() || hook.part == Part::Gate && hook.ensemble.is_none();
         is_gate(self) && is_gate(next) && self.priority == next.priority
+    }
+
+    /// Whether it is in shadow: nothing that it says or gives counts.
+    #[inline]
+    #[must_use]
+    pub fn is_shadow(&self) -> bool {
+        self.mode == Mode::Shadow
+    }
+
+    /// Whether it would have a say if it were not in shadow.
+    #[inline]
+    #[must_use]
+    pub fn is_judging_shadow(&self) -> bool {
+        self.is_shadow() && (self.part.is_gate() || self.part == Part::Amender)
+    }
+
+    /// Whether it runs once the event is decided.
+    #[inline]
+    #[must_use]
+    pub fn runs_after_decision(&self) -> bool {
+        self.part == Part::PostDecision || self.is_judging_shadow()
     }
 
     /// Whether it runs for this event as it stands.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use sha2::{Digest as _, Sha256};
 
 use crate::event::hexadecimal;
-use crate::hook::{Hook, Part, Standby};
+use crate::hook::{Hook, Standby};
 use crate::json::to_vec;
 
 /// Hooks in their declared order, with what runs them.
@@ -29,7 +29,7 @@ impl<H> Plan<H> {
     }
 
     fn ordered(entries: Vec<(Arc<Hook>, H)>) -> Self {
-        let tells = entries.iter().any(|(hook, _)| hook.part == Part::PostDecision);
+        let tells = entries.iter().any(|(hook, _)| hook.runs_after_decision());
         let (hooks, handlers): (Vec<_>, Vec<_>) = entries.into_iter().unzip();
         Self { hooks: hooks.into(), handlers: handlers.into(), tells }
     }
@@ -41,7 +41,7 @@ impl<H> Plan<H> {
         &self.hooks
     }
 
-    /// Whether any of the hooks is a post-decision hook.
+    /// Whether any of the hooks runs once the event is decided.
     #[inline]
     #[must_use]
     pub fn tells(&self) -> bool {
@@ -96,7 +96,7 @@ impl<'a, H> Candidates<'a, H> {
         }
     }
 
-    /// Whether any of the hooks is a post-decision hook.
+    /// Whether any of the hooks runs once the event is decided.
     #[inline]
     #[must_use]
     pub fn tells(&self) -> bool {
@@ -165,6 +165,7 @@ fn describe(point: &str, hook: &Hook, together: Option<usize>, digest: &mut Sha2
         registration: _,
         priority,
         part,
+        mode,
         on_failure,
         timeout,
         reach,
@@ -188,7 +189,7 @@ fn describe(point: &str, hook: &Hook, together: Option<usize>, digest: &mut Sha2
         .map(|ensemble| (together, ensemble.sees(), ensemble.time().map(time), ensemble.judges_again()));
     // Lists and no maps, whose order is another one where a feature of the library is switched on.
     let whose = (point, name, dialect, source, layer, priority, origin);
-    let acts = (part, on_failure, time(*timeout), reach, after_block, lane, join, drain.map(time), off);
+    let acts = (part, mode, on_failure, time(*timeout), reach, after_block, lane, join, drain.map(time), off);
     digest.update(to_vec(&(whose, acts, select, ensemble)).unwrap_or_default());
     digest.update(b"\n");
 }
@@ -210,7 +211,7 @@ mod tests {
     use crate::ensemble::{Ensemble, Sees};
     use crate::event::AnyEvent;
     use crate::failure::OnFailure;
-    use crate::hook::{AfterBlock, Hook, Join, Lane, Layer, Part, Reach, Select, Selected, Standby};
+    use crate::hook::{AfterBlock, Hook, Join, Lane, Layer, Mode, Part, Reach, Select, Selected, Standby};
     use crate::outcome::{By, SkipReason};
 
     struct Together(Option<Duration>, Sees, bool);
@@ -264,6 +265,7 @@ mod tests {
             Hook { layer: Layer::User, ..hook.clone() },
             Hook { priority: 1, ..hook.clone() },
             Hook { part: Part::LoneGate, ..hook.clone() },
+            Hook { mode: Mode::Shadow, ..hook.clone() },
             Hook { on_failure: OnFailure::Continue, ..hook.clone() },
             Hook { timeout: Duration::from_nanos(1), ..hook.clone() },
             Hook { timeout: Duration::ZERO, ..hook.clone() },

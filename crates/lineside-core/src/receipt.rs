@@ -76,6 +76,19 @@ pub struct Given {
     pub extra: Map,
 }
 
+impl Given {
+    /// About how many bytes its texts and values take.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        let texts = self.context.iter().map(|given| given.what.text.len()).sum::<usize>()
+            + self.notices.iter().map(|given| given.what.text.len()).sum::<usize>();
+        let change = |given: &By<Change>| json_weight(&given.what.before) + json_weight(&given.what.after);
+        let changes: usize = self.changes.iter().map(change).sum();
+        let remarks: usize = self.remarks.iter().map(|given| given.what.len()).sum();
+        texts + remarks + changes + fields_weight(&self.extra)
+    }
+}
+
 static NOTHING: LazyLock<Given> = LazyLock::new(Given::default);
 
 impl Deref for Receipt {
@@ -91,15 +104,10 @@ impl Receipt {
     #[must_use]
     pub fn weight(&self) -> usize {
         const BASE: usize = 1 << 10;
-        let texts = self.context.iter().map(|given| given.what.text.len()).sum::<usize>()
-            + self.notices.iter().map(|given| given.what.text.len()).sum::<usize>();
-        let change = |given: &By<Change>| json_weight(&given.what.before) + json_weight(&given.what.after);
-        let changes: usize = self.changes.iter().map(change).sum();
-        let remarks: usize = self.remarks.iter().map(|given| given.what.len()).sum();
         let runs = self.runs.len() * size_of::<Run>() + self.runs.texts_weight();
         let coverage = self.coverage.as_ref().map_or(0, |mismatch| mismatch.believed.len());
         let event = self.event.weight() + self.event.made_weight();
-        let given = texts + remarks + changes + fields_weight(&self.extra);
+        let given = self.given.as_ref().map_or(0, |given| given.weight());
         BASE + event + runs + self.verdict.weight() + coverage + given
     }
 
@@ -254,6 +262,9 @@ impl Receipt {
 fn head_json(hook: Option<&Hook>) -> Map {
     let mut map = Map::new();
     map.insert("hook".into(), json!(hook.map_or("", |hook| &hook.name)));
+    if hook.is_some_and(Hook::is_shadow) {
+        map.insert("mode".into(), json!("shadow"));
+    }
     if let Some(origin) = hook.and_then(|hook| hook.origin.as_ref()) {
         map.insert("origin".into(), json!(origin.to_string()));
     }

@@ -176,7 +176,8 @@ impl Verdict {
     }
 
     /// How many bytes its reason takes.
-    pub(crate) fn weight(&self) -> usize {
+    #[must_use]
+    pub fn weight(&self) -> usize {
         self.reason().map_or(0, |reason| reason.as_str().len())
     }
 

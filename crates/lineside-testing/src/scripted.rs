@@ -5,8 +5,9 @@ use std::task::Poll;
 
 use lineside_bus::register::RegisterHookError;
 use lineside_bus::{Cx, Session};
+use lineside_core::hook::Mode;
 use lineside_core::json::{Value, json};
-use lineside_core::{Event, OnFailure, Part, Reply, Verdict};
+use lineside_core::{Event, Judgement, OnFailure, Part, Reply, Verdict};
 use lineside_points::BeforeTool;
 
 /// How many payloads a script knows; payload `n` is the tool input `{"n": n}`.
@@ -19,6 +20,8 @@ pub enum Reaction {
     Says(Verdict),
     /// It has no objection and makes this payload of it. Gates do not do that; theirs counts as a failure.
     Makes(u8),
+    /// It has no objection and gives this to the context.
+    Tells(u8),
     /// It returns an error.
     Fails,
     /// It panics.
@@ -34,6 +37,8 @@ pub struct ScriptedHook {
     pub priority: i32,
     /// [`Part::Gate`] or [`Part::Amender`].
     pub part: Part,
+    /// Whether it counts.
+    pub mode: Mode,
     /// What its failure means.
     pub on_failure: OnFailure,
     /// What it does with each payload.
@@ -58,6 +63,7 @@ impl ScriptedHook {
             .intercept::<BeforeTool>(self.name.clone())
             .priority(self.priority)
             .on_failure(self.on_failure);
+        let builder = if self.mode == Mode::Shadow { builder.shadow() } else { builder };
         let hook = self.clone();
         match self.part {
             Part::Amender => builder.try_amend(move |call, _cx: Cx| hook.clone().reply(call))?,
@@ -66,10 +72,11 @@ impl ScriptedHook {
         Ok(())
     }
 
-    async fn judge(self, call: Event<BeforeTool>) -> Result<Verdict, String> {
+    async fn judge(self, call: Event<BeforeTool>) -> Result<Judgement, String> {
         patience(self.polls).await;
         match self.reaction(number(&call.tool_input)) {
-            Reaction::Says(verdict) => Ok(verdict.clone()),
+            Reaction::Says(verdict) => Ok(verdict.clone().into()),
+            Reaction::Tells(text) => Ok(Judgement::from(Verdict::Continue).append(text.to_string())),
             Reaction::Makes(_) | Reaction::Fails => Err("as scripted".to_owned()),
             Reaction::Panics => std::panic::resume_unwind(Box::new("as scripted")),
         }
@@ -79,6 +86,7 @@ impl ScriptedHook {
         patience(self.polls).await;
         match self.reaction(number(&call.tool_input)) {
             Reaction::Says(verdict) => Ok(verdict.clone().into()),
+            Reaction::Tells(text) => Ok(Reply::from(Verdict::Continue).append(text.to_string())),
             Reaction::Makes(payload) => Ok(Reply::amend(BeforeTool::amend().tool_input(input(*payload)))),
             Reaction::Fails => Err("as scripted".to_owned()),
             Reaction::Panics => std::panic::resume_unwind(Box::new("as scripted")),

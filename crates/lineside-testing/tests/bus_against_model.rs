@@ -1,11 +1,16 @@
 //! The bus decides what the reference model decides, on random plans and in every order of completion.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
-use lineside_bus::Bus;
+use std::collections::BTreeMap;
+
+use lineside_bus::signal::Watched;
+use lineside_bus::{Bus, Signal};
+use lineside_core::hook::Mode;
 use lineside_core::receipt::Receipt;
 use lineside_core::verdict::Standing;
-use lineside_core::{OnFailure, Part, Strength, Verdict};
+use lineside_core::{OnFailure, Outcome, Part, Strength, Verdict};
 use lineside_points::BeforeTool;
+use lineside_testing::reference::shadows;
 use lineside_testing::scripted::{PAYLOADS, input, number};
 use lineside_testing::{Decided, Reaction, ScriptedHook, decide};
 use proptest::prelude::*;
@@ -24,6 +29,7 @@ fn reaction() -> impl Strategy<Value = Reaction> {
     prop_oneof![
         6 => verdict().prop_map(Reaction::Says),
         3 => (0..PAYLOADS).prop_map(Reaction::Makes),
+        2 => (0..PAYLOADS).prop_map(Reaction::Tells),
         1 => Just(Reaction::Fails),
         1 => Just(Reaction::Panics),
     ]
@@ -37,6 +43,7 @@ fn hook() -> impl Strategy<Value = ScriptedHook> {
             name: String::new(),
             priority,
             part,
+            mode: Mode::Enforced,
             on_failure,
             script,
             polls,
@@ -53,9 +60,47 @@ fn plan() -> impl Strategy<Value = Vec<ScriptedHook>> {
     })
 }
 
+/// A plan, some of whose hooks are in shadow.
+fn plan_with_shadows() -> impl Strategy<Value = Vec<ScriptedHook>> {
+    (plan(), proptest::collection::vec(any::<bool>(), 8)).prop_map(|(mut hooks, shadows)| {
+        for (hook, shadow) in hooks.iter_mut().zip(shadows) {
+            hook.mode = if shadow { Mode::Shadow } else { Mode::Enforced };
+        }
+        hooks
+    })
+}
+
+/// What the bus makes of it, what waits for the agent, and what is reported of the hooks in shadow.
+struct Observed {
+    decided: Decided,
+    waiting: Vec<String>,
+    shadows: BTreeMap<String, Strength>,
+}
+
+async fn observed(hooks: &[ScriptedHook], payload: u8) -> Observed {
+    let bus = Bus::new();
+    let mut signals = bus.signals();
+    let decided = decided(&bus, hooks, payload).await;
+    let session = bus.find("s").unwrap();
+    let waiting = session.collect().before_next_model().await.accept();
+    session.close().await;
+    let mut shadows = BTreeMap::new();
+    while let Some(watched) = signals.try_next() {
+        if let Watched::Signal(Signal::DetachedFinished { hook, outcome, .. }) = watched {
+            let said = outcome.verdict().map_or(Strength::Continue, Verdict::strength);
+            assert!(shadows.insert(hook.name.to_string(), said).is_none(), "it ends once");
+        }
+    }
+    let waiting = waiting.iter().map(|message| message.text.to_string()).collect();
+    Observed { decided, waiting, shadows }
+}
+
 /// What the bus makes of it.
 async fn on_the_bus(hooks: &[ScriptedHook], payload: u8) -> Decided {
-    let bus = Bus::new();
+    decided(&Bus::new(), hooks, payload).await
+}
+
+async fn decided(bus: &Bus, hooks: &[ScriptedHook], payload: u8) -> Decided {
     let session = bus.session("s").open().await.unwrap();
     for hook in hooks {
         hook.register(&session).unwrap();
@@ -66,6 +111,7 @@ async fn on_the_bus(hooks: &[ScriptedHook], payload: u8) -> Decided {
         strength: decision.verdict().strength(),
         author: decision.author().map(|hook| hook.name.to_string()),
         payload: number(&decision.payload().tool_input),
+        context: receipt.context.iter().map(|given| given.what.text.to_string()).collect(),
         ran: started(receipt),
     }
 }
@@ -75,7 +121,7 @@ fn started(receipt: &Receipt) -> Vec<String> {
     receipt
         .runs
         .iter()
-        .filter(|run| run.outcome.has_run())
+        .filter(|run| run.outcome.has_run() && run.outcome != Outcome::Detached)
         .map(|run| receipt.name(run.hook).to_owned())
         .collect()
 }
@@ -102,6 +148,31 @@ proptest! {
             hook.polls = polls;
         }
         prop_assert_eq!(run(on_the_bus(&hooks, 0)), run(on_the_bus(&delayed, 0)));
+    }
+
+    #[test]
+    fn a_hook_in_shadow_changes_nothing_and_is_heard(hooks in plan_with_shadows(), payload in 0..PAYLOADS) {
+        let without: Vec<_> = hooks.iter().filter(|hook| hook.mode == Mode::Enforced).cloned().collect();
+        let (with, without) = run(async { (observed(&hooks, payload).await, observed(&without, payload).await) });
+        prop_assert_eq!(&with.decided, &without.decided);
+        prop_assert_eq!(&with.decided, &decide(&hooks, payload));
+        prop_assert_eq!(&with.waiting, &without.waiting);
+        // Of each that would have had its turn it is reported what it would have said of the payload at its place.
+        prop_assert_eq!(&with.shadows, &shadows(&hooks, payload));
+    }
+
+    #[test]
+    fn which_hook_in_shadow_runs_does_not_depend_on_which_gate_is_faster(
+        hooks in plan_with_shadows(),
+        other_polls in proptest::collection::vec(0u8..6, 8),
+    ) {
+        let mut delayed = hooks.clone();
+        for (hook, polls) in delayed.iter_mut().zip(other_polls) {
+            hook.polls = polls;
+        }
+        let (one, other) = run(async { (observed(&hooks, 0).await, observed(&delayed, 0).await) });
+        prop_assert_eq!(one.decided, other.decided);
+        prop_assert_eq!(one.shadows, other.shadows);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use kameo::actor::ActorRef;
 use kameo::message::Message;
 #[cfg(feature = "actors")]
 use kameo::{Actor, Reply as ActorReply};
-use lineside_core::hook::Hook;
+use lineside_core::hook::{Hook, Mode};
 use lineside_core::matcher::{CompileMatcherError, MatcherDraft};
 use lineside_core::nearest::nearest;
 use lineside_core::payload::{Amend, Interceptable, Point};
@@ -181,6 +181,38 @@ impl<P: Interceptable> Intercepting<P> {
     /// Greater runs first; 0 when this is not called.
     pub fn priority(mut self, priority: i32) -> Self {
         self.draft.hook.priority = priority;
+        self
+    }
+
+    /// Has it run in [shadow](Mode::Shadow): what it says is recorded and counts for nothing.
+    ///
+    /// ```
+    /// use lineside_bus::{Bus, Signal, signal::Watched};
+    /// use lineside_core::json::json;
+    /// use lineside_core::{Outcome, Verdict};
+    /// use lineside_points::BeforeTool;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let bus = Bus::new();
+    /// let mut signals = bus.signals();
+    /// let session = bus.session("s1").open().await?;
+    /// session.intercept::<BeforeTool>("new-guard").shadow().gate(async |_, _| Verdict::block("not here"))?;
+    /// let decision = session.publish(BeforeTool::new("Shell", json!({"command": "ls"}))).await?;
+    /// assert_eq!(decision.verdict(), &Verdict::Continue);
+    /// session.close().await;
+    /// let mut would = None;
+    /// while let Some(watched) = signals.try_next() {
+    ///     if let Watched::Signal(Signal::DetachedFinished { outcome, .. }) = watched {
+    ///         would = Some(outcome);
+    ///     }
+    /// }
+    /// assert_eq!(would, Some(Outcome::Answered(Verdict::block("not here"))));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn shadow(mut self) -> Self {
+        self.draft.hook.mode = Mode::Shadow;
         self
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use lineside_core::receipt::Given;
 use lineside_core::{
     CoverageMismatch, EventId, Failure, Hook, MessageId, Notice, Outcome, Receipt, SessionId, SkipReason,
 };
@@ -60,8 +61,10 @@ pub enum Signal {
         session: SessionId,
         /// The hook.
         hook: Arc<Hook>,
-        /// What became of it.
+        /// What became of it; of one in shadow, what it would have come to.
         outcome: Outcome,
+        /// What one in shadow would have changed and given; `None` when that is nothing, and of all others.
+        given: Option<Box<Given>>,
         /// The attempts before that, all of which failed.
         earlier: Vec<Failure>,
         /// How long it took.
@@ -274,8 +277,10 @@ impl Signal {
         const BASE: usize = 256;
         let texts = match self {
             Self::Decided(receipt) => receipt.weight(),
-            Self::DetachedFinished { earlier, .. } => {
-                earlier.iter().map(|failure| BASE + failure.detail.len()).sum()
+            Self::DetachedFinished { earlier, given, outcome, .. } => {
+                let earlier: usize = earlier.iter().map(|failure| BASE + failure.detail.len()).sum();
+                let said = outcome.verdict().map_or(0, lineside_core::Verdict::weight);
+                earlier + said + given.as_ref().map_or(0, |given| given.weight())
             }
             Self::Notified { notice, .. } | Self::Announced { notice } => notice.text.len(),
             Self::Automation { news, .. } => match news {

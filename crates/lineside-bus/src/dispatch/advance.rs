@@ -40,6 +40,10 @@ impl<'a> Dispatcher<'a> {
                 if hook.part == Part::PostDecision {
                     continue;
                 }
+                if hook.is_judging_shadow() {
+                    self.keep_for_shadow(index, hook, &**run);
+                    continue;
+                }
                 if hook.ensemble.is_some() {
                     return Some(Halt::Member(index));
                 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use lineside_core::budget::{Bound, after};
 use lineside_core::envelope::Cause;
 use lineside_core::hook::{Join, Lane};
+use lineside_core::receipt::Given;
 use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Outcome, Part, Said, SkipReason, Verdict};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -18,6 +19,7 @@ use crate::base::background::{Cut, Terms};
 use crate::base::caught::BoxFuture;
 use crate::base::signal::Signal;
 use crate::context::message::{Order, Source};
+use crate::dispatch::would::{Would, failed};
 use crate::hook::cx::{ChainTime, Cx};
 use crate::hook::durable_run::Ending;
 use crate::hook::guard::{Guarded, Time};
@@ -39,11 +41,17 @@ impl DetachedRun {
                 return Started { done, begun };
             }
         };
-        let join = if self.hook.part == Part::PostDecision { self.hook.join } else { Join::Background };
+        let join = if self.hook.part == Part::PostDecision && !self.hook.is_shadow() {
+            self.hook.join
+        } else {
+            Join::Background
+        };
         let drain = self.hook.drain;
         let cut = Report { detached: self.clone(), event: event.clone() };
         // What can start at once is called at once, so that hooks that queue for something do so in their order.
-        let called = after.is_none().then(|| self.call(&event));
+        // A shadow has no place in that order, and delays no publisher.
+        let at_once = after.is_none() && !self.hook.is_judging_shadow();
+        let called = at_once.then(|| self.call(&event));
         let started = Started { done: done.clone(), begun: begun.clone() };
         let begun = begun.drop_guard();
         let has_time = Arc::clone(&background);
@@ -220,13 +228,21 @@ impl Report {
             Err(failure) => Ending::Failed(failure.clone()),
         };
         match result {
+            result if self.detached.hook.is_shadow() => {
+                if result.is_err() {
+                    session.shared().failures.count();
+                }
+                let Would { outcome, given, earlier } =
+                    Would::of(&self.detached.hook, self.detached.place, &self.event, result);
+                self.signal(outcome, given, earlier, took);
+            }
             Ok(said) => {
                 let answer = Answer::from(said);
                 let earlier = answer.earlier.clone();
                 if self.detached.hook.part == Part::PostDecision {
                     self.deliver(answer);
                 }
-                self.signal(Outcome::Answered(Verdict::Continue), earlier, took);
+                self.signal(Outcome::Answered(Verdict::Continue), None, earlier, took);
             }
             Err(mut failure) => {
                 session.shared().failures.count();
@@ -236,7 +252,7 @@ impl Report {
                 {
                     self.deliver(*answer);
                 }
-                self.signal(failed(failure), earlier, took);
+                self.signal(failed(failure), None, earlier, took);
             }
         }
         // Last, because its waiters read its result.
@@ -269,7 +285,7 @@ impl Report {
                         Failure::new(FailureKind::Closed, "still running when the session closed")
                     }
                 };
-                self.signal(failed(failure.clone()), Vec::new(), Duration::ZERO);
+                self.signal(failed(failure.clone()), None, Vec::new(), Duration::ZERO);
                 Ending::Failed(failure)
             }
         };
@@ -302,19 +318,15 @@ impl Report {
         }
     }
 
-    fn signal(&self, outcome: Outcome, earlier: Vec<Failure>, took: Duration) {
+    fn signal(&self, outcome: Outcome, given: Option<Box<Given>>, earlier: Vec<Failure>, took: Duration) {
         self.detached.session.shared().signals.emit(|| Signal::DetachedFinished {
             event: self.event.envelope().id,
             session: self.event.envelope().source.session.clone(),
             hook: Arc::clone(&self.detached.hook),
             outcome,
+            given,
             earlier,
             took,
         });
     }
-}
-
-/// A detached hook has no authority, so its failure refuses nothing.
-pub(crate) fn failed(failure: Failure) -> Outcome {
-    Outcome::Failed { failure: Box::new(failure), verdict: Verdict::Continue }
 }

@@ -13,8 +13,8 @@ use lineside_core::failure::seconds;
 use lineside_core::hook::{Hook, Selected};
 use lineside_core::outcome::{By, Round};
 use lineside_core::{
-    Amendment, Answer, AnyEvent, Failure, FailureKind, KeepWorking, OnFailure, Outcome, Part, Said,
-    SkipReason, Strength, Verdict,
+    Amendment, Answer, AnyEvent, Failure, FailureKind, KeepWorking, OnFailure, Outcome, Said, SkipReason,
+    Strength, Verdict,
 };
 use tokio::time::Instant;
 
@@ -22,7 +22,9 @@ use crate::base::caught::Failures;
 use crate::base::stopwatch::Stopwatch;
 use crate::dispatch::detached::SerialQueues;
 use crate::dispatch::ensemble_run::EnsembleRun;
+use crate::dispatch::shadow::Shadows;
 use crate::dispatch::side_effects::{SideEffects, extend};
+use crate::dispatch::would::{may_amend, refused};
 use crate::hook::cx::{Cx, Handled};
 use crate::hook::guard::Time;
 use crate::hook::interceptor::Interceptor;
@@ -36,7 +38,7 @@ pub(crate) struct Dispatcher<'a> {
     pub(crate) side_effects: SideEffects,
     pub(crate) budget: Budget,
     pub(crate) cause: Cause,
-    rare: Option<Box<Rare>>,
+    pub(crate) rare: Option<Box<Rare>>,
     pub(crate) time: Stopwatch,
 }
 
@@ -46,6 +48,7 @@ pub(crate) struct Rare {
     /// Hooks whose answers count together.
     pub(crate) ensembles: Vec<EnsembleRun>,
     pub(crate) queues: SerialQueues,
+    pub(crate) shadows: Shadows,
 }
 
 impl<'a> Dispatcher<'a> {
@@ -83,6 +86,19 @@ impl<'a> Dispatcher<'a> {
         shown: Option<&AnyEvent>,
         round: Round,
     ) -> Option<Time> {
+        if self.selects(index, hook, run, shown, round) { self.grant(index, hook, round) } else { None }
+    }
+
+    /// Decides whether a hook is meant by the event; that it is not is recorded.
+    #[inline]
+    pub(crate) fn selects(
+        &mut self,
+        index: u32,
+        hook: &Hook,
+        run: &dyn Interceptor,
+        shown: Option<&AnyEvent>,
+        round: Round,
+    ) -> bool {
         let selected = match self.chain.refuses(index) {
             Some(why) => Selected::Skipped(why),
             None if self.is_unheard(hook) => Selected::Skipped(SkipReason::Unproven),
@@ -101,10 +117,10 @@ impl<'a> Dispatcher<'a> {
             Selected::Skipped(why) => {
                 self.remark_not_loaded(index, hook, round);
                 self.leave_out(index, run, round, why);
-                return None;
+                return false;
             }
         }
-        self.grant(index, hook, round)
+        true
     }
 
     /// Gives a hook its time; that there is none left is recorded.
@@ -253,9 +269,7 @@ impl<'a> Dispatcher<'a> {
     }
 
     fn amend(&mut self, index: u32, hook: &Hook, amendment: &Amendment) -> Result<(), Failure> {
-        if hook.part != Part::Amender {
-            return Err(refused("a gate only judges"));
-        }
+        may_amend(hook)?;
         if self.chain.has_judged(index) && changes(amendment, &self.event) {
             let other = self.chain.last_author().map_or("", |author| &author.name);
             return Err(refused(&format!("hook \"{other}\" amended after it, and it amends once more")));
@@ -291,10 +305,6 @@ pub(crate) fn strength_of_gate(hook: &Hook, result: &Result<Said, Failure>) -> S
         Ok(Said::Answer(answer)) => of_answer(answer),
         Err(failure) => failure.taken_as.as_deref().map_or_else(on_failure, of_answer),
     }
-}
-
-fn refused(why: &str) -> Failure {
-    Failure::new(FailureKind::Output, format!("amendment refused: {why}"))
 }
 
 pub(crate) fn changes(amendment: &Amendment, event: &AnyEvent) -> bool {

@@ -16,6 +16,7 @@ use crate::base::signal::Signal;
 use crate::dispatch::admission::Details;
 use crate::dispatch::advance::Halt;
 use crate::dispatch::dispatcher::Dispatcher;
+use crate::dispatch::shadow::Shadows;
 use crate::hook::state::{InForce, KeptInForce, Node, Observers, Plan, Session};
 
 /// An event that was let in: it has a number.
@@ -172,15 +173,20 @@ impl Dispatcher<'_> {
     ) -> Record {
         let session = self.session;
         let concluded = self.conclude(details);
+        // They begin when all who hear of the event have heard of it, so that what comes of them comes later.
+        let shadows = self.rare.as_mut().map(|rare| std::mem::take(&mut rare.shadows));
         let observers = in_force.observers(&self.event);
         if observers.is_none() && !session.shared().signals.is_watched() {
-            return Record::Own(Box::new(self.into_receipt(concluded, in_force, details, coverage)));
+            let receipt = Box::new(self.into_receipt(concluded, in_force, details, coverage));
+            shadows.into_iter().for_each(Shadows::start);
+            return Record::Own(receipt);
         }
         let receipt = Arc::new(self.into_receipt(concluded, in_force, details, coverage));
         if let Some(observers) = observers {
             tell_observers(session, &observers, &receipt);
         }
         session.shared().signals.emit(|| Signal::Decided(Arc::clone(&receipt)));
+        shadows.into_iter().for_each(Shadows::start);
         Record::Shared(receipt)
     }
 }

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use lineside_core::outcome::Round;
-use lineside_core::{Failure, Outcome, Said, SkipReason};
+use lineside_core::{Failure, Said, SkipReason};
 
 use crate::dispatch::dispatcher::{Dispatcher, strength_of_gate};
 use crate::hook::guard::Guarded;
@@ -45,6 +45,10 @@ pub(crate) async fn run<'a>(
     poll_fn(|cx| {
         for index in indices.by_ref() {
             let Some((hook, run)) = plan.entry(index) else { continue };
+            if hook.is_judging_shadow() {
+                turn.keep_for_shadow(index, hook, &**run);
+                continue;
+            }
             let Some(time) = turn.admit(index, hook, &**run, None, round) else { continue };
             let mut call = Guarded::start(&**run, &turn.event, turn.cx(time), time, turn.failures());
             match Pin::new(&mut call).poll(cx) {
@@ -85,9 +89,8 @@ pub(crate) async fn run<'a>(
                     if let Call::Cancelled(Some(failure)) = &call {
                         turn.tell_failure(hook, failure);
                     }
-                    turn.tell_skipped(&**run, why);
+                    turn.leave_out(index, &**run, round, why);
                 }
-                turn.chain.record(index, round, Duration::ZERO, Outcome::Skipped(why));
             }
         }
     }

@@ -12,10 +12,10 @@ use lineside_core::outcome::Round;
 use lineside_core::{Acceptance, Failure, Outcome, Part, SkipReason};
 
 use crate::dispatch::advance::Halt;
-use crate::dispatch::detached::failed;
 use crate::dispatch::dispatcher::Dispatcher;
 use crate::dispatch::event::Reached;
 use crate::dispatch::group;
+use crate::dispatch::would::failed;
 use crate::hook::guard::Guarded;
 use crate::hook::interceptor::{DetachedRun, Interceptor};
 use crate::hook::state::Plan;
@@ -116,8 +116,9 @@ impl<'a> Dispatcher<'a> {
         self.chain.record(index, Round::First, Duration::ZERO, outcome);
     }
 
-    /// Starts the post-decision hooks, unless the event was refused.
+    /// Starts the post-decision hooks, unless the event was refused, and has those in shadow started.
     fn tell(&mut self, plan: &Plan<'_>) {
+        self.take_up_shadows(plan);
         for index in 0.. {
             let Some((hook, run)) = plan.entry(index) else { return };
             if hook.part != Part::PostDecision {

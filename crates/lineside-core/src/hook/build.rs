@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{AfterBlock, Hook, Join, Lane, Layer, Reach, Select, Standby};
+use super::{AfterBlock, Hook, Join, Lane, Layer, Mode, Reach, Select, Standby};
 use crate::diagnostic::Origin;
 use crate::ensemble::Ensemble;
 use crate::failure::OnFailure;
@@ -49,6 +49,13 @@ impl Hook {
     #[must_use]
     pub fn priority(self, priority: i32) -> Self {
         Self { priority, ..self }
+    }
+
+    /// Replaces whether what the hook says counts. One in shadow counts with no other.
+    #[must_use]
+    pub fn mode(self, mode: Mode) -> Self {
+        let ensemble = self.ensemble.filter(|_| mode == Mode::Enforced);
+        Self { mode, ensemble, ..self }
     }
 
     /// Replaces the meaning of a failure.
@@ -105,9 +112,10 @@ impl Hook {
         Self { select, ..self }
     }
 
-    /// Replaces the hooks with which its answer counts; it counts alone, when absent.
+    /// Replaces the hooks with which its answer counts; it counts alone, when absent or in shadow.
     #[must_use]
     pub fn within(self, ensemble: Option<Arc<dyn Ensemble>>) -> Self {
+        let ensemble = ensemble.filter(|_| !self.is_shadow());
         Self { ensemble, ..self }
     }
 }
