@@ -22,11 +22,13 @@ mod query;
 mod look;
 mod why;
 mod stats;
+mod recorded;
 
 pub use look::{Decision, Look, LookError, News};
 pub use query::{ParseQueryError, Query};
 pub use queue::State;
-pub use record::{Happened, Record};
+pub use record::{Happened, Record, Shadowed};
+pub use recorded::{Kept, Recorded};
 pub use retention::Retention;
 pub use schema::VERSION;
 pub use stats::{HookStats, SessionStats, Stats};

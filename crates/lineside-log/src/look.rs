@@ -88,6 +88,8 @@ pub struct Decision {
     pub failures: u32,
     /// How many runs of hooks there were.
     pub runs: u32,
+    /// How many hooks in shadow would have refused it, or have had a person asked.
+    pub shadows: u32,
 }
 
 /// Something that happened beside decisions.
@@ -114,7 +116,8 @@ const COLUMNS: &str = "e.row, e.id, e.time, s.session, s.tree, s.parent, s.depth
     CASE typeof(e.payload) WHEN 'integer' THEN (SELECT text FROM text WHERE id = e.payload) ELSE e.payload END, \
     (SELECT count(*) FROM said WHERE said.event = e.row AND said.what = 'change'), \
     (SELECT count(*) FROM run WHERE run.event = e.row AND run.what = 'failed'), \
-    (SELECT count(*) FROM run WHERE run.event = e.row)";
+    (SELECT count(*) FROM run WHERE run.event = e.row), \
+    (SELECT count(*) FROM run WHERE run.event = e.row AND run.what = 'shadow' AND run.verdict IN ('ask', 'block', 'stop'))";
 
 /// What a [`Decision`] is read of; `+` keeps the planner from beginning with a name.
 const JOINS: &str =
@@ -160,7 +163,7 @@ impl Look {
     /// # Errors
     /// The file cannot be read.
     pub fn decisions(&self, query: &Query, most: usize) -> Result<Vec<Decision>, LookError> {
-        self.found(query, "", most)
+        self.found(query, "", Order::Last, most)
     }
 
     /// The decisions after a row, for a reader that follows; the oldest first.
@@ -169,7 +172,7 @@ impl Look {
     /// The file cannot be read.
     pub fn after(&self, row: i64, query: &Query) -> Result<Vec<Decision>, LookError> {
         const AT_ONCE: usize = 10_000;
-        self.found(query, &format!("e.row > {row}"), AT_ONCE)
+        self.found(query, &format!("e.row > {row}"), Order::First, AT_ONCE)
     }
 
     /// The number of the last row; 0 without one.
@@ -191,7 +194,13 @@ impl Look {
         Ok(self.store.query_row(sql, [since, until], |row| row.get::<_, i64>(0))?.unsigned_abs())
     }
 
-    fn found(&self, query: &Query, also: &str, most: usize) -> Result<Vec<Decision>, LookError> {
+    pub(crate) fn found(
+        &self,
+        query: &Query,
+        also: &str,
+        order: Order,
+        most: usize,
+    ) -> Result<Vec<Decision>, LookError> {
         let Some(mut plan) = self.plan(query)? else { return Ok(Vec::new()) };
         plan.wheres.extend((!also.is_empty()).then(|| also.to_owned()));
         let limit = i64::try_from(most).unwrap_or(i64::MAX);
@@ -200,7 +209,8 @@ impl Look {
             let wheres = [&[first], &plan.wheres[..]].concat().join(" AND ");
             // A hook may have run twice for an event.
             let sql = format!(
-                "SELECT DISTINCT {COLUMNS} FROM {from} {JOINS} WHERE {wheres} ORDER BY e.row DESC LIMIT {limit}"
+                "SELECT DISTINCT {COLUMNS} FROM {from} {JOINS} WHERE {wheres} ORDER BY e.row {} LIMIT {limit}",
+                if order == Order::Last { "DESC" } else { "ASC" }
             );
             let mut rows = self.store.prepare(&sql)?;
             let rows = rows.query_map(params_from_iter(&plan.values), decision)?;
@@ -211,7 +221,10 @@ impl Look {
         found.sort_by_key(|decision| decision.row);
         found.dedup_by_key(|decision| decision.row);
         let over = found.len().saturating_sub(most);
-        found.drain(..over);
+        match order {
+            Order::Last => drop(found.drain(..over)),
+            Order::First => found.truncate(most),
+        }
         Ok(found)
     }
 
@@ -245,6 +258,7 @@ impl Look {
             let words: Vec<String> = plan.verdicts.iter().map(|word| format!("'{word}'")).collect();
             plan.wheres.push(format!("coalesce(e.verdict, 'continue') IN ({})", words.join(", ")));
         }
+        plan.shadow(&query.shadow);
         if let Some(kinds) = &query.failed {
             let words: Vec<String> = kinds.iter().map(|word| format!("'{word}'")).collect();
             let kinds = if kinds.iter().any(|kind| kind == "any") {
@@ -253,7 +267,7 @@ impl Look {
                 format!(" AND run.kind IN ({})", words.join(", "))
             };
             plan.wheres.push(format!(
-                "EXISTS (SELECT 1 FROM run WHERE run.event = e.row AND run.what = 'failed'{kinds})"
+                "EXISTS (SELECT 1 FROM run WHERE run.event = e.row AND run.kind IS NOT NULL{kinds})"
             ));
         }
         for text in &query.texts {
@@ -316,12 +330,21 @@ impl Look {
     }
 }
 
+/// Which rows are wanted where there are more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    First,
+    Last,
+}
+
 /// How a query is asked.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     /// Of `hook`, `source` and `kind` those that may stand.
     sets: Vec<(&'static str, Vec<i64>)>,
     verdicts: Vec<&'static str>,
+    /// What hooks in shadow would have said, where an index has it.
+    shadows: Vec<&'static str>,
     pub(crate) wheres: Vec<String>,
     pub(crate) values: Vec<Value>,
 }
@@ -334,6 +357,37 @@ impl Plan {
         }
     }
 
+    /// Of events for which a hook in shadow would have done one of these; where hooks are named, one of them.
+    fn shadow(&mut self, words: &[&'static str]) {
+        if words.is_empty() {
+            return;
+        }
+        let said = |word: &&'static str| !matches!(*word, "any" | "amended");
+        let verdicts: Vec<&'static str> = words.iter().copied().filter(|word| said(word)).collect();
+        let hooks = self.sets.iter().filter(|(table, _)| *table == "hook");
+        let hooks: String = hooks.map(|(_, ids)| format!(" AND t.hook IN ({})", list(ids))).collect();
+        let mut any = Vec::new();
+        if !verdicts.is_empty() {
+            let words: Vec<String> = verdicts.iter().map(|word| format!("'{word}'")).collect();
+            any.push((
+                "run",
+                format!(" AND t.what = 'shadow' AND t.verdict IN ({}){hooks}", words.join(", ")),
+            ));
+        }
+        if words.contains(&"any") {
+            any.push(("run", format!(" AND t.what = 'shadow'{hooks}")));
+        }
+        if words.contains(&"amended") {
+            any.push(("said", format!(" AND t.what = 'shadow_change'{hooks}")));
+        }
+        let is_indexed = verdicts.len() == words.len() && !words.contains(&"continue");
+        self.shadows = if is_indexed { verdicts } else { Vec::new() };
+        let tests = any
+            .iter()
+            .map(|(table, test)| format!("EXISTS (SELECT 1 FROM {table} t WHERE t.event = e.row{test})"));
+        self.wheres.push(format!("({})", tests.collect::<Vec<_>>().join(" OR ")));
+    }
+
     /// What the rows are looked for with, each with its condition: the entries of one index, or all rows from the last.
     /// What is not begun with becomes a condition.
     pub(crate) fn begins(&mut self) -> Vec<(&'static str, String)> {
@@ -343,10 +397,10 @@ impl Plan {
         self.sets.sort_by_key(rank);
         // Refusals are few, but those of a session are fewer.
         let has_few_verdicts = !self.verdicts.is_empty() && !self.verdicts.contains(&"continue");
-        let may_begin = |table: &str| table == "source" || !has_few_verdicts;
+        let has_few = has_few_verdicts || !self.shadows.is_empty();
+        let may_begin = |table: &str| table == "source" || !has_few;
         let few = self.sets.iter().position(|(table, ids)| ids.len() <= FEW && may_begin(table));
         let begun = few.map(|at| self.sets.remove(at));
-        let list = |ids: &[i64]| ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         for (table, ids) in &self.sets {
             self.wheres.push(match *table {
                 "hook" => format!(
@@ -362,12 +416,23 @@ impl Plan {
                 .map(|id| ("run r JOIN event e ON e.row = r.event", format!("r.hook = {id}")))
                 .collect(),
             Some((table, ids)) => ids.iter().map(|id| ("event e", format!("e.{table} = {id}"))).collect(),
+            None if !self.shadows.is_empty() => {
+                let said = |word| format!("r.what = 'shadow' AND r.verdict = '{word}'");
+                self.shadows
+                    .iter()
+                    .map(|word| ("run r JOIN event e ON e.row = r.event", said(word)))
+                    .collect()
+            }
             None if has_few_verdicts => {
                 self.verdicts.iter().map(|word| ("event e", format!("e.verdict = '{word}'"))).collect()
             }
             None => vec![("event e", "e.row > 0".to_owned())],
         }
     }
+}
+
+fn list(ids: &[i64]) -> String {
+    ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// The path in a URI.
@@ -403,6 +468,7 @@ pub(crate) fn decision(row: &Row<'_>) -> rusqlite::Result<Decision> {
         changes: row.get(21)?,
         failures: row.get(22)?,
         runs: row.get(23)?,
+        shadows: row.get(24)?,
     })
 }
 

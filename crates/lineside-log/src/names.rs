@@ -161,7 +161,8 @@ fn hook_row(store: &Connection, hook: &Hook) -> rusqlite::Result<i64> {
         lineside_core::OnFailure::Continue => "continue",
     };
     let condition = hook.select.as_ref().map(|select| select.describe()).filter(|text| !text.is_empty());
-    let fields: [&dyn ToSql; 8] = [
+    let mode = hook.is_shadow().then(|| hook.mode.as_str());
+    let fields: [&dyn ToSql; 9] = [
         &&*hook.name,
         &origin,
         &hook.dialect,
@@ -170,8 +171,9 @@ fn hook_row(store: &Connection, hook: &Hook) -> rusqlite::Result<i64> {
         &hook.priority,
         &on_failure,
         &condition,
+        &mode,
     ];
-    const COLUMNS: [&str; 8] =
-        ["name", "origin", "dialect", "layer", "part", "priority", "on_failure", "condition"];
+    const COLUMNS: [&str; 9] =
+        ["name", "origin", "dialect", "layer", "part", "priority", "on_failure", "condition", "mode"];
     row(store, "hook", &COLUMNS, &fields)
 }

@@ -8,7 +8,7 @@ use lineside_core::nearest::suggestion;
 use lineside_core::{Strength, Timestamp};
 
 /// The keys, each with what its value is.
-pub(crate) const KEYS: [(&str, &str); 13] = [
+pub(crate) const KEYS: [(&str, &str); 14] = [
     ("verdict", "continue, allow, ask, block, stop, or refused for the last two"),
     ("point", "the name of a point, or a glob"),
     ("tool", "the name of a tool, or a glob"),
@@ -18,6 +18,10 @@ pub(crate) const KEYS: [(&str, &str); 13] = [
     ("host", "the agent program, or a glob"),
     ("project", "the path of a project or the name of its folder, or a glob"),
     ("hook", "the name of a hook that ran, or a glob"),
+    (
+        "shadow",
+        "what a hook in shadow would have done: continue, allow, ask, block, stop, refused for the last two, amended, or any",
+    ),
     ("failed", "how a hook failed, or any"),
     ("since", "a span such as 2d, or a time such as 2026-11-24T09:00:00Z"),
     ("until", "as since"),
@@ -25,6 +29,7 @@ pub(crate) const KEYS: [(&str, &str); 13] = [
 ];
 
 const VERDICTS: [&str; 6] = ["continue", "allow", "ask", "block", "stop", "refused"];
+const SHADOWS: [&str; 8] = ["any", "amended", "continue", "allow", "ask", "block", "stop", "refused"];
 const FAILURES: [&str; 9] =
     ["any", "exit", "signal", "timeout", "spawn", "output", "panic", "closed", "error"];
 
@@ -45,6 +50,8 @@ pub struct Query {
     /// Of the keys whose values are names: the key, and the alternatives.
     pub(crate) names: Vec<(&'static str, Vec<String>)>,
     pub(crate) verdicts: Vec<Strength>,
+    /// What a hook in shadow would have said, and `amended` or `any`.
+    pub(crate) shadow: Vec<&'static str>,
     pub(crate) failed: Option<Vec<String>>,
     pub(crate) texts: Vec<String>,
     /// Milliseconds since 1970.
@@ -131,6 +138,15 @@ impl Query {
                         ("refused", _) => self.verdicts.extend([Strength::Block, Strength::Stop]),
                         (_, Some(strength)) => self.verdicts.push(strength),
                         (_, None) => return Err(wrong(word, &VERDICTS)),
+                    }
+                }
+            }
+            "shadow" => {
+                for word in alternatives() {
+                    match (word, SHADOWS.into_iter().find(|known| *known == word)) {
+                        ("refused", _) => self.shadow.extend(["block", "stop"]),
+                        (_, Some(word)) => self.shadow.push(word),
+                        (_, None) => return Err(wrong(word, &SHADOWS)),
                     }
                 }
             }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside_core::{EventId, Receipt, SessionId, Timestamp};
+use lineside_core::receipt::Given;
+use lineside_core::{EventId, Hook, Outcome, Receipt, SessionId, Timestamp, Verdict};
 
 /// One thing for the log.
 #[derive(Debug, Clone)]
@@ -11,10 +12,27 @@ use lineside_core::{EventId, Receipt, SessionId, Timestamp};
 pub enum Record {
     /// An event was decided.
     Decided(Arc<Receipt>),
+    /// A hook in shadow has ended.
+    Shadowed(Box<Shadowed>),
     /// Something else has happened.
     Happened(Box<Happened>),
     /// So many signals were lost before they came to the log.
     Lost(u64),
+}
+
+/// What a hook in shadow would have come to, for an event that was decided before.
+#[derive(Debug, Clone)]
+pub struct Shadowed {
+    /// The event.
+    pub event: EventId,
+    /// The hook.
+    pub hook: Arc<Hook>,
+    /// What it would have said.
+    pub outcome: Outcome,
+    /// What it would have changed and given.
+    pub given: Option<Box<Given>>,
+    /// How long it took.
+    pub took: Duration,
 }
 
 /// Something that has happened beside decisions: a session was opened, background work has ended.
@@ -62,6 +80,10 @@ impl Record {
         const BASE: usize = 128;
         match self {
             Self::Decided(receipt) => receipt.weight(),
+            Self::Shadowed(shadowed) => {
+                let said = shadowed.outcome.verdict().map_or(0, Verdict::weight);
+                BASE + said + shadowed.given.as_ref().map_or(0, |given| given.weight())
+            }
             Self::Happened(happened) => BASE + happened.detail.len(),
             Self::Lost(_) => BASE,
         }

@@ -20,6 +20,15 @@ pub(crate) fn name(text: &str) -> &str {
     text.get(..text.floor_char_boundary(LONGEST_NAME)).unwrap_or_default()
 }
 
+/// The only field of a payload that was left out.
+pub(crate) const LEFT_OUT: &str = "left_out_bytes";
+
+/// Whether a text of a payload was cut.
+pub(crate) fn is_cut(text: &str) -> bool {
+    let length = text.strip_suffix(" bytes)").and_then(|text| text.rsplit_once("… ("));
+    length.is_some_and(|(_, digits)| digits.parse::<usize>().is_ok_and(|length| length > LONGEST_TEXT))
+}
+
 /// A payload as compact JSON without its secrets.
 pub(crate) fn payload(text: &str) -> Cow<'_, str> {
     if text.len() <= LONGEST_TEXT && matches!(redact(text), Cow::Borrowed(_)) {
@@ -31,7 +40,7 @@ pub(crate) fn payload(text: &str) -> Cow<'_, str> {
     if text.len() <= LONGEST_PAYLOAD {
         return Cow::Owned(text);
     }
-    Cow::Owned(json!({"left_out_bytes": text.len()}).to_string())
+    Cow::Owned(json!({ (LEFT_OUT): text.len() }).to_string())
 }
 
 /// A value of an amendment, as [`payload`].
@@ -39,7 +48,7 @@ pub(crate) fn value(value: &Value) -> String {
     let mut value = value.clone();
     clean(&mut value);
     let text = value.to_string();
-    if text.len() <= LONGEST_PAYLOAD { text } else { json!({"left_out_bytes": text.len()}).to_string() }
+    if text.len() <= LONGEST_PAYLOAD { text } else { json!({ (LEFT_OUT): text.len() }).to_string() }
 }
 
 /// A reason or a message.

@@ -6,13 +6,13 @@
 use rusqlite::Connection;
 
 /// The version of the tables, which `PRAGMA user_version` has.
-pub const VERSION: i64 = 2;
+pub const VERSION: i64 = 3;
 
 /// By which a file is known to be a log: `line`.
 pub(crate) const APPLICATION: i64 = 0x6c69_6e65;
 
 /// What makes a version of the one before.
-const STEPS: [&str; 2] = [ONE, TWO];
+const STEPS: [&str; 3] = [ONE, TWO, THREE];
 
 /// Words that are usual stand as NULL: a verdict `continue`, and of a hook that it answered.
 const ONE: &str = "
@@ -88,6 +88,12 @@ FROM happened;
 
 /// Point and tool are looked for as often as sessions.
 const TWO: &str = "CREATE INDEX event_kind ON event(kind);";
+
+/// Whether a hook counts, absent where it does; and what those in shadow would have said, which is looked for as a verdict is.
+const THREE: &str = "
+ALTER TABLE hook ADD COLUMN mode TEXT;
+CREATE INDEX run_shadow ON run(verdict, event) WHERE what = 'shadow';
+";
 
 /// Why the tables cannot be made or brought to this version.
 #[derive(Debug, thiserror::Error)]

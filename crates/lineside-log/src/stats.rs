@@ -43,6 +43,12 @@ pub struct HookStats {
     pub verdicts: BTreeMap<Strength, u64>,
     /// How often it failed, by kind.
     pub failures: BTreeMap<String, u64>,
+    /// How often it ran in shadow, and what it would have said then, where that is known.
+    pub shadows: u64,
+    /// See [`shadows`](Self::shadows).
+    pub would: BTreeMap<Strength, u64>,
+    /// How many events it would have changed.
+    pub would_amend: u64,
     /// Half of its runs took at most this.
     pub p50: Duration,
     /// 99 of 100 of its runs took at most this.
@@ -134,12 +140,26 @@ impl Look {
             let (what, verdict) = (word(row, 1)?, word(row, 2)?);
             stats.calls += 1;
             times.push(row.get(4)?);
+            if what == Some("shadow") {
+                stats.shadows += 1;
+                if let Some(strength) = verdict.and_then(Strength::named) {
+                    *stats.would.entry(strength).or_default() += 1;
+                }
+            }
             if let Some(kind) = word(row, 3)? {
                 *stats.failures.entry(kind.to_owned()).or_default() += 1;
             } else if what.is_none() {
                 let verdict = verdict.and_then(Strength::named).unwrap_or(Strength::Continue);
                 *stats.verdicts.entry(verdict).or_default() += 1;
             }
+        }
+        let sql = "SELECT said.hook, count(DISTINCT said.event) FROM chosen JOIN said ON said.event = chosen.row \
+                   WHERE said.what = 'shadow_change' GROUP BY said.hook";
+        let mut rows = self.store.prepare(sql)?;
+        let mut rows = rows.query([])?;
+        while let Some(row) = rows.next()? {
+            let (stats, _) = hooks.entry(row.get(0)?).or_default();
+            stats.would_amend = row.get::<_, i64>(1)?.unsigned_abs();
         }
         let mut named: BTreeMap<String, (HookStats, Vec<i64>)> = BTreeMap::new();
         for (id, (stats, times)) in hooks {
@@ -148,6 +168,9 @@ impl Look {
             // One that was loaded again, or stands in several files, is one for people.
             let (all, all_times) = named.entry(name).or_default();
             all.calls += stats.calls;
+            all.shadows += stats.shadows;
+            all.would_amend += stats.would_amend;
+            stats.would.into_iter().for_each(|(would, count)| *all.would.entry(would).or_default() += count);
             stats
                 .verdicts
                 .into_iter()
@@ -162,7 +185,10 @@ impl Look {
             times.sort_unstable();
             let at = |share: usize| {
                 micros(
-                    times.get((times.len() * share / 100).min(times.len() - 1)).copied().unwrap_or_default(),
+                    times
+                        .get((times.len() * share / 100).min(times.len().saturating_sub(1)))
+                        .copied()
+                        .unwrap_or_default(),
                 )
             };
             HookStats { hook, p50: at(50), p99: at(99), ..stats }

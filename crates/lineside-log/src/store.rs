@@ -9,12 +9,13 @@ use std::time::Duration;
 
 use lineside_core::json::{Value, json};
 use lineside_core::outcome::By;
+use lineside_core::receipt::Given;
 use lineside_core::{Acceptance, Hook, Outcome, Receipt, Run, SkipReason, Strength, Verdict};
-use rusqlite::{Connection, ErrorCode, Transaction, params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Transaction, params};
 
 use crate::names::Names;
 use crate::queue::Batch;
-use crate::record::{Happened, Record};
+use crate::record::{Happened, Record, Shadowed};
 use crate::redacted;
 use crate::retention::Retention;
 use crate::schema::{MigrateError, migrate};
@@ -130,6 +131,7 @@ impl Store {
         for (record, generation) in &batch.records {
             match record {
                 Record::Decided(receipt) => writing.decided(receipt, *generation)?,
+                Record::Shadowed(shadowed) => writing.shadowed(shadowed)?,
                 Record::Happened(happened) => writing.happened(happened)?,
                 Record::Lost(more) => lost += more,
             }
@@ -229,6 +231,9 @@ impl Writing<'_> {
                 Outcome::Failed { failure, .. } => {
                     (Some("failed"), Some(failure.kind.as_str()), Some(redacted::remark(&failure.detail)))
                 }
+                Outcome::Detached if receipt.hook(run.hook).is_some_and(Hook::is_shadow) => {
+                    (Some(SHADOW), None, None)
+                }
                 Outcome::Detached => (Some("detached"), None, None),
                 Outcome::Offered(acceptance) => (Some(acceptance.as_str()), None, refusal(acceptance)),
             };
@@ -293,18 +298,45 @@ impl Writing<'_> {
 
     /// What hooks gave beside verdicts.
     fn said(&mut self, receipt: &Receipt, row: i64) -> rusqlite::Result<()> {
-        let mut said = Vec::new();
-        for By { hook, what } in &receipt.changes {
-            let (before, after) = (redacted::value(&what.before), redacted::value(&what.after));
-            said.push((*hook, "change", Some(what.field.clone()), Some(before), after));
+        for (place, said) in said(receipt, &COUNTED) {
+            let hook = self.hook(receipt, Some(place), row)?;
+            self.say(row, hook, said)?;
         }
-        let texts = receipt.context.iter().map(|By { hook, what }| (*hook, "context", &*what.text));
-        let texts =
-            texts.chain(receipt.notices.iter().map(|By { hook, what }| (*hook, "notice", &*what.text)));
-        let texts = texts.chain(receipt.remarks.iter().map(|By { hook, what }| (*hook, "remark", &**what)));
-        said.extend(texts.map(|(hook, what, text)| (hook, what, None, None, redacted::remark(text))));
-        for (hook, what, field, before, after) in said {
-            let hook = self.hook(receipt, Some(hook), row)?;
+        Ok(())
+    }
+
+    /// What a hook in shadow would have come to, where its run stands. Nothing where its event is not here: it was lost, and
+    /// is counted as that.
+    fn shadowed(&mut self, shadowed: &Shadowed) -> rusqlite::Result<()> {
+        let Shadowed { event, hook, outcome, given, took } = shadowed;
+        let mut find = self.to.prepare_cached("SELECT row FROM event WHERE id = ?")?;
+        let row: Option<i64> =
+            find.query_row([event.as_u128().to_be_bytes()], |row| row.get(0)).optional()?;
+        let Some(row) = row else { return Ok(()) };
+        let hook = self.names.hook(self.to, hook, row)?;
+        let (kind, detail) = match outcome {
+            Outcome::Failed { failure, .. } => {
+                (Some(failure.kind.as_str()), Some(redacted::remark(&failure.detail)))
+            }
+            other => {
+                let reason = other.verdict().and_then(Verdict::reason);
+                (None, reason.map(|reason| redacted::remark(reason.as_str())))
+            }
+        };
+        let verdict = outcome.verdict().map_or(Strength::Continue, Verdict::strength).as_str();
+        let mut update = self.to.prepare_cached(
+            "UPDATE run SET what = ?, verdict = ?, took = ?, kind = ?, detail = ? \
+             WHERE event = ? AND hook = ? AND verdict IS NULL",
+        )?;
+        let took = integer(took.as_micros());
+        update.execute(params![SHADOW, verdict, took, kind, detail, row, hook])?;
+        let given = given.as_deref().map(|given| said(given, &WOULD)).unwrap_or_default();
+        given.into_iter().try_for_each(|(_, said)| self.say(row, Some(hook), said))
+    }
+
+    fn say(&mut self, row: i64, hook: Option<i64>, said: Said) -> rusqlite::Result<()> {
+        let Said { what, field, before, after } = said;
+        {
             let mut insert = self.to.prepare_cached(
                 "INSERT INTO said (event, hook, what, field, before, after) VALUES (?, ?, ?, ?, ?, ?)",
             )?;
@@ -340,6 +372,34 @@ impl Writing<'_> {
         insert.execute(params![self.latest, lost.to_string()])?;
         Ok(())
     }
+}
+
+/// What a run of a hook in shadow is.
+const SHADOW: &str = "shadow";
+
+/// The words for what hooks gave, of those that count and of those in shadow: a change, context, a notice, a remark.
+const COUNTED: [&str; 4] = ["change", "context", "notice", "remark"];
+const WOULD: [&str; 4] = ["shadow_change", "shadow_context", "shadow_notice", "shadow_remark"];
+
+/// One thing that a hook gave.
+struct Said {
+    what: &'static str,
+    field: Option<String>,
+    before: Option<String>,
+    after: String,
+}
+
+/// What was given, each by the hook at a place.
+fn said(given: &Given, [change, context, notice, remark]: &[&'static str; 4]) -> Vec<(u32, Said)> {
+    let text = |what, text: &str| Said { what, field: None, before: None, after: redacted::remark(text) };
+    let changes = given.changes.iter().map(|By { hook, what }| {
+        let (before, after) = (Some(redacted::value(&what.before)), redacted::value(&what.after));
+        (*hook, Said { what: change, field: Some(what.field.to_string()), before, after })
+    });
+    let context = given.context.iter().map(|By { hook, what }| (*hook, text(context, &what.text)));
+    let notices = given.notices.iter().map(|By { hook, what }| (*hook, text(notice, &what.text)));
+    let remarks = given.remarks.iter().map(|By { hook, what }| (*hook, text(remark, what)));
+    changes.chain(context).chain(notices).chain(remarks).collect()
 }
 
 /// Why background work was not accepted.

@@ -38,7 +38,9 @@ pub struct Considered {
     pub part: String,
     /// See [`layer`](Self::layer).
     pub priority: i32,
-    /// `answered`, `failed`, `detached`, what became of an offer, or why it did not run.
+    /// Whether it is in shadow.
+    pub is_shadow: bool,
+    /// `answered`, `failed`, `detached`, `shadow`, what became of an offer, or why it did not run.
     pub what: String,
     /// Whether it did not run.
     pub is_skipped: bool,
@@ -58,7 +60,7 @@ pub struct Considered {
 pub struct Given {
     /// The hook.
     pub hook: Option<String>,
-    /// `change`, `context`, `notice` or `remark`.
+    /// `change`, `context`, `notice` or `remark`; with `shadow_` before it what a hook in shadow would have given.
     pub what: String,
     /// The field of a change, and its value before as JSON.
     pub field: Option<String>,
@@ -97,14 +99,14 @@ impl Look {
     }
 
     fn considered(&self, row: i64) -> Result<Vec<Considered>, LookError> {
-        const OF_HOOK: &str = "name, origin, dialect, layer, part, priority";
+        const OF_HOOK: &str = "name, origin, dialect, layer, part, priority, mode";
         let sql = format!(
             "SELECT {OF_HOOK}, hook, what, verdict, kind, detail, took FROM run JOIN hook ON hook.id = run.hook \
              WHERE event = ? ORDER BY place"
         );
         let mut rows = self.store.prepare(&sql)?;
         let ran = rows.query_map([row], |row| {
-            let (what, verdict): (Option<String>, Option<String>) = (row.get(7)?, row.get(8)?);
+            let (what, verdict): (Option<String>, Option<String>) = (row.get(8)?, row.get(9)?);
             let verdict = match (&what, &verdict) {
                 (_, Some(word)) => Strength::named(word),
                 (None, None) => Some(Strength::Continue),
@@ -113,12 +115,12 @@ impl Look {
             let considered = Considered {
                 what: what.unwrap_or_else(|| "answered".to_owned()),
                 verdict,
-                failed: row.get(9)?,
-                detail: row.get(10)?,
-                took: Some(micros(row.get(11)?)),
+                failed: row.get(10)?,
+                detail: row.get(11)?,
+                took: Some(micros(row.get(12)?)),
                 ..of_hook(row)?
             };
-            Ok((row.get::<_, i64>(6)?, considered))
+            Ok((row.get::<_, i64>(7)?, considered))
         })?;
         let mut ran = ran.collect::<Result<Vec<_>, _>>()?;
         let sql = "SELECT text FROM text JOIN event ON event.considered = text.id WHERE event.row = ?";
@@ -182,6 +184,7 @@ fn of_hook(row: &rusqlite::Row<'_>) -> rusqlite::Result<Considered> {
         layer: row.get(3)?,
         part: row.get(4)?,
         priority: row.get(5)?,
+        is_shadow: row.get::<_, Option<String>>(6)?.is_some(),
         what: String::new(),
         is_skipped: false,
         verdict: None,
