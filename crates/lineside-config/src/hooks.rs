@@ -26,6 +26,8 @@ pub struct HooksFile {
     pub wrappers: Option<OneOrMore<String>>,
     /// The hooks, in the order in which they run where their priorities are the same.
     pub hooks: Option<Vec<Hook>>,
+    /// Whether its hooks count that do not say it themselves.
+    pub mode: Option<Mode>,
     /// What the hooks of all files inherit that do not say it themselves. Only in the user's file.
     pub environment: Option<Inherited>,
 }
@@ -105,6 +107,10 @@ pub struct Hook {
     pub detached: Option<bool>,
     /// It may change the payload, and runs alone.
     pub amends: Option<bool>,
+    /// Whether what it says counts; what its file says for all without it, and `enforced` without that.
+    pub mode: Option<Mode>,
+    /// It does nothing but answer, from its input alone, so that a replay may run it.
+    pub pure: Option<bool>,
     /// The directory of a command or a worker, relative to the root of the project.
     pub dir: Option<String>,
     /// Further variables and their texts.
@@ -140,6 +146,16 @@ pub enum Verdict {
     Allow,
     /// It does not happen, and the run of the agent ends.
     Stop,
+}
+
+/// Whether what a hook says counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// It counts.
+    Enforced,
+    /// The hook runs and is recorded, and changes nothing.
+    Shadow,
 }
 
 /// What its failure means.

@@ -301,6 +301,8 @@ pub struct ForeignHook {
     pub debounce: Option<Debounce>,
     /// Whether there is an event for which its own condition holds.
     pub can_fire: bool,
+    /// Whether its file says that it does nothing but answer, from its input alone, so that it may run for what has been.
+    pub is_pure: bool,
     /// Whether it waits for moments that only programs of its own format have, and is listed apart for it.
     pub apart: bool,
     /// Whether it is a guard that cannot load and therefore refuses every event that it may have judged.
@@ -343,6 +345,7 @@ impl ForeignHook {
             key: None,
             debounce: None,
             can_fire: true,
+            is_pure: false,
             apart: false,
             automation: None,
             closed: false,

@@ -8,6 +8,7 @@ mod attached;
 mod automate;
 mod daemon;
 mod definition;
+mod enforce;
 mod entry;
 mod file;
 mod findings;
@@ -27,6 +28,7 @@ mod samples;
 
 pub use attached::{Attached, attached};
 pub use daemon::{DaemonSettings, LogSettings, daemon_settings};
+pub use enforce::{EnforceError, Enforced};
 
 use std::path::Path;
 use std::sync::Arc;
@@ -119,6 +121,7 @@ fn take(entry: Entry, layer: Layer, trust: Trust, cwd: &Arc<Path>, findings: &Fi
             .origin(origin.clone())
             .layer(layer)
             .priority(definition.priority)
+            .mode(definition.mode)
             .on_failure(on_failure(&definition, point))
             .timeout(definition.timeout.saturating_add(MARGIN))
             .standby(trust.standby())
@@ -130,6 +133,7 @@ fn take(entry: Entry, layer: Layer, trust: Trust, cwd: &Arc<Path>, findings: &Fi
         });
         loaded.hooks.push(ForeignHook {
             can_fire: definition.can_match(point),
+            is_pure: definition.is_pure,
             automation: automation(&definition, point, &handler),
             ..ForeignHook::new(hook, point.name, vec![point], handler)
         });

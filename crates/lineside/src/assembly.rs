@@ -28,7 +28,7 @@ use crate::binding::{Binder, Bound};
 use crate::content::Contents;
 use crate::debug_log::DebugLog;
 use crate::last_good::LastGood;
-use crate::outside::Outside;
+use crate::outside::{Effects, Outside};
 use crate::patience::Patience;
 use crate::project::keep_keys_within;
 use crate::seal::Seal;
@@ -313,6 +313,13 @@ impl Assembly {
         self
     }
 
+    /// Whether hooks start something outside this process; they do when this is not called.
+    #[must_use]
+    pub fn effects(mut self, effects: Effects) -> Self {
+        self.outside.effects = effects;
+        self
+    }
+
     /// Keeps the processes of hooks together in this way; by default, that of [`Containment::new`].
     #[must_use]
     pub fn contained(mut self, containment: Containment) -> Self {
@@ -435,6 +442,11 @@ impl Assembly {
             let inherit = if dialect.name() == NATIVE { Inherit::All } else { inherit.clone() };
             let ground = Some(Arc::clone(&ground));
             let seal = seal.clone();
+            if self.outside.effects == Effects::Withheld && loaded.plugins.take().is_some() {
+                let text =
+                    format!("the plugins of {} are not loaded, because that runs them", dialect.name());
+                loaded.diagnostics.push(Diagnostic::warning(None, text));
+            }
             let mut outside = Outside { inherit, ground, seal, ..self.outside.clone() };
             let worker = self.workers.load(dialect.name(), &mut loaded, &outside, &self.bus).await;
             outside.worker = worker.or(outside.worker);
@@ -478,7 +490,8 @@ impl Assembly {
         let mut bound: Vec<Bound> = bound.collect();
         let workers: Vec<HookWorker> =
             bound.iter_mut().flat_map(|bound| std::mem::take(&mut bound.workers)).collect();
-        self.outside.warm.stand_by(&workers, self.outside.runner.containment());
+        let ahead = if self.outside.effects == Effects::Run { &*workers } else { &[] };
+        self.outside.warm.stand_by(ahead, self.outside.runner.containment());
         let installed = bound.iter_mut().map(|bound| (bound.dialect, std::mem::take(&mut bound.installed)));
         let installed = installed.collect::<Vec<_>>();
         match &self.project {

@@ -11,10 +11,11 @@ use lineside_bus::Installed;
 use lineside_core::Hook;
 use lineside_core::control::Control;
 use lineside_core::hook::Standby;
+use lineside_core::{Failure, FailureKind};
 use lineside_dialects::{Automation, ForeignHook, Work};
 
 use crate::foreign::propagated;
-use crate::outside::Outside;
+use crate::outside::{NOT_RUN, Outside};
 
 /// The automations of one load of a dialect.
 #[derive(Default)]
@@ -90,6 +91,9 @@ fn run(work: Arc<dyn Work>, outside: Outside) -> RunInTurn {
         Box::pin(async move {
             let propagation = propagated(&event, &cx);
             let call = outside.prepare(&event, |event| work.call(event, assignment))?;
+            if outside.withholds(&call) {
+                return Err(Failure::not_started(FailureKind::Closed, NOT_RUN));
+            }
             let returned = outside.run(call, cx.deadline(), turn.begins(), propagation).await;
             work.report(&returned)
         })

@@ -19,7 +19,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::debug_log::DebugLog;
 use crate::exported::Assignments;
-use crate::outside::Outside;
+use crate::outside::{NOT_RUN, Outside};
 
 /// A foreign hook with everything that it needs to run.
 pub(crate) struct Foreign {
@@ -46,7 +46,7 @@ impl Foreign {
         let handler = Arc::clone(&hook.handler);
         let (dialect, layer) = (hook.hook.dialect, hook.hook.layer);
         let queues = runs_in_a_set(&hook.hook, &outside);
-        let outside = outside.of(&hook.hook);
+        let outside = outside.of(&hook.hook).pure(hook.is_pure);
         let attempts = Arc::new(Attempts { handler, outside, log, retry: hook.retry, dialect, layer });
         Self { attempts, key: hook.key.clone(), adopted: None, queues }
     }
@@ -189,6 +189,9 @@ impl Attempts {
         let began = Instant::now();
         let mut started = None;
         let (returned, result) = match self.outside.prepare(event, |event| self.handler.prepare(event)) {
+            Ok(call) if self.outside.withholds(&call) => {
+                return (Ok(Answer { remarks: vec![NOT_RUN.into()], ..Answer::default() }), false);
+            }
             Ok(mut call) => {
                 let shares = self.handler.shares_variables();
                 let assignments = if shares { self.with_variables(event, &mut call) } else { None };

@@ -145,6 +145,8 @@ pub use lineside_exec::{Containment, KITS, Kit};
 #[cfg(feature = "http")]
 pub use lineside_exec::{Proxy, ReadProxyError};
 #[cfg(feature = "dialects")]
+pub use outside::{Effects, NOT_RUN};
+#[cfg(feature = "dialects")]
 pub use workers::PluginLine;
 
 /// The code of the README and of the book's pages, which is run as it stands there.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use lineside_bus::Session;
-use lineside_core::hook::Standby;
+use lineside_core::hook::{Mode, Standby};
 use lineside_core::json::Map;
 use lineside_core::{AnyEvent, Diagnostic, Hook, Layer, OnFailure, SkipReason};
 use lineside_dialects::{Inert, Why};
@@ -34,6 +34,9 @@ pub struct Listed {
     pub trigger: String,
     /// `gate`, `amender`, `detached`, `post_decision` or `observer`.
     pub part: String,
+    /// Whether what it says counts.
+    #[serde(default)]
+    pub mode: Mode,
     /// What its failure means for an event.
     pub on_failure: OnFailure,
     /// How long it may take, in milliseconds.
@@ -244,6 +247,7 @@ fn one(hook: &Hook, point: &str, order: usize, found: Option<&LoadedHook>) -> Li
         dialect: hook.dialect.to_owned(),
         trigger: found.map_or_else(|| point.to_owned(), |found| found.trigger.clone()),
         part: hook.part.as_str().to_owned(),
+        mode: hook.mode,
         on_failure: hook.on_failure,
         timeout_ms: u64::try_from(hook.timeout.as_millis()).unwrap_or(u64::MAX),
         condition: condition.filter(|text| !text.is_empty()),

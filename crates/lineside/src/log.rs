@@ -7,8 +7,9 @@ use lineside_bus::{Bus, JobNews, Signal};
 use lineside_core::{Notice, Outcome, Timestamp};
 
 pub use lineside_log::{
-    Considered, Decision, Given, Happened, HookStats, Log, Look, LookError, News, OpenLogError, Options,
-    ParseQueryError, Query, Record, Retention, SessionStats, State, Stats, VERSION, Why,
+    Considered, Decision, Given, Happened, HookStats, Kept, Log, Look, LookError, News, OpenLogError,
+    Options, ParseQueryError, Query, Record, Recorded, Retention, SessionStats, Shadowed, State, Stats,
+    VERSION, Why,
 };
 
 /// The file of the log within a state folder.
@@ -37,6 +38,15 @@ pub fn record(signal: &Signal, at: Timestamp) -> Record {
             it.detail = format!("believed {}, in force {}", mismatch.believed, mismatch.in_force);
         }),
         Signal::Abandoned { event, .. } => news("abandoned", &|it| it.event = Some(*event)),
+        Signal::DetachedFinished { event, hook, outcome, given, took, .. } if hook.is_shadow() => {
+            Record::Shadowed(Box::new(Shadowed {
+                event: *event,
+                hook: std::sync::Arc::clone(hook),
+                outcome: outcome.clone(),
+                given: given.clone(),
+                took: *took,
+            }))
+        }
         Signal::DetachedFinished { event, hook, outcome, took, .. } => {
             let failure = match outcome {
                 Outcome::Failed { failure, .. } => Some(failure),

@@ -20,6 +20,19 @@ use crate::seal::Seal;
 use crate::sealed_program;
 use crate::workers::HookWorkers;
 
+/// Whether hooks start something outside this process.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Effects {
+    /// They do.
+    #[default]
+    Run,
+    /// Those alone that say that they do nothing but answer. The others answer `continue`, with [`NOT_RUN`] as a remark.
+    Withheld,
+}
+
+/// What the receipt remarks of a hook that was not run because its effects are withheld.
+pub const NOT_RUN: &str = "not run: it may do more than answer";
+
 /// Runs calls.
 #[derive(Clone)]
 pub(crate) struct Outside {
@@ -39,6 +52,8 @@ pub(crate) struct Outside {
     pub(crate) ground: Option<Arc<Ground>>,
     /// What was trusted of a project, without which nothing of it is started.
     pub(crate) seal: Option<Arc<Seal>>,
+    /// Whether anything is started at all.
+    pub(crate) effects: Effects,
 }
 
 impl Outside {
@@ -54,6 +69,7 @@ impl Outside {
             exported: Arc::default(),
             ground: None,
             seal: None,
+            effects: Effects::Run,
         }
     }
 
@@ -63,6 +79,19 @@ impl Outside {
         self.ground = self.ground.filter(|ground| ground.declares(hook));
         self.seal = self.seal.filter(|_| self.ground.is_some());
         self
+    }
+
+    /// The same for a hook that does nothing but answer, if it is.
+    pub(crate) fn pure(mut self, is_pure: bool) -> Self {
+        if is_pure {
+            self.effects = Effects::Run;
+        }
+        self
+    }
+
+    /// Whether this is not started.
+    pub(crate) fn withholds(&self, call: &Call) -> bool {
+        self.effects == Effects::Withheld && *call != Call::Nothing
     }
 
     /// What a hook runs for an event.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use lineside_core::hook::Mode;
 use lineside_core::invocation::Inherit;
 use lineside_core::{Layer, Severity};
 use lineside_guards::Account;
@@ -42,6 +43,7 @@ pub fn attached(entry: &str, number: u64, called: &str) -> Result<Attached, Vec<
         file: PathBuf::from(NOWHERE),
         inherit: Inherit::All,
         account: Arc::new(Account::of_process()),
+        mode: Mode::Enforced,
         seat: Some(seat),
     };
     let cwd: Arc<Path> = Path::new("/").into();

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use lineside_core::control::{Control, Rules};
 use lineside_core::exchange::Addresses;
+use lineside_core::hook::Mode;
 use lineside_core::invocation::{Inherit, Program};
 use lineside_core::secret::Secret;
 use lineside_core::worker::WorkerStart;
@@ -39,6 +40,10 @@ pub(super) struct Definition {
     pub(super) is_async: bool,
     /// Whether it may change the payload.
     pub(super) amends: bool,
+    /// Whether it counts.
+    pub(super) mode: Mode,
+    /// Whether it does nothing but answer, from its input alone.
+    pub(super) is_pure: bool,
     /// What it is as an automation, if it is one.
     pub(super) automate: Option<Automated>,
 }

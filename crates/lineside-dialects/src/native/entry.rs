@@ -1,5 +1,6 @@
 //! One entry of a file to a hook: everything but what it runs.
 
+use lineside_core::hook::Mode;
 use lineside_core::{OnFailure, PointInfo};
 use lineside_points::CATALOGUE;
 
@@ -16,10 +17,16 @@ use crate::dialect::Places;
 use crate::names;
 use crate::yaml::{Content, Node};
 
-const KEYS: [&str; 20] = [
+const KEYS: [&str; 22] = [
     "name", "on", "match", "priority", "command", "worker", "post", "verdict", "reason", "context", "amend",
-    "limit", "timeout", "on_failure", "async", "amends", "dir", "env", ENVIRONMENT, AUTOMATE,
+    "limit", "timeout", "on_failure", "async", "amends", MODE, "pure", "dir", "env", ENVIRONMENT, AUTOMATE,
 ];
+
+/// Whether a hook counts, or all hooks of a file.
+pub(super) const MODE: &str = "mode";
+
+/// What stands for a mode.
+pub(super) const MODES: [(&str, Mode); 2] = [("enforced", Mode::Enforced), ("shadow", Mode::Shadow)];
 
 /// An entry.
 #[derive(Debug)]
@@ -64,7 +71,7 @@ pub(super) fn read(
     let points = points(&mut values, line);
     let definition = definition(&mut values, &points, line, place, places);
     let definition = definition.filter(|_| values.sound && !points.is_empty());
-    Entry { name, line, points, definition, guard: Guard::of(keys, &place.account) }
+    Entry { name, line, points, definition, guard: Guard::of(keys, &place.account, place.mode) }
 }
 
 fn is_name(text: &str) -> bool {
@@ -129,13 +136,25 @@ fn definition(
         values.word("on_failure", &[("block", OnFailure::Block), ("continue", OnFailure::Continue)]);
     let is_async = values.boolean("async");
     let amends = values.boolean("amends");
+    let mode = values.word(MODE, &MODES).unwrap_or(place.mode);
+    let is_pure = values.boolean("pure");
     let run = match rule::read(values, points, acts) {
         Some(rule) => rule.map(|ruling| Run::Rule(Box::new(ruling))),
         None => run::read(values, line, place, places),
     };
     let amends = amends || matches!(&run, Some(Run::Rule(ruling)) if !ruling.amend.is_empty());
-    let definition =
-        Definition { run: run?, matcher, priority, timeout, on_failure, is_async, amends, automate };
+    let definition = Definition {
+        run: run?,
+        matcher,
+        priority,
+        timeout,
+        on_failure,
+        is_async,
+        amends,
+        mode,
+        is_pure,
+        automate,
+    };
     if !points.is_empty() {
         without_effect(values, &definition, points);
     }

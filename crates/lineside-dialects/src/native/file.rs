@@ -4,11 +4,12 @@ use std::collections::{HashMap, hash_map};
 use std::sync::Arc;
 
 use lineside_core::Layer;
+use lineside_core::hook::Mode;
 use lineside_core::invocation::Inherit;
 use lineside_core::nearest::suggestion;
 use lineside_guards::Account;
 
-use super::entry::{self, Entry};
+use super::entry::{self, Entry, MODE, MODES};
 use super::findings::{About, Findings, LoadError, LoadWarning, UnknownKey};
 use super::guard::Guard;
 use super::places::Place;
@@ -67,7 +68,7 @@ fn lose(findings: &mut Findings) {
 
 /// The contents of a text.
 pub(super) fn contents(bytes: &[u8], place: &Place, places: &Places, findings: &mut Findings) -> Contents {
-    let Some(Items { items, used, wrappers, duplicates, inherit, lost }) =
+    let Some(Items { items, used, wrappers, duplicates, inherit, mode, lost }) =
         items(bytes, place.layer, findings)
     else {
         // Of a file in which nothing stands nothing is wrong.
@@ -83,6 +84,7 @@ pub(super) fn contents(bytes: &[u8], place: &Place, places: &Places, findings: &
     let place = &Place {
         inherit: inherit.clone().unwrap_or_else(|| place.inherit.clone()),
         account: account.clone().unwrap_or_else(|| Arc::clone(&place.account)),
+        mode,
         ..place.clone()
     };
     let mut of_line: HashMap<u32, Vec<&DuplicateKey>> = HashMap::new();
@@ -170,6 +172,8 @@ struct Items {
     /// The keys that occur twice in the items.
     duplicates: Vec<DuplicateKey>,
     inherit: Option<Inherit>,
+    /// Whether its hooks count that do not say it themselves.
+    mode: Mode,
     /// Whether there are others that cannot be read.
     lost: bool,
 }
@@ -197,6 +201,7 @@ fn items(bytes: &[u8], layer: Layer, findings: &mut Findings) -> Option<Items> {
     let mut hooks = None;
     let (mut inherit, mut wrappers) = (None, None);
     let mut used = Vec::new();
+    let mut mode = Mode::Enforced;
     let mut lost = false;
     for (key, value) in keys {
         let name = key.label();
@@ -209,6 +214,8 @@ fn items(bytes: &[u8], layer: Layer, findings: &mut Findings) -> Option<Items> {
         } else if name == WRAPPERS {
             let why = "only the user's file says which programs start others";
             findings.warning(key.line, &LoadWarning::NoEffect { key: WRAPPERS, why });
+        } else if name == MODE {
+            mode = of_all(&key, &value, findings);
         } else if name == ENVIRONMENT && layer == Layer::User {
             inherit = for_all(key.line, &value, findings);
         } else if name == ENVIRONMENT {
@@ -240,7 +247,21 @@ fn items(bytes: &[u8], layer: Layer, findings: &mut Findings) -> Option<Items> {
         findings.error(*line, LoadError::Duplicate(key.clone()));
         inherit = Some(Inherit::minimal_and([]));
     }
-    Some(Items { items, used, wrappers, duplicates: of_hooks, inherit, lost })
+    if let Some(DuplicateKey { line, key, .. }) = twice(MODE) {
+        findings.error(*line, LoadError::Duplicate(key.clone()));
+        mode = Mode::Enforced;
+    }
+    Some(Items { items, used, wrappers, duplicates: of_hooks, inherit, mode, lost })
+}
+
+/// Whether all hooks count that do not say it themselves; they do, when what is written means nothing.
+fn of_all(key: &Node, value: &Node, findings: &mut Findings) -> Mode {
+    let mode = MODES.iter().find(|(word, _)| value.text() == Some(word)).map(|(_, mode)| *mode);
+    mode.unwrap_or_else(|| {
+        let expected = MODES.map(|(word, _)| word).join(" or ");
+        findings.error(key.line, LoadError::Value { key: MODE.to_owned(), found: shown(value), expected });
+        Mode::Enforced
+    })
 }
 
 /// What all hooks inherit that do not say it themselves; the least, when what is written means nothing.

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use lineside_core::hook::Mode;
 use lineside_core::nearest::suggestion;
 use lineside_core::{Matcher, PointInfo};
 use lineside_guards::{Account, WhenUnclear};
 use lineside_points::CATALOGUE;
 
 use super::automate::AUTOMATE;
-use super::entry::points_from;
+use super::entry::{MODE, MODES, points_from};
 use super::findings::Findings;
 use super::matching::{self, Scene};
 use super::values::Values;
@@ -40,12 +41,16 @@ impl Guard {
     }
 
     /// Of an entry.
-    pub(super) fn of(keys: &[(Node, Node)], account: &Arc<Account>) -> Self {
+    pub(super) fn of(keys: &[(Node, Node)], account: &Arc<Account>, of_file: Mode) -> Self {
         let value = |key: &str| {
             keys.iter().find(|(name, _)| name.written() == Some(key)).map(|(_, value)| &value.content)
         };
         // These are not waited for.
         let is_async = matches!(value("async"), Some(Content::Boolean(true))) || value(AUTOMATE).is_some();
+        // What is in shadow refuses nothing, broken or not.
+        let mode =
+            MODES.iter().find(|(word, _)| matches!(value(MODE), Some(Content::Text(text)) if text == word));
+        let is_shadow = mode.map_or(of_file, |(_, mode)| *mode) == Mode::Shadow;
         let continues = matches!(value("on_failure"), Some(Content::Text(text)) if text == "continue");
         let points = value("on").and_then(points).unwrap_or_else(|| gates().collect());
         // What is wrong with it has been reported.
@@ -53,7 +58,7 @@ impl Guard {
         let mut values = Values { keys, within: "", hook: "", findings: &mut findings, sound: true };
         let scene = Scene { account, unclear: WhenUnclear::Match };
         let matcher = matching::read(&mut values, "match.", &points, scene).matcher.filter(|_| values.sound);
-        Self { points, refuses: !is_async && !continues, matcher }
+        Self { points, refuses: !is_async && !continues && !is_shadow, matcher }
     }
 
     /// Its points with their names.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lineside_core::Layer;
+use lineside_core::hook::Mode;
 use lineside_core::invocation::Inherit;
 use lineside_guards::Account;
 
@@ -21,6 +22,8 @@ pub(super) struct Place {
     pub(super) inherit: Inherit,
     /// Whose commands its filters are about.
     pub(super) account: Arc<Account>,
+    /// Whether its hooks count that do not say it themselves.
+    pub(super) mode: Mode,
     /// The program that its hook lives in, where it stands in no file.
     pub(super) seat: Option<Seat>,
 }
@@ -60,6 +63,7 @@ pub(super) fn all(places: &Places) -> Vec<Place> {
         file,
         inherit: Inherit::All,
         account: of_user,
+        mode: Mode::Enforced,
         seat: None,
     });
     let file = absolute(places.work_dir()).join(".lineside/hooks.yaml");
@@ -69,6 +73,7 @@ pub(super) fn all(places: &Places) -> Vec<Place> {
             file,
             inherit: Inherit::minimal_and([]),
             account,
+            mode: Mode::Enforced,
             seat: None,
         }])
         .collect()

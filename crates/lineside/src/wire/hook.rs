@@ -6,7 +6,7 @@ use lineside_core::json::{Map, Value, json};
 
 /// A hook at one of its points.
 ///
-/// Fields: `name`, `point`, `dialect`, `layer`, `depth`, `priority`, `part`, `on_failure`, `timeout_ms`, `reach`,
+/// Fields: `name`, `point`, `dialect`, `layer`, `depth`, `priority`, `part`, `mode` where it is not `enforced`, `on_failure`, `timeout_ms`, `reach`,
 /// `state` (`ready` or why it does not run), and where there is one: `source`, `origin` (file and line), `match`.
 #[must_use]
 pub fn hook(point: &str, hook: &Hook) -> Map {
@@ -19,6 +19,9 @@ pub fn hook(point: &str, hook: &Hook) -> Map {
     put("depth", json!(hook.depth));
     put("priority", json!(hook.priority));
     put("part", json!(hook.part.as_str()));
+    if hook.is_shadow() {
+        put("mode", json!(hook.mode));
+    }
     put("on_failure", json!(hook.on_failure));
     put("timeout_ms", json!(u64::try_from(hook.timeout.as_millis()).unwrap_or(u64::MAX)));
     put("reach", json!(hook.reach));

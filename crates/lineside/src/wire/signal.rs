@@ -2,7 +2,9 @@
 
 use lineside_bus::{JobNews, Signal};
 use lineside_core::json::{Map, Value, json};
-use lineside_core::{CoverageMismatch, EventId, Outcome, SessionId};
+use lineside_core::outcome::By;
+use lineside_core::receipt::Given;
+use lineside_core::{CoverageMismatch, EventId, Outcome, SessionId, Verdict};
 
 use super::receipt as receipt_of;
 
@@ -45,13 +47,18 @@ pub fn signal(signal: &Signal) -> SignalAbout {
         }
         Signal::Decided(receipt) => about("decided", Value::Object(receipt_of(receipt))),
         Signal::Abandoned { seq, event, .. } => about("abandoned", json!({"seq": seq, "event": event})),
-        Signal::DetachedFinished { event, hook, outcome, took, earlier, .. } => {
+        Signal::DetachedFinished { event, hook, outcome, given, took, earlier, .. } => {
             let mut fields = json!({
                 "event": event, "hook": hook.name, "took_us": micros(*took), "earlier_attempts": earlier.len(),
             });
-            if let (Value::Object(fields), Some((failed, detail))) = (&mut fields, failure(outcome)) {
-                fields.insert("failed".to_owned(), json!(failed));
-                fields.insert("detail".to_owned(), json!(detail));
+            if let Value::Object(fields) = &mut fields {
+                if let Some((failed, detail)) = failure(outcome) {
+                    fields.insert("failed".to_owned(), json!(failed));
+                    fields.insert("detail".to_owned(), json!(detail));
+                }
+                if hook.is_shadow() {
+                    fields.insert("shadow".to_owned(), would(outcome, given.as_deref()));
+                }
             }
             about("detached_finished", fields)
         }
@@ -100,6 +107,22 @@ fn automation(hook: &str, job: Option<u64>, event: EventId, news: &JobNews) -> V
         other => ("unknown", json!(format!("{other:?}"))),
     };
     json!({"hook": hook, "job": job, "event": event, "news": word, "detail": detail})
+}
+
+/// What a hook in shadow would have come to.
+fn would(outcome: &Outcome, given: Option<&Given>) -> Value {
+    let verdict = outcome.verdict();
+    let given = given.cloned().unwrap_or_default();
+    let changes = given
+        .changes
+        .iter()
+        .map(|By { what, .. }| json!({"field": what.field, "before": what.before, "after": what.after}));
+    json!({
+        "verdict": verdict.map(Verdict::strength), "reason": verdict.and_then(Verdict::reason),
+        "changes": changes.collect::<Vec<_>>(),
+        "context": given.context.iter().map(|given| &given.what.text).collect::<Vec<_>>(),
+        "notices": given.notices.iter().map(|given| &given.what.text).collect::<Vec<_>>(),
+    })
 }
 
 /// The kind and the detail of a failure.
