@@ -41,10 +41,12 @@ pub(crate) async fn run(args: &CheckArgs, styles: Styles) -> Result<ExitCode> {
     let (errors, warnings) = (of(Severity::Error), of(Severity::Warning));
     let ready = report.hooks.iter().filter(|found| found.state == State::Ready);
     // One at several points counts once.
+    let shadows = ready.clone().filter(|found| found.hook.is_shadow());
+    let shadows = shadows.map(|found| found.number).collect::<HashSet<_>>().len();
     let ready = ready.map(|found| found.number).collect::<HashSet<_>>().len();
     if args.look.json {
         let all = json!({
-            "hooks": ready, "errors": errors, "warnings": warnings, "diagnostics": report.diagnostics,
+            "hooks": ready, "shadows": shadows, "errors": errors, "warnings": warnings, "diagnostics": report.diagnostics,
         });
         print_json(&all)?;
         return Ok(exit(&report));
@@ -58,8 +60,13 @@ pub(crate) async fn run(args: &CheckArgs, styles: Styles) -> Result<ExitCode> {
         (0, _) => Tone::Warning,
         _ => Tone::Bad,
     };
-    let sum =
-        format!("{} ready, {}, {}", count(ready, "hook"), count(errors, "error"), count(warnings, "warning"));
+    let shadows = if shadows > 0 { format!(", {shadows} of them in shadow") } else { String::new() };
+    let sum = format!(
+        "{} ready{shadows}, {}, {}",
+        count(ready, "hook"),
+        count(errors, "error"),
+        count(warnings, "warning")
+    );
     print([styles.out.paint(tone, &sum)])?;
     Ok(exit(&report))
 }
@@ -69,6 +76,7 @@ fn exit(report: &LoadReport) -> ExitCode {
     let refuses = |found: &LoadedHook| {
         found.state == State::ProgramMissing
             && found.hook.part.is_gate()
+            && !found.hook.is_shadow()
             && found.hook.on_failure == OnFailure::Block
     };
     if report.hooks.iter().any(refuses) { ExitCode::FAILURE } else { exit_status(&report.diagnostics) }

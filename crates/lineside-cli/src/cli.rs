@@ -11,6 +11,7 @@ use crate::control::{OffArgs, OnArgs, ReloadArgs, StatusArgs, StopArgs};
 use crate::daemon_paths::DaemonArgs;
 use crate::demo::{Pace, Screen};
 use crate::doctor::DoctorArgs;
+use crate::enforce::EnforceArgs;
 use crate::explain::ExplainArgs;
 use crate::hook::HookArgs;
 use crate::hosts::HostsArgs;
@@ -24,6 +25,7 @@ use crate::list::ListArgs;
 use crate::log::LogArgs;
 use crate::manual::{CompletionsArgs, ManArgs};
 use crate::new_hook::NewArgs;
+use crate::replay::ReplayArgs;
 use crate::run::RunArgs;
 use crate::schema::SchemaArgs;
 use crate::serve::ServeArgs;
@@ -34,8 +36,8 @@ use crate::tree::SessionsArgs;
 use crate::trust::{TrustArgs, UntrustArgs};
 use crate::why::WhyArgs;
 use crate::{
-    check, control, demo, doctor, explain, hook, hosts, import, init, install, jobs, kit, list, loading, log,
-    manual, new_hook, person, run, schema, serve, stats, test, tree, trust, why,
+    check, control, demo, doctor, enforce, explain, hook, hosts, import, init, install, jobs, kit, list,
+    loading, log, manual, new_hook, person, replay, run, schema, serve, stats, test, tree, trust, why,
 };
 
 /// A hook bus for AI agents: events in, hooks run, decisions out.
@@ -84,7 +86,7 @@ const HELP: &str = "\
 Commands:
 {subcommands}
   also:    completions, hook, hosts, import, init, kit, log, man, new, on,
-           reload, schema, sessions, stats, stop, trust, uninstall, untrust
+           reload, schema, sessions, stop, trust, uninstall, untrust
 
 Options:
 {options}{after-help}";
@@ -119,6 +121,10 @@ enum Command {
     Log(LogArgs),
     #[command(hide = true)]
     Stats(StatsArgs),
+    #[command(hide = true)]
+    Enforce(EnforceArgs),
+    #[command(hide = true)]
+    Replay(ReplayArgs),
     Test(TestArgs),
     #[command(hide = true)]
     Kit(KitArgs),
@@ -175,11 +181,13 @@ impl Cli {
             Command::Why(args) => why::run(args, styles),
             Command::Log(args) => unless_interrupted(log::run(args, styles)).await,
             Command::Stats(args) => stats::run(args, styles),
+            Command::Enforce(args) => enforce::run(args, styles).await,
             Command::List(args) => unless_interrupted(list::run(args, styles)).await,
             Command::Check(args) => unless_interrupted(check::run(args, styles)).await,
             Command::Trust(args) => unless_interrupted(trust::run(args, styles)).await,
             Command::Untrust(args) => trust::untrust(args).await,
             Command::Jobs(args) => jobs::run(args, styles).await,
+            Command::Replay(args) => unless_interrupted(replay::run(args, styles)).await,
             Command::Test(args) => test::run(args, styles).await,
             Command::Kit(args) => kit::run(args),
             Command::Hook(args) => Ok(hook::run(args)),
@@ -223,6 +231,7 @@ impl Command {
             | Self::Reload(ReloadArgs { control }) => Some(control.daemon()),
             Self::Trust(args) => args.records(),
             Self::Untrust(args) => Some(args.daemon()),
+            Self::Enforce(args) => return Some(args.daemon()),
             Self::Install(args) => args.changes(),
             Self::Uninstall(args) => args.changes(),
             Self::Serve(args) => args.consents(),
@@ -234,6 +243,7 @@ impl Command {
             | Self::Explain(_)
             | Self::List(_)
             | Self::Check(_)
+            | Self::Replay(_)
             | Self::Test(_)
             | Self::Demo(_)
             | Self::Hook(_)
@@ -260,6 +270,7 @@ impl Command {
             | Self::Explain(_)
             | Self::List(_)
             | Self::Check(_)
+            | Self::Replay(_)
             | Self::Test(_)
             | Self::Demo(_) => true,
             Self::Serve(args) => !args.is_detached(),
@@ -286,6 +297,7 @@ impl Command {
             | Self::Hosts(_)
             | Self::Trust(_)
             | Self::Untrust(_)
+            | Self::Enforce(_)
             | Self::Doctor(_) => false,
         }
     }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use clap::Args;
-use lineside::core::hook::LAST;
+use lineside::core::hook::{LAST, Mode};
 use lineside::core::{Hook, Part, SkipReason};
 use lineside::json::{Value, json};
 use lineside::listing::{self, Listed, Listing, NoHook, WHEN_PUBLISHED};
@@ -144,7 +144,7 @@ fn page(listing: &Listing, columns: Option<usize>, style: Style) -> Vec<String> 
     let rows = hooks.iter().map(|listed| {
         let point =
             if std::mem::replace(&mut last, &listed.point) == listed.point { "" } else { &listed.point };
-        let tone = if listed.state == State::Ready.as_str() { Tone::Good } else { Tone::Warning };
+        let tone = if state(listed) == State::Ready.as_str() { Tone::Good } else { Tone::Warning };
         vec![
             Cell::toned(point, Tone::Bold),
             Cell::new(listed.order.to_string()),
@@ -154,7 +154,7 @@ fn page(listing: &Listing, columns: Option<usize>, style: Style) -> Vec<String> 
             Cell::new(&listed.dialect),
             Cell::new(trigger(listed)),
             Cell::new(part(listed)),
-            Cell::toned(&listed.state, tone),
+            Cell::toned(state(listed), tone),
             Cell::toned(origin(listed.file.as_deref(), listed.line), Tone::Dim),
         ]
     });
@@ -208,6 +208,12 @@ pub(crate) fn shown_priority(priority: i32) -> String {
 /// What the file calls the point, where it has another name for it.
 pub(crate) fn trigger(listed: &Listed) -> &str {
     if listed.trigger == listed.point { "" } else { &listed.trigger }
+}
+
+/// Whether it runs; of one that does and does not count, that.
+pub(crate) fn state(listed: &Listed) -> &str {
+    let is_ready = listed.state == State::Ready.as_str();
+    if is_ready && listed.mode == Mode::Shadow { listed.mode.as_str() } else { &listed.state }
 }
 
 /// What a hook takes part in.

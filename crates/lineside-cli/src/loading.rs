@@ -34,10 +34,19 @@ pub(crate) enum Plugins {
 /// # Errors
 /// As there.
 pub(crate) async fn load_on(bus: Bus, ground: &Ground, plugins: Plugins) -> Result<(Assembly, LoadReport)> {
-    let mut assembly = Assembly::new(bus).only(ground.dialects.iter().copied());
+    let mut assembly = Assembly::new(bus);
     if let Plugins::Shown(style) = plugins {
         assembly = assembly.plugin_log(move |line| shown(line, style).iter().for_each(|line| tell(line)));
     }
+    load_into(assembly, ground).await
+}
+
+/// An assembly with the hooks of these places.
+///
+/// # Errors
+/// As [`load`].
+pub(crate) async fn load_into(assembly: Assembly, ground: &Ground) -> Result<(Assembly, LoadReport)> {
+    let assembly = assembly.only(ground.dialects.iter().copied());
     let files = match &ground.found {
         Some(found) => found.files(&assembly, &ground.places.environment)?,
         None => assembly.read(&ground.places),

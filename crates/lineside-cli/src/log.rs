@@ -57,6 +57,7 @@ pub(crate) const GRAMMAR: &str = "\
 Keys of a query:
   verdict:  continue, allow, ask, block, stop, or refused for the last two
   tool: point: hook: session: tree: agent: host: project:   a name, or a glob
+  shadow:   what a hook in shadow would have done: block, ask, refused, amended, any, …
   failed:   how a hook failed: timeout, exit, spawn, output, panic, or any
   since: until:   2d, 3h, 10min, 2026-11-24, 2026-11-24T09:00:00Z
   took:     >50ms, <2s
@@ -82,6 +83,11 @@ pub(crate) struct StoreArgs {
 }
 
 impl StoreArgs {
+    /// The daemon that writes it.
+    pub(crate) fn daemon(&self) -> DaemonArgs {
+        DaemonArgs::of_state(self.state.clone())
+    }
+
     /// Opens it.
     ///
     /// # Errors
@@ -89,7 +95,7 @@ impl StoreArgs {
     pub(crate) fn open(&self) -> Result<Look> {
         let path = match &self.log {
             Some(path) => path.clone(),
-            None => DaemonArgs::of_state(self.state.clone()).paths()?.state.join(FILE),
+            None => self.daemon().paths()?.state.join(FILE),
         };
         Look::open(&path).with_context(|| match self.log {
             Some(_) => "cannot show what was decided",
@@ -182,7 +188,8 @@ pub(crate) fn object(decision: &Decision) -> Value {
         "host": decision.host, "project": decision.project, "point": decision.point, "tool": decision.tool,
         "verdict": decision.verdict, "by": decision.by, "origin": decision.by_origin, "reason": decision.reason,
         "took_us": u64::try_from(decision.took.as_micros()).unwrap_or(u64::MAX), "generation": decision.generation,
-        "changes": decision.changes, "failures": decision.failures, "runs": decision.runs, "payload": payload,
+        "changes": decision.changes, "failures": decision.failures, "runs": decision.runs, "shadows": decision.shadows,
+        "payload": payload,
     })
 }
 

@@ -72,6 +72,11 @@ pub(crate) struct Ground {
 }
 
 impl PlaceArgs {
+    /// Those that name a project, or none, and nothing else.
+    pub(crate) fn of(project: Option<PathBuf>) -> Self {
+        Self { project, dialects: Vec::new(), untrusted: false }
+    }
+
     /// The project that is named, as it is written.
     pub(crate) fn project(&self) -> Option<&Path> {
         self.project.as_deref()

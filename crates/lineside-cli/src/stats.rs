@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use lineside::core::Strength;
+use lineside::core::{Strength, Timestamp};
 use lineside::json::{Value, json};
 use lineside::log::{HookStats, SessionStats, Stats};
 
@@ -25,6 +25,10 @@ pub(crate) struct StatsArgs {
     /// Which events are counted, such as `since:1d host:codex`.
     #[arg(value_name = "QUERY")]
     query: Vec<String>,
+
+    /// Count what the hooks in shadow would have said and changed.
+    #[arg(long)]
+    shadow: bool,
 
     /// How many sessions are shown, those with most events.
     #[arg(long, value_name = "NUMBER", default_value_t = 10)]
@@ -50,6 +54,7 @@ pub(crate) fn run(args: &StatsArgs, styles: Styles) -> Result<ExitCode> {
     if args.json {
         print_json(&object(&stats))?;
     } else {
+        let lines = if args.shadow { shadows } else { lines };
         print_unbroken(lines(&stats, columns().unwrap_or(COLUMNS), styles.out))?;
     }
     Ok(ExitCode::SUCCESS)
@@ -64,7 +69,6 @@ fn lines(stats: &Stats, columns: usize, style: Style) -> Vec<String> {
     } else {
         String::new()
     };
-    let time = |time: lineside::core::Timestamp| format!("{time:.0}").replace('T', " ");
     let mut lines = vec![
         format!("{}, {refused}{lost}", style.paint(Tone::Bold, &format!("{} events", stats.events))),
         style.paint(Tone::Dim, &format!("from {} to {}", time(from), time(to))),
@@ -79,11 +83,65 @@ fn lines(stats: &Stats, columns: usize, style: Style) -> Vec<String> {
     let rows = stats.hooks.iter().map(hook).collect();
     let heading = ["hook", "calls", "continue", "allow", "ask", "block", "stop", "failed", "p50", "p99"];
     lines.extend(Table { heading: &heading, rows, stacked: &[3, 6, 2, 7] }.lines(Some(columns), style));
+    if stats.hooks.iter().any(|hook| hook.shadows > 0) {
+        lines.push(style.paint(Tone::Dim, "what hooks in shadow would have said: lineside stats --shadow"));
+    }
     lines.push(String::new());
     let rows = stats.sessions.iter().map(session).collect();
     let heading = ["session", "host", "events", "refused", "in hooks"];
     lines.extend(Table { heading: &heading, rows, stacked: &[1] }.lines(Some(columns), style));
     lines.into_iter().map(|line| line.trim_end().to_owned()).collect()
+}
+
+/// What hooks in shadow would have done.
+pub(crate) fn shadows(stats: &Stats, columns: usize, style: Style) -> Vec<String> {
+    let (Some(from), Some(to)) = (stats.from, stats.to) else { return vec!["nothing was found".to_owned()] };
+    let rows: Vec<_> = stats.hooks.iter().filter(|hook| hook.shadows > 0).map(shadow).collect();
+    let events = style.paint(Tone::Bold, &format!("{} events", stats.events));
+    let mut lines =
+        vec![events, style.paint(Tone::Dim, &format!("from {} to {}", time(from), time(to))), String::new()];
+    if rows.is_empty() {
+        lines.push("no hook ran in shadow".to_owned());
+        return lines;
+    }
+    let heading =
+        ["hook", "runs", "would refuse", "ask", "amend", "allow", "failed", "no answer", "p50", "p99"];
+    lines.extend(Table { heading: &heading, rows, stacked: &[5, 7, 8, 6] }.lines(Some(columns), style));
+    lines.push(String::new());
+    lines.push(style.paint(
+        Tone::Dim,
+        "lineside log shadow:refused hook:NAME   shows which; lineside enforce NAME   has it count",
+    ));
+    lines.into_iter().map(|line| line.trim_end().to_owned()).collect()
+}
+
+/// How many events a hook in shadow would have refused.
+pub(crate) fn would_refuse(hook: &HookStats) -> u64 {
+    [Strength::Block, Strength::Stop].iter().filter_map(|strength| hook.would.get(strength)).sum()
+}
+
+fn shadow(hook: &HookStats) -> Vec<Cell> {
+    let number =
+        |count: u64, tone| Cell::toned(if count > 0 { count.to_string() } else { String::new() }, tone);
+    let would = |strength| hook.would.get(&strength).copied().unwrap_or_default();
+    let answered: u64 = hook.would.values().sum();
+    let failed: Vec<String> = hook.failures.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+    vec![
+        Cell::toned(&hook.hook, Tone::Bold),
+        Cell::new(hook.shadows.to_string()),
+        number(would_refuse(hook), Tone::Bad),
+        number(would(Strength::Ask), Tone::Asked),
+        number(hook.would_amend, Tone::Warning),
+        number(would(Strength::Allow), Tone::Good),
+        Cell::toned(failed.join(", "), Tone::Warning),
+        number(hook.shadows.saturating_sub(answered), Tone::Warning),
+        Cell::new(milliseconds(hook.p50)),
+        Cell::new(milliseconds(hook.p99)),
+    ]
+}
+
+fn time(time: Timestamp) -> String {
+    format!("{time:.0}").replace('T', " ")
 }
 
 fn hook(hook: &HookStats) -> Vec<Cell> {
@@ -132,8 +190,12 @@ fn object(stats: &Stats) -> Value {
     let verdicts = |hook: &HookStats| {
         hook.verdicts.iter().map(|(verdict, count)| (verdict.as_str().to_owned(), json!(count))).collect()
     };
+    let would = |hook: &HookStats| {
+        hook.would.iter().map(|(verdict, count)| (verdict.as_str().to_owned(), json!(count))).collect()
+    };
     let hooks = stats.hooks.iter().map(|hook| {
         json!({
+            "shadow": {"runs": hook.shadows, "verdicts": Value::Object(would(hook)), "amended": hook.would_amend},
             "hook": hook.hook, "calls": hook.calls, "verdicts": Value::Object(verdicts(hook)), "failures": hook.failures,
             "p50_us": micros(hook.p50), "p99_us": micros(hook.p99),
         })

@@ -13,7 +13,7 @@ use crate::style::{COLUMNS, Styles, columns, print_json, print_unbroken, tell};
 
 mod page;
 
-/// Say why an event was decided so; `log` lists events, `stats` counts.
+/// Say why an event was decided so; there are also log, stats, replay, enforce.
 ///
 /// The page has the event, every hook that was considered, in order, with why it ran or not and what it said, what was changed,
 /// what the agent received, and what became of background work.
@@ -88,6 +88,7 @@ fn of(why: &Why) -> Value {
     let hook = |hook: &Considered| {
         json!({
             "hook": hook.hook, "origin": hook.origin, "dialect": hook.dialect, "layer": hook.layer, "part": hook.part,
+            "mode": if hook.is_shadow { "shadow" } else { "enforced" },
             "priority": hook.priority, "what": hook.what, "ran": !hook.is_skipped, "verdict": hook.verdict,
             "failed": hook.failed, "detail": hook.detail,
             "took_us": hook.took.map(|took| u64::try_from(took.as_micros()).unwrap_or(u64::MAX)),

@@ -1,6 +1,7 @@
 //! An explanation as people read it.
 
 use lineside::State;
+use lineside::core::hook::Mode;
 use lineside::core::{OnFailure, Part, SkipReason};
 use lineside::listing::{Explained, Explanation};
 
@@ -103,8 +104,11 @@ fn fate(explained: &Explained) -> (String, Tone) {
     let condition = explained.misfit.as_deref().or(explained.listed.condition.as_deref());
     match explained.skipped {
         None if is_sound(explained) => {
-            let by = explained.fit.as_deref().map(|fit| format!(": {}", one_line(fit)));
-            (format!("runs{}", by.unwrap_or_default()), Tone::Good)
+            let by = explained.fit.as_deref().map(|fit| format!(": {}", one_line(fit))).unwrap_or_default();
+            match explained.listed.mode {
+                Mode::Enforced => (format!("runs{by}"), Tone::Good),
+                Mode::Shadow => (format!("runs in shadow{by}"), Tone::Warning),
+            }
         }
         None => (explained.listed.state.clone(), Tone::Bad),
         Some(SkipReason::Filter) => (format!("filter: {}", condition.unwrap_or_default()), Tone::Warning),

@@ -136,6 +136,10 @@ impl Lines {
             let hooks = if decision.failures == 1 { "a hook" } else { "several hooks" };
             more.push(format!("{hooks} failed"));
         }
+        if decision.shadows > 0 {
+            let hooks = if decision.shadows == 1 { "a hook" } else { "several hooks" };
+            more.push(format!("{hooks} in shadow would have refused or asked"));
+        }
         if !more.is_empty() {
             let id = decision.id.to_string();
             let text = format!("{}; lineside why {}", more.join(", "), id.get(24..).unwrap_or(&id));

@@ -9,6 +9,7 @@ use lineside::json::{Map, Value};
 use tempfile::TempDir;
 
 use super::fields::Fields;
+use crate::folder_copy::copy;
 
 /// The home directory of a case.
 pub(super) const HOME: &str = "home";
@@ -148,27 +149,6 @@ impl Directory {
     pub(super) fn remove(self) -> Result<()> {
         self.directory.close().context("failed to remove the directory of the case")
     }
-}
-
-/// Copies a file or a folder, links as links and with its modes.
-fn copy(from: &Path, to: &Path) -> Result<()> {
-    let mut waiting = vec![(from.to_path_buf(), to.to_path_buf())];
-    while let Some((from, to)) = waiting.pop() {
-        let context = || format!("failed to copy {}", from.display());
-        let kind = fs::symlink_metadata(&from).with_context(context)?.file_type();
-        if kind.is_symlink() {
-            symlink(fs::read_link(&from)?, &to).with_context(context)?;
-        } else if kind.is_dir() {
-            fs::create_dir_all(&to).with_context(context)?;
-            for entry in fs::read_dir(&from).with_context(context)? {
-                let entry = entry.with_context(context)?;
-                waiting.push((entry.path(), to.join(entry.file_name())));
-            }
-        } else {
-            fs::copy(&from, &to).with_context(context)?;
-        }
-    }
-    Ok(())
 }
 
 /// The fields of a file that holds a JSON object.

@@ -169,6 +169,14 @@ impl Page {
                 let verdict = verdict.map(|verdict| format!(", counts as {verdict}")).unwrap_or_default();
                 ("!", format!("failed ({kind}){verdict}: {detail}"), Tone::Asked)
             }
+            ("shadow", None) => ("◌", "in shadow, without an answer so far".to_owned(), Tone::Dim),
+            ("shadow", Some(verdict)) => {
+                let tone = if verdict > Strength::Allow { Tone::Warning } else { Tone::Dim };
+                let failed = hook.failed.as_deref().map(|kind| format!("failed ({kind}), "));
+                let detail = if detail.is_empty() { String::new() } else { format!(": {detail}") };
+                let failed = failed.unwrap_or_default();
+                ("◌", format!("in shadow: {failed}would {verdict}{detail}"), tone)
+            }
             ("filter", _) if detail.is_empty() => ("–", "its filter does not fit".to_owned(), Tone::Dim),
             ("filter", _) => ("–", format!("does not fit: {detail}"), Tone::Dim),
             (what, _) if hook.is_skipped => ("–", skipped(what).to_owned(), Tone::Dim),
@@ -191,10 +199,15 @@ impl Page {
 
     fn changes(&self, given: &[Given]) -> Vec<String> {
         let mut lines = Vec::new();
-        for change in given.iter().filter(|given| given.what == "change") {
+        for change in given {
+            let fate = match &*change.what {
+                "change" => "was changed by",
+                "shadow_change" => "would have been changed by the shadow",
+                _ => continue,
+            };
             let [field, by] =
                 [&change.field, &change.hook].map(|text| one_line(text.as_deref().unwrap_or_default()));
-            lines.extend(self.title(&format!("{field} was changed by {by}")));
+            lines.extend(self.title(&format!("{field} {fate} {by}")));
             let value = |text: &str| json::from_str::<Value>(text).unwrap_or_default();
             let before = change.before.as_deref().map(value).unwrap_or_default();
             let (before, after) = difference(&before, &value(&change.text));
@@ -211,12 +224,14 @@ impl Page {
     /// What the agent and the user have heard of it.
     fn told(&self, why: &Why) -> Vec<String> {
         let mut lines = Vec::new();
-        let heard = why.given.iter().filter(|given| given.what != "change");
+        let heard = why.given.iter().filter(|given| !given.what.ends_with("change"));
         let said: Vec<String> = heard
             .map(|given| {
                 let to = match &*given.what {
                     "context" => "to the agent's context, by",
                     "notice" => "to the user, by",
+                    "shadow_context" => "would have gone to the agent's context, by",
+                    "shadow_notice" => "would have gone to the user, by",
                     _ => "remark on",
                 };
                 format!("{to} {}: {}", given.hook.as_deref().unwrap_or_default(), given.text)

@@ -1,0 +1,163 @@
+//! `lineside enforce`: has a hook count that was in shadow, after a person has seen what it would have done.
+
+use std::io::{BufRead as _, IsTerminal as _, stdin};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, bail};
+use clap::Args;
+use lineside::LoadedHook;
+use lineside::core::Origin;
+use lineside::core::nearest::suggestion;
+use lineside::dialects::native::Enforced;
+use lineside::log::{Look, LookError, Query};
+
+use crate::daemon_paths::DaemonArgs;
+use crate::list::origin;
+use crate::loading::load;
+use crate::log::line::{Lines, Order};
+use crate::log::{StoreArgs, now};
+use crate::painter::one_line;
+use crate::places::PlaceArgs;
+use crate::stats::{shadows, would_refuse};
+use crate::style::{COLUMNS, Styles, Tone, columns, print, print_unbroken, tell};
+use crate::trust::reload;
+
+/// Have a hook count that is in shadow.
+///
+/// Shows what it would have refused, asked and changed, with the latest examples, and edits the one line of its file.
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_STATUS)]
+pub(crate) struct EnforceArgs {
+    /// The hook, by its name in `hooks.yaml`.
+    #[arg(value_name = "HOOK")]
+    hook: String,
+
+    /// Do not ask.
+    #[arg(long)]
+    yes: bool,
+
+    #[command(flatten)]
+    places: PlaceArgs,
+
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+const EXIT_STATUS: &str = "\
+Exit status:
+  0    it counts
+  1    it does not count
+  2    nothing could be done";
+
+/// How many examples are shown.
+const EXAMPLES: usize = 5;
+
+/// How many parts of time are counted apart, which are not shown.
+const PARTS: usize = 1;
+
+/// What is typed.
+const WORD: &str = "enforce";
+
+impl EnforceArgs {
+    pub(crate) fn daemon(&self) -> DaemonArgs {
+        self.store.daemon()
+    }
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// There is no such hook in shadow, its file cannot be edited, or consent cannot be asked for.
+pub(crate) async fn run(args: &EnforceArgs, styles: Styles) -> Result<ExitCode> {
+    let ground = args.places.ground()?;
+    let (_assembly, report) = load(&ground).await?;
+    let Origin { file, .. } = found(&args.hook, &report.hooks)?;
+    let file = PathBuf::clone(&file);
+    let edit = Enforced::of(&ground.places, &file, &args.hook)?;
+    match args.store.open() {
+        Ok(look) => show(&args.hook, &look, styles)?,
+        Err(error) if is_absence(&error) => {
+            print(["there is no decision log, so what it would have done is not known"])?;
+        }
+        Err(error) => return Err(error),
+    }
+    let at = one_line(&origin(file.to_str(), Some(edit.line)));
+    let mut lines = vec![String::new(), styles.out.paint(Tone::Bold, &at)];
+    let old = edit.old.iter().map(|old| styles.out.paint(Tone::Bad, &format!("- {}", one_line(old))));
+    lines.extend(old);
+    lines.push(styles.out.paint(Tone::Good, &format!("+ {}", one_line(&edit.new))));
+    print(lines)?;
+    if !args.yes && !is_agreed()? {
+        tell("nothing was changed");
+        return Ok(ExitCode::FAILURE);
+    }
+    edit.write(&file)?;
+    let mut lines =
+        vec![styles.out.paint(Tone::Good, &format!("{} counts from now on", one_line(&args.hook)))];
+    let is_of_project = ground.found.as_ref().is_some_and(|found| file.starts_with(found.root()));
+    if is_of_project {
+        lines.push(
+            "its project has changed, and nothing of it runs before it is trusted anew: lineside trust"
+                .to_owned(),
+        );
+    }
+    print(lines)?;
+    reload(&args.daemon().paths()?).await;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn is_absence(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| matches!(cause.downcast_ref(), Some(LookError::NotThere(_))))
+}
+
+/// Where the hook of this name is declared that is in shadow.
+fn found(name: &str, hooks: &[LoadedHook]) -> Result<Origin> {
+    let named = || hooks.iter().filter(|found| &*found.hook.name == name);
+    let mut origins: Vec<Origin> = named()
+        .filter(|found| found.hook.is_shadow())
+        .filter_map(|found| found.hook.origin.clone())
+        .collect();
+    origins.dedup();
+    match (&origins[..], named().next()) {
+        ([one], _) => Ok(one.clone()),
+        ([one, other, ..], _) => {
+            bail!(
+                "there are several hooks \"{name}\" in shadow, at {one} and at {other}; edit the one that is meant"
+            )
+        }
+        ([], Some(_)) => bail!("hook \"{name}\" is not in shadow"),
+        ([], None) => {
+            let near = suggestion(name, hooks.iter().map(|found| &*found.hook.name));
+            let near = near.map(|near| format!("; did you mean \"{near}\"?")).unwrap_or_default();
+            bail!("there is no hook \"{name}\" here{near}")
+        }
+    }
+}
+
+/// What it would have done, and the latest that it would have refused.
+fn show(name: &str, look: &Look, styles: Styles) -> Result<()> {
+    let of_hook = |shadow: &str| Query::parse(&format!("hook:\"{name}\" {shadow}"), now());
+    let mut stats = look.stats(&of_hook("shadow:any")?, PARTS, 0)?;
+    stats.hooks.retain(|stats| stats.hook == name);
+    let refused: u64 = stats.hooks.iter().map(would_refuse).sum();
+    let width = columns().unwrap_or(COLUMNS);
+    print_unbroken(shadows(&stats, width, styles.out))?;
+    if refused > 0 {
+        let found = look.decisions(&of_hook("shadow:refused")?, EXAMPLES)?;
+        print([String::new(), "the latest that it would have refused:".to_owned()])?;
+        print_unbroken(Lines::new(width, Order::ByTime, styles.out).of(&found))?;
+    }
+    Ok(())
+}
+
+/// Asks the person at the terminal. What comes from a pipe is no answer: a program may have written it.
+fn is_agreed() -> Result<bool> {
+    if !stdin().is_terminal() {
+        bail!("consent is asked for at a terminal; without one, say --yes");
+    }
+    tell(&format!("To have it count, type {WORD}:"));
+    let mut line = String::new();
+    stdin().lock().read_line(&mut line).context("failed to read the answer")?;
+    Ok(line.trim() == WORD)
+}

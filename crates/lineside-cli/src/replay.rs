@@ -1,0 +1,142 @@
+//! `lineside replay`: publishes recorded events to other hooks, and shows what would be decided differently.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Args;
+use lineside::core::Point as _;
+use lineside::dialects::DIALECTS;
+use lineside::points::AfterSession;
+use lineside::wire::{EventDraft, Vocabulary, publication};
+use lineside::{Assembly, Bus, Effects, NOT_RUN};
+
+use crate::loading::{load_into, tell_findings};
+use crate::log::StoreArgs;
+use crate::sessions::Sessions;
+use crate::style::Styles;
+
+mod against;
+mod difference;
+mod offline;
+mod recording;
+
+use against::Against;
+use difference::{Difference, Now, Report};
+use recording::{Recording, Source};
+
+/// Publish recorded events once more, to other hooks, and print the decisions that differ.
+///
+/// Nothing happens by it: hooks that are verdicts, and those that say `pure: true`, run; all others do not, and are counted.
+/// With --live they run, in a copy of the project.
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_STATUS)]
+pub(crate) struct ReplayArgs {
+    #[command(flatten)]
+    store: StoreArgs,
+
+    /// The events: a query of the decision log, or a file with JSON lines, as `lineside log --json` prints and
+    /// `lineside run` reads. Everything that is in the log when nothing is said.
+    #[arg(value_name = "QUERY|FILE")]
+    what: Vec<String>,
+
+    /// The hooks: those of this project and of the user, or those of one `hooks.yaml` alone. Without it, those that are in
+    /// force here.
+    #[arg(long, value_name = "PROJECT|FILE")]
+    against: Option<std::path::PathBuf>,
+
+    /// Run what hooks run, in a copy of the project and without a network.
+    #[arg(long)]
+    live: bool,
+
+    /// Print one JSON object a line: each difference, and at the end what they come to.
+    #[arg(long)]
+    json: bool,
+
+    /// It runs without a network already.
+    #[arg(long, hide = true, requires = "live")]
+    offline: bool,
+}
+
+const EXIT_STATUS: &str = "\
+Examples:
+  lineside replay since:1w --against stricter/hooks.yaml
+  lineside replay tool:Shell --live --json
+
+Exit status:
+  0    nothing would be decided differently
+  1    something would
+  2    nothing could be done";
+
+/// Runs the command.
+///
+/// # Errors
+/// There are no such events or hooks, or the output cannot be written.
+pub(crate) async fn run(args: &ReplayArgs, styles: Styles) -> Result<ExitCode> {
+    if args.live && !args.offline {
+        offline::again()?;
+    }
+    let source = Source::open(&args.what, &args.store)?;
+    let against = Against::of(args.against.as_deref(), args.live)?;
+    let effects = if args.live { Effects::Run } else { Effects::Withheld };
+    let assembly = Assembly::new(Bus::new()).effects(effects);
+    let assembly = assembly.environment(against.ground.places.environment.clone());
+    let (assembly, loaded) = load_into(assembly, &against.ground).await?;
+    tell_findings(&loaded, styles.err);
+    let mut replay = Replay {
+        sessions: Sessions::new(assembly.bus(), &against.root()),
+        vocabulary: Vocabulary::new(DIALECTS),
+        assembly,
+        against,
+    };
+    let mut report = Report::new(args.json, styles.out);
+    for recording in source {
+        let recording = recording?;
+        match replay.again(&recording).await {
+            Ok(now) => report.take(&Difference { then: recording, now })?,
+            Err(why) => report.left_out(&why),
+        }
+    }
+    drop(replay.assembly.drain(std::time::Duration::ZERO).await);
+    report.finish()
+}
+
+/// Events on their way to other hooks.
+struct Replay {
+    assembly: Assembly,
+    sessions: Sessions,
+    vocabulary: Vocabulary,
+    against: Against,
+}
+
+impl Replay {
+    /// Publishes an event once more.
+    ///
+    /// # Errors
+    /// Why it cannot be, in few words that are the same for all events of which it is so.
+    async fn again(&mut self, recording: &Recording) -> Result<Now, String> {
+        let event = recording.event()?;
+        let event = self.against.moved(event).ok_or("of another project than the one that was copied")?;
+        let draft = EventDraft::read(event, &self.vocabulary).map_err(|error| error.to_string())?;
+        let ends = draft.point == AfterSession::INFO;
+        let session = self.sessions.of(&draft).map_err(|_| "their session was closed".to_owned())?;
+        let receipt = publication(&session, draft).publish_any().await.map_err(|error| error.to_string())?;
+        // What is for the agent goes nowhere.
+        drop(session.collect().ready().accept());
+        if ends {
+            self.sessions.closed(&session);
+            session.close().await;
+        }
+        let not_run = receipt.remarks.iter().filter(|by| by.what == NOT_RUN);
+        let not_run: Vec<String> = not_run.map(|by| receipt.name(by.hook).to_owned()).collect();
+        // A block ends everything, whatever the others would have said.
+        let is_certain = not_run.is_empty() || receipt.verdict.strength().is_final();
+        Ok(Now {
+            verdict: receipt.verdict.strength(),
+            by: receipt.author().map(|hook| hook.name.to_string()),
+            reason: receipt.verdict.reason().map(|reason| reason.as_str().to_owned()),
+            payload: receipt.event.payload().to_json(),
+            not_run,
+            is_certain,
+        })
+    }
+}

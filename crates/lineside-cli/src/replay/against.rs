@@ -1,0 +1,101 @@
+//! The hooks that recorded events are published to.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, bail};
+use lineside::core::hook::NATIVE;
+use lineside::json::{Map, Value};
+use tempfile::TempDir;
+
+use crate::folder_copy::copy;
+use crate::places::{Ground, PlaceArgs, directory, environment};
+
+/// Hooks, and where they stand.
+pub(super) struct Against {
+    pub(super) ground: Ground,
+    /// The project that was copied, and where to.
+    copied: Option<(PathBuf, PathBuf)>,
+    /// Holds what is there for the replay alone.
+    _scratch: Option<TempDir>,
+}
+
+/// The file of hooks of a project.
+const FILE: &str = ".lineside/hooks.yaml";
+
+impl Against {
+    /// The hooks of a project and of the user, or those of a file alone; without either, those that are in force here. To be
+    /// run, they stand in a copy of their project.
+    ///
+    /// # Errors
+    /// There are none, or the project cannot be copied.
+    pub(super) fn of(named: Option<&Path>, live: bool) -> Result<Self> {
+        let file = named.filter(|path| path.is_file());
+        if file.is_none() && !live {
+            let ground = PlaceArgs::of(named.map(Path::to_path_buf)).ground()?;
+            return Ok(Self { ground, copied: None, _scratch: None });
+        }
+        let scratch = tempfile::Builder::new().prefix("lineside-replay-").tempdir();
+        let scratch = scratch.context("failed to make a folder for the replay")?;
+        let path = scratch.path().canonicalize()?;
+        let (project, home) = (path.join("project"), path.join("home"));
+        fs::create_dir(&home)?;
+        let root = match file {
+            Some(file) => of_file(file)?,
+            None => directory(named.unwrap_or(Path::new(".")))?,
+        };
+        if live {
+            if path.starts_with(&root) {
+                bail!("{} cannot be copied into itself; TMPDIR names another folder", root.display());
+            }
+            copy(&root, &project)?;
+        }
+        let mut environment = environment();
+        if let Some(file) = file {
+            let declared = project.join(FILE);
+            fs::create_dir_all(declared.parent().unwrap_or(&project))?;
+            fs::copy(file, &declared).with_context(|| format!("cannot read {}", file.display()))?;
+            // The file alone: the hooks of the user are not there.
+            for name in ["HOME", "XDG_CONFIG_HOME"] {
+                environment.insert(name.to_owned(), home.display().to_string());
+            }
+        }
+        let mut ground = PlaceArgs::of(Some(project.clone())).ground()?;
+        ground.places.environment = environment;
+        if file.is_some() {
+            ground.dialects.retain(|dialect| dialect.name() == NATIVE);
+        }
+        let copied = live.then_some((root, project));
+        Ok(Self { ground, copied, _scratch: Some(scratch) })
+    }
+
+    /// The root of the project as sessions name it that say nothing else.
+    pub(super) fn root(&self) -> Arc<str> {
+        Arc::clone(&self.ground.project)
+    }
+
+    /// An event where the hooks stand: one of the project that was copied happens in the copy. `None` for one of another
+    /// project, which is not there.
+    pub(super) fn moved(&self, mut event: Map) -> Option<Map> {
+        let Some((from, to)) = &self.copied else { return Some(event) };
+        for field in ["project_root", "cwd"] {
+            let Some(path) = event.get(field).and_then(Value::as_str) else { continue };
+            let below = Path::new(path).strip_prefix(from).ok();
+            if below.is_none() && field == "project_root" {
+                return None;
+            }
+            let moved = below.map_or_else(|| to.clone(), |below| to.join(below));
+            event.insert(field.to_owned(), moved.display().to_string().into());
+        }
+        Some(event)
+    }
+}
+
+/// The project of a file of hooks: where it would be read from, else the folder that it lies in.
+fn of_file(file: &Path) -> Result<PathBuf> {
+    let file = file.canonicalize()?;
+    let folder = file.parent().unwrap_or(Path::new("/"));
+    let of_project = file.ends_with(FILE).then(|| folder.parent()).flatten();
+    Ok(of_project.unwrap_or(folder).to_path_buf())
+}

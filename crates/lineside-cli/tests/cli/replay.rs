@@ -1,0 +1,120 @@
+//! `lineside replay`: recorded events to other hooks, and what would be decided differently.
+
+use std::fs;
+
+use lineside::json::{Value, json};
+
+use crate::stage::{Said, Stage, shell};
+
+/// A guard in shadow and one that amends, both of which say that they do nothing but answer.
+const HOOKS: &str = "hooks:
+  - name: no-push
+    on: before_tool
+    mode: shadow
+    pure: true
+    match: {tool: Shell, argument: {command: '^git push'}}
+    command: \"cat >/dev/null; echo '{\\\"verdict\\\":\\\"block\\\",\\\"reason\\\":\\\"open a pull request\\\"}'\"
+  - name: quiet
+    on: before_tool
+    pure: true
+    amends: true
+    match: {tool: Shell, argument: {command: '^make'}}
+    command: \"cat >/dev/null; echo '{\\\"amend\\\":{\\\"tool_input\\\":{\\\"command\\\":\\\"true\\\"}}}'\"
+";
+
+const EVENTS: [&str; 6] = ["git push", "ls", "git push -f", "make all", "git push origin x", "git status"];
+
+fn recorded() -> Stage {
+    let stage = Stage::new();
+    stage.file("project/.lineside/hooks.yaml", HOOKS);
+    let long = shell(&"x".repeat(20_000));
+    let secret = shell("git push https://u:hunter2hunter2@example.org/x");
+    let events = EVENTS.map(shell).concat() + &long + &secret;
+    let said = stage.run(&["run", "--project", ".", "--log", "log.sqlite", "--quiet"], events);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    stage
+}
+
+fn replay(stage: &Stage, words: &[&str]) -> Said {
+    stage.run(&[&["replay", "--log", "log.sqlite"], words].concat(), "")
+}
+
+fn sum(said: &Said) -> Value {
+    said.json().pop().unwrap()
+}
+
+#[test]
+fn what_a_shadow_would_have_refused_is_what_a_replay_refuses() {
+    let stage = recorded();
+    let stats = stage.run(&["stats", "--log", "log.sqlite", "--json"], "");
+    let stats: Value = lineside::json::from_str(&stats.out).unwrap();
+    let hooks = stats["hooks"].as_array().unwrap();
+    let would =
+        &hooks.iter().find(|hook| hook["hook"] == json!("no-push")).unwrap()["shadow"]["verdicts"]["block"];
+    assert_eq!(would, &json!(4));
+    stage.file("project/enforced.yaml", &HOOKS.replace("mode: shadow", "mode: enforced"));
+    let said = replay(&stage, &["--against", "enforced.yaml", "--json"]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    let sum = sum(&said);
+    assert_eq!(&sum["refused"]["no-push"], would);
+    assert_eq!(
+        (&sum["differ"], &sum["replayed"], &sum["uncertain"]),
+        (&json!(4), &json!(7), &json!(0)),
+        "{sum}"
+    );
+    assert_eq!(sum["left_out"], json!({"too long to be kept whole": 1}));
+    assert_eq!(sum["redacted"], json!(1));
+    let first = &said.json()[0];
+    assert_eq!((&first["then"]["verdict"], &first["now"]["verdict"]), (&json!("continue"), &json!("block")));
+
+    let said = replay(&stage, &["--against", "enforced.yaml", "git push"]);
+    for told in [
+        "git push -f",
+        "then  continue",
+        "now   block, by no-push: open a pull request",
+        "4 decided differently",
+    ] {
+        assert!(said.out.contains(told), "{told}: {said:?}");
+    }
+}
+
+#[test]
+fn the_same_hooks_decide_the_same_also_of_what_they_have_amended() {
+    let stage = recorded();
+    let said = replay(&stage, &["--against", ".", "--json"]);
+    assert_eq!((said.code, &sum(&said)["differ"]), (Some(0), &json!(0)), "{said:?}");
+    // What the log prints is read as well; there a payload is as hooks have left it.
+    let log = stage.run(&["log", "--log", "log.sqlite", "--json", "git"], "");
+    stage.file("project/events.jsonl", &log.out);
+    stage.file("project/enforced.yaml", &HOOKS.replace("mode: shadow", "mode: enforced"));
+    let said = stage.run(&["replay", "events.jsonl", "--against", "enforced.yaml", "--json"], "");
+    assert_eq!(sum(&said)["refused"], json!({"no-push": 4}), "{said:?}");
+    stage.file("project/events.jsonl", "{\"point\": \"before_tool\"\n");
+    let said = stage.run(&["replay", "events.jsonl"], "");
+    assert!(said.code == Some(2) && said.err.contains("events.jsonl:1"), "{said:?}");
+}
+
+#[test]
+fn a_hook_that_may_do_more_than_answer_runs_in_a_copy_alone() {
+    let stage = recorded();
+    stage.file(
+        "project/.lineside/hooks.yaml",
+        "hooks:\n  - name: writes\n    on: before_tool\n    match: {argument: {command: '^ls$'}}\n    command: \"cat >/dev/null; echo x > made; echo '{\\\"verdict\\\":\\\"block\\\",\\\"reason\\\":\\\"'$(readlink /proc/self/ns/net)' '$(pwd)'\\\"}'\"\n",
+    );
+    let said = replay(&stage, &["--against", ".", "--json"]);
+    let counted = sum(&said);
+    assert_eq!((&counted["uncertain"], &counted["not_run"]), (&json!(1), &json!({"writes": 1})), "{said:?}");
+    assert_eq!(counted["refused"], json!({}));
+    let said = replay(&stage, &["--against", "."]);
+    assert!(said.out.contains("writes 1 times") && said.out.contains("--live"), "{said:?}");
+
+    let said = replay(&stage, &["--against", ".", "--live", "--json", "ls"]);
+    assert_eq!(sum(&said)["refused"], json!({"writes": 1}), "{said:?}");
+    let reason = said.json()[0]["now"]["reason"].as_str().unwrap().to_owned();
+    let (network, folder) = reason.split_once(' ').unwrap();
+    let own = fs::read_link("/proc/self/ns/net").unwrap();
+    let shares = said.err.contains("no namespace without a network");
+    assert_eq!(network == own.to_str().unwrap(), shares, "{said:?}");
+    assert!(folder.contains("lineside-replay-") && folder.ends_with("/project"), "{folder}");
+    assert!(!stage.path("project/made").exists(), "the project was left alone");
+}
