@@ -18,7 +18,7 @@ use crate::style::Styles;
 mod against;
 mod difference;
 mod offline;
-mod recording;
+pub(crate) mod recording;
 
 use against::Against;
 use difference::{Difference, Now, Report};

@@ -11,6 +11,7 @@ use lineside::dialects::{self, Dialect};
 use lineside::hosts::Host;
 
 use crate::interrupt::Interrupt;
+use crate::log::StoreArgs;
 use crate::painter::one_line;
 use crate::places::{environment, unknown_dialect};
 use crate::progress::Progress;
@@ -40,6 +41,9 @@ mod case_run;
 mod observed;
 mod judge;
 
+mod yaml_text;
+mod record;
+
 /// Test hooks with case files.
 ///
 /// A case lays out hooks in an empty directory of its own, publishes events, and states what must come of it. Cases
@@ -68,6 +72,14 @@ pub(crate) struct TestArgs {
     #[arg(long)]
     journal: bool,
 
+    /// Write logged decisions into a case file, the one that PATH names, instead of testing: those that this query finds, as
+    /// far as the hooks of their projects decide the same today.
+    #[arg(long, value_name = "QUERY", conflicts_with_all = ["filter", "cases", "journal", "json", "jobs"])]
+    record: Option<String>,
+
+    #[command(flatten)]
+    store: StoreArgs,
+
     /// Print one JSON object: every suite and case with its status, failures and duration.
     #[arg(long)]
     json: bool,
@@ -87,6 +99,12 @@ Exit status:
 /// # Errors
 /// There is no case file or no case, or the output cannot be written.
 pub(crate) async fn run(args: &TestArgs, styles: Styles) -> Result<ExitCode> {
+    if let Some(query) = &args.record {
+        let [file] = &args.paths[..] else {
+            bail!("--record writes one file, and {} are named", args.paths.len())
+        };
+        return record::record(query, file, &args.store).await;
+    }
     let mut interrupt = Interrupt::watch()?;
     let mut suites: Vec<Planned> = files::find(&args.paths)?.into_iter().map(Planned::read).collect();
     if let Some(filter) = &args.filter {

@@ -118,3 +118,34 @@ fn a_hook_that_may_do_more_than_answer_runs_in_a_copy_alone() {
     assert!(folder.contains("lineside-replay-") && folder.ends_with("/project"), "{folder}");
     assert!(!stage.path("project/made").exists(), "the project was left alone");
 }
+
+#[test]
+fn logged_decisions_become_a_case_file_that_passes() {
+    let stage = recorded();
+    stage.file("project/.lineside/hooks.yaml", &HOOKS.replace("mode: shadow", "mode: enforced"));
+    let events = EVENTS.map(shell).concat() + &shell("git push https://u:hunter2hunter2@example.org/x");
+    let said = stage.run(&["run", "--project", ".", "--log", "second.sqlite", "--quiet"], events);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let record =
+        |query: &str, log: &str, file: &str| stage.run(&["test", "--record", query, "--log", log, file], "");
+    let said = record("point:before_tool", "second.sqlite", "guards.cases.yaml");
+    assert!(said.code == Some(0) && said.err.contains("7 cases written to guards.cases.yaml"), "{said:?}");
+    let text = fs::read_to_string(stage.path("project/guards.cases.yaml")).unwrap();
+    assert!(text.starts_with("dialect: native\ncases:\n") && !text.contains("hunter2"), "{text}");
+    assert!(text.contains("verdict: block") && text.contains("reason: \"open a pull request\""), "{text}");
+    let said = stage.run(&["test", "guards.cases.yaml"], "");
+    assert!(said.code == Some(0) && said.out.contains("7 passed, 0 failed"), "{said:?}");
+    // They hold the hooks to what was decided.
+    stage.file("project/.lineside/hooks.yaml", HOOKS);
+    let said = stage.run(&["test", "guards.cases.yaml"], "");
+    assert!(said.code == Some(1) && said.out.contains("3 passed, 4 failed"), "{said:?}");
+    // What is decided otherwise today is no case.
+    let said = record("verdict:block", "second.sqlite", "other.cases.yaml");
+    assert!(
+        said.code == Some(1) && said.err.contains("4 decisions left out: decided differently"),
+        "{said:?}"
+    );
+    assert!(!stage.path("project/other.cases.yaml").exists());
+    let said = record("verdict:block", "second.sqlite", "guards.cases.yaml");
+    assert!(said.code == Some(2) && said.err.contains("is there already"), "{said:?}");
+}

@@ -49,7 +49,14 @@ fn places() -> Places {
 pub(super) fn read_as(layer: Layer, text: &str) -> (Vec<Entry>, Vec<String>) {
     let inherit = if layer == Layer::User { Inherit::All } else { Inherit::minimal_and([]) };
     let account = Arc::new(Account::at("/home/dev"));
-    let place = Place { layer, file: PathBuf::from("/f/hooks.yaml"), inherit, account, mode: Mode::Enforced, seat: None };
+    let place = Place {
+        layer,
+        file: PathBuf::from("/f/hooks.yaml"),
+        inherit,
+        account,
+        mode: Mode::Enforced,
+        seat: None,
+    };
     let mut findings = Findings::about(&place.file);
     let entries = file::contents(text.as_bytes(), &place, &places(), &mut findings).entries;
     let told = findings.diagnostics.iter().map(|one| {
