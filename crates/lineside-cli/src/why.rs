@@ -13,7 +13,7 @@ use crate::style::{COLUMNS, Styles, columns, print_json, print_unbroken, tell};
 
 mod page;
 
-/// Say why an event was decided so; there are also log, stats, replay, enforce.
+/// Say why an event was decided so; also log, stats, replay, enforce.
 ///
 /// The page has the event, every hook that was considered, in order, with why it ran or not and what it said, what was changed,
 /// what the agent received, and what became of background work.
