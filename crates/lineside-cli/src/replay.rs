@@ -8,7 +8,7 @@ use lineside::core::Point as _;
 use lineside::dialects::DIALECTS;
 use lineside::points::AfterSession;
 use lineside::wire::{EventDraft, Vocabulary, publication};
-use lineside::{Assembly, Bus, Effects, NOT_RUN};
+use lineside::{Assembly, Bus, NOT_RUN};
 
 use crate::loading::{load_into, tell_findings};
 use crate::log::StoreArgs;
@@ -77,8 +77,8 @@ pub(crate) async fn run(args: &ReplayArgs, styles: Styles) -> Result<ExitCode> {
     }
     let source = Source::open(&args.what, &args.store)?;
     let against = Against::of(args.against.as_deref(), args.live)?;
-    let effects = if args.live { Effects::Run } else { Effects::Withheld };
-    let assembly = Assembly::new(Bus::new()).effects(effects);
+    let assembly = Assembly::new(Bus::new());
+    let assembly = if args.live { assembly } else { assembly.without_effects() };
     let assembly = assembly.environment(against.ground.places.environment.clone());
     let (assembly, loaded) = load_into(assembly, &against.ground).await?;
     tell_findings(&loaded, styles.err);

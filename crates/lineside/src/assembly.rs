@@ -313,10 +313,11 @@ impl Assembly {
         self
     }
 
-    /// Whether hooks start something outside this process; they do when this is not called.
+    /// Hooks start nothing outside this process but those that say that they do nothing but answer: the others answer
+    /// `continue`, with [`NOT_RUN`](crate::NOT_RUN) as a remark, and no plugin is loaded.
     #[must_use]
-    pub fn effects(mut self, effects: Effects) -> Self {
-        self.outside.effects = effects;
+    pub fn without_effects(mut self) -> Self {
+        self.outside.effects = Effects::Withheld;
         self
     }
 

@@ -145,7 +145,7 @@ pub use lineside_exec::{Containment, KITS, Kit};
 #[cfg(feature = "http")]
 pub use lineside_exec::{Proxy, ReadProxyError};
 #[cfg(feature = "dialects")]
-pub use outside::{Effects, NOT_RUN};
+pub use outside::NOT_RUN;
 #[cfg(feature = "dialects")]
 pub use workers::PluginLine;
 

@@ -22,7 +22,7 @@ use crate::workers::HookWorkers;
 
 /// Whether hooks start something outside this process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Effects {
+pub(crate) enum Effects {
     /// They do.
     #[default]
     Run,
