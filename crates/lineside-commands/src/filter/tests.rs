@@ -68,3 +68,27 @@ fn what_is_excepted_counts_for_nothing() {
     check(&except, "printenv PATH", false);
     check(&except, "printenv TOKEN", true);
 }
+
+#[test]
+fn what_find_does_it_does_to_what_the_tests_before_it_find() {
+    let home = CommandFilter::Touches(Access::Delete, Paths::roots(&["~"]).whole(true));
+    for (command, expected) in [
+        ("find ~ -delete", true),
+        ("find ~ -delete -name x", true),
+        ("find ~ -name x -o -delete", true),
+        ("find ~ -name x , -delete", true),
+        ("find ~ \\( -name x -o -type f \\) -delete", true),
+        ("find ~ ! \\( -name x \\) -delete", true),
+        ("find ~ '(' -name x -o -delete ')'", true),
+        ("find ~ -name x -delete", false),
+        ("find ~ \\( -name '*.pyc' -o -name '*.pyo' \\) -delete", false),
+        ("find ~ -name keep -prune -o -name '*.log' -delete", false),
+        ("find ~ -type f \\( -name x -o -name y \\) -mtime +3 -delete", false),
+    ] {
+        check(&home, command, expected);
+    }
+    let removes = one(runs(["rm"]));
+    for command in ["find . -ok rm {} \\;", "find . -okdir rm {} +", "find . -exec rm {} +"] {
+        check(&removes, command, true);
+    }
+}

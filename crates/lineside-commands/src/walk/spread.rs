@@ -22,27 +22,25 @@ impl Walk<'_> {
             roots.push(Value::known("."));
         }
         let tests = &words[end..];
-        let mut names = Vec::new();
+        let mut names = Names::default();
         let mut at = 0;
         while at < tests.len() {
-            let text = spelt(&tests[at].text);
-            let negated = at > 0 && matches!(tests[at - 1].plain(), Some("!" | "-not"));
-            if matches!(text.as_str(), "-name" | "-iname" | "-path" | "-wholename") && !negated {
-                let pattern = tests.get(at + 1).map(|value| spelt(&value.text)).unwrap_or_default();
-                // Every name is no condition.
-                if pattern != "*" {
-                    names.push((text.ends_with("name") && text != "-wholename", pattern));
-                }
-            }
-            at += 1;
-        }
-        let found = self.found(&roots, &names);
-        at = 0;
-        while at < tests.len() {
             let test = spelt(&tests[at].text);
+            let negated = at > 0 && matches!(tests[at - 1].plain(), Some("!" | "-not"));
             at += 1;
             match test.as_str() {
+                "(" | "\\(" => names.begin(negated),
+                ")" | "\\)" => names.end(),
+                "-o" | "-or" | "," => names.or(),
+                "-name" | "-iname" | "-path" | "-wholename" if !negated => {
+                    let pattern = tests.get(at).map(|value| spelt(&value.text)).unwrap_or_default();
+                    // Every name is no condition.
+                    if pattern != "*" {
+                        names.and((test.ends_with("name") && test != "-wholename", pattern));
+                    }
+                }
                 "-delete" => {
+                    let found = self.found(&roots, &names.now());
                     self.touch(Access::Delete, &found, true, Some(index));
                     if roots.iter().any(Value::is_unclear) {
                         self.does(Trait::DeletesUnclear);
@@ -54,7 +52,9 @@ impl Walk<'_> {
                         self.touch(Access::Write, file, false, Some(index));
                     }
                 }
-                "-exec" | "-execdir" => {
+                "-exec" | "-execdir" | "-ok" | "-okdir" => {
+                    let names = names.now();
+                    let found = self.found(&roots, &names);
                     let stop = |word: &Value| matches!(word.plain(), Some(";" | "+"));
                     let stop = tests[at..].iter().position(stop).map_or(tests.len(), |end| at + end);
                     let many = tests.get(stop).is_some_and(|word| word.plain() == Some("+"));
@@ -232,4 +232,58 @@ impl Walk<'_> {
 fn unquoted(part: &str) -> String {
     let inner = part.strip_prefix(['\'', '"']).and_then(|part| part.strip_suffix(['\'', '"']));
     inner.unwrap_or(part).to_owned()
+}
+
+/// What the tests of `find` so far ask of a name, in each group that is open: an action is for what those before it in its
+/// own alternative have found.
+#[derive(Default)]
+struct Names {
+    groups: Vec<Group>,
+    outer: Group,
+}
+
+#[derive(Default)]
+struct Group {
+    /// Of the alternative that has begun.
+    now: Vec<(bool, String)>,
+    /// Of those before it.
+    before: Vec<(bool, String)>,
+    /// Whether one of those asks for no name.
+    any: bool,
+    negated: bool,
+}
+
+impl Names {
+    fn group(&mut self) -> &mut Group {
+        self.groups.last_mut().unwrap_or(&mut self.outer)
+    }
+
+    fn and(&mut self, name: (bool, String)) {
+        self.group().now.push(name);
+    }
+
+    fn or(&mut self) {
+        let group = self.group();
+        group.any |= group.now.is_empty();
+        group.before.append(&mut group.now);
+    }
+
+    fn begin(&mut self, negated: bool) {
+        self.groups.push(Group { negated, ..Group::default() });
+    }
+
+    fn end(&mut self) {
+        self.or();
+        let Some(group) = self.groups.pop() else { return };
+        if !group.any && !group.negated {
+            self.group().now.extend(group.before);
+        }
+    }
+
+    fn now(&self) -> Vec<(bool, String)> {
+        let all = std::iter::once(&self.outer).chain(&self.groups);
+        // What is asked for within a group that is to be false is what is not found.
+        let asked = all.filter(|group| !group.negated);
+        asked.flat_map(|group| group.now.iter().cloned()).collect()
+    }
 }
