@@ -1,13 +1,14 @@
-//! What stands between the layers of hooks until they come with the trust store: a trusted project that gets in the way
-//! of a guard of the user is reported, and a file of the user that others may write is none of the user.
+//! Law 14: a lower layer only tightens. A trusted project that gets in the way of a guard of the user changes nothing of
+//! that and is reported, and a file of the user that others may write is none of the user.
 
 use std::fs::{Permissions, set_permissions};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use lineside::LoadReport;
 use lineside::core::Severity;
-use lineside::dialects::Trust;
+use lineside::dialects::{Managed, Places, Trust};
+use lineside::points::BeforeTool;
 use lineside::prelude::*;
 use lineside::{Assembly, State};
 
@@ -34,6 +35,124 @@ async fn loaded(users: &[(&str, &str)], projects: &[(&str, &str)]) -> (LoadRepor
 
 fn told<'a>(report: &'a LoadReport, part: &str) -> Vec<&'a str> {
     report.diagnostics.iter().map(|finding| &*finding.text).filter(|text| text.contains(part)).collect()
+}
+
+const REFUSES: &str = "command: ['printf', '{\"verdict\": \"block\", \"reason\": \"no\"}']";
+const ALLOWS: &str = "command: ['printf', '{\"verdict\": \"allow\"}']";
+const FAILS: &str = "command: ['false'], on_failure: continue";
+
+/// What comes of a call under the hooks of these layers, each with these fields of its hook `g`; nothing where there is no
+/// such file. First as a daemon has it, then read together. And what was found.
+async fn decided(layers: [&str; 3]) -> ([bool; 2], LoadReport) {
+    let text = |fields: &str| match fields {
+        "" => "hooks: []".to_owned(),
+        fields => format!("hooks:\n- {{name: g, {fields}}}\n"),
+    };
+    let [machine, user, of_project] = layers.map(text);
+    let etc = project(&[("hooks.yaml", &machine)]);
+    let home = project(&[(USERS_NATIVE, &user)]);
+    let root = project(&[(NATIVE, &of_project)]);
+    let owner = std::fs::metadata(etc.path()).unwrap().uid();
+    let managed = Managed { folder: etc.path().to_owned(), owner };
+    let mut places = places(root.path(), Trust::Granted);
+    places.environment.insert("HOME".to_owned(), home.path().display().to_string());
+    let refused = async |session: &Session| {
+        let call = BeforeTool::new("Shell", json!({"command": "ls"}));
+        session.publish(call).await.unwrap().is_refused()
+    };
+
+    let above = Assembly::new(Bus::new()).managed(managed.clone());
+    let of_user = Places { project_root: None, cwd: "/".into(), trust: Trust::Withheld, ..places.clone() };
+    above.load(&of_user).await.unwrap();
+    let below = above.of_project(root.path());
+    let report = below.load(&places).await.unwrap();
+    let session = above.bus().session("s").scope(below.scope().unwrap()).open().await.unwrap();
+    let in_daemon = refused(&session).await;
+    let elsewhere = above.bus().session("elsewhere").open().await.unwrap();
+    let as_before = refused(&elsewhere).await;
+
+    let together = Assembly::new(Bus::new()).managed(managed);
+    let both = together.load(&places).await.unwrap();
+    let session = together.bus().session("s").open().await.unwrap();
+    assert_eq!(refused(&session).await, in_daemon, "{layers:?}: {:?}", both.diagnostics);
+    ([in_daemon, as_before], report)
+}
+
+#[tokio::test]
+async fn a_lower_layer_only_tightens() {
+    let on = |does: &str| format!("on: before_tool, {does}");
+    let (refuses, allows, fails) = (on(REFUSES), on(ALLOWS), on(FAILS));
+    let closes = on("command: ['false']");
+    let outranks = format!("{allows}, priority: 9");
+    let missing = on("command: ['no-such-program-of-anyone'], on_failure: continue");
+    let required = format!("{missing}, required: true");
+    for (layers, expected, is_told) in [
+        // It may add.
+        (["", &*allows, &*refuses], [true, false], "does not take the place"),
+        (["", "", &refuses], [true, false], ""),
+        // It may tighten.
+        (["", &fails, "on_failure: block"], [true, false], ""),
+        ([&fails, "on_failure: block", ""], [true, true], ""),
+        ([&fails, "", "on_failure: block, timeout: 5"], [true, false], ""),
+        // It stands in the place of none, and outranks none.
+        (["", &refuses, &outranks], [true, true], "does not take the place"),
+        ([&refuses, &outranks, &outranks], [true, true], "does not take the place"),
+        // It loosens none, and takes none away.
+        (["", &refuses, "on_failure: continue"], [true, true], "`on_failure` is refused"),
+        (["", &closes, "on_failure: continue"], [true, true], "`on_failure` is refused"),
+        (["", &refuses, "timeout: 600000"], [true, true], "`timeout` is refused"),
+        (["", &refuses, "timeout: 500, match: {tool: None}"], [true, true], "`match` is refused"),
+        (["", &refuses, "timeout: 500, async: true"], [true, true], "`async` is refused"),
+        // It tightens what is not there.
+        (["", "", "on_failure: block"], [false, false], "no hook \"g\" stands in a layer above"),
+        // What is required has to be able to run, and a project requires nothing.
+        ([&required, "", ""], [true, true], ""),
+        (["", &required, ""], [true, true], ""),
+        (["", &missing, ""], [false, false], ""),
+        (["", "", &required], [false, false], "only a hook of the machine or of the user is required"),
+        // A broken file of the machine stands closed.
+        (["on: befor_tool, command: ['true']", "", ""], [true, true], ""),
+    ] {
+        let (refused, report) = decided(layers).await;
+        assert_eq!(refused, expected, "{layers:?}: {:?}", report.diagnostics);
+        let findings = told(&report, is_told);
+        assert_eq!(findings.len(), report.diagnostics.len().min(1), "{layers:?}: {:?}", report.diagnostics);
+        assert!(
+            report.diagnostics.iter().all(|finding| finding.origin.is_some()),
+            "{:?}",
+            report.diagnostics
+        );
+        assert!(is_told.is_empty() || findings.len() == 1, "{layers:?}: {:?}", report.diagnostics);
+    }
+}
+
+#[tokio::test]
+async fn a_file_of_the_machine_that_others_may_write_stands_closed() {
+    let etc = project(&[("hooks.yaml", &format!("hooks:\n- {{name: g, on: before_tool, {ALLOWS}}}\n"))]);
+    let owner = std::fs::metadata(etc.path()).unwrap().uid();
+    let judged = async |owner: u32| {
+        let managed = Managed { folder: etc.path().to_owned(), owner };
+        let assembly = Assembly::new(Bus::new()).managed(managed);
+        let root = project(&[]);
+        let report = assembly.load(&places(root.path(), Trust::Withheld)).await.unwrap();
+        let session = assembly.bus().session("s").open().await.unwrap();
+        let decision = session.publish(BeforeTool::new("Shell", json!({}))).await.unwrap();
+        (decision.is_refused(), report.diagnostics)
+    };
+    assert_eq!(judged(owner).await, (false, Vec::new()));
+    for (path, mode) in [("hooks.yaml", 0o666), ("", 0o777)] {
+        let path = etc.path().join(path);
+        let before = std::fs::metadata(&path).unwrap().permissions();
+        set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+        let (refused, findings) = judged(owner).await;
+        assert!(refused && findings.len() == 1, "{findings:?}");
+        assert!(findings[0].text.contains("all users may write it"), "{findings:?}");
+        set_permissions(&path, before).unwrap();
+    }
+    if owner != 0 {
+        let (refused, findings) = judged(owner + 1).await;
+        assert!(refused && findings[0].text.contains("belongs to another user"), "{findings:?}");
+    }
 }
 
 #[tokio::test]
@@ -84,6 +203,7 @@ async fn a_hook_of_a_project_that_replaces_one_of_the_user_is_told_of() {
     let (report, _) =
         loaded(&[(".config/agents/hooks/u/HOOK.md", &hook)], &[(".agents/hooks/p/HOOK.md", &hook)]).await;
     assert_eq!(told(&report, "overrides user-level hook").len(), 1, "{:?}", report.diagnostics);
+    assert_eq!(report.hooks.len(), 2, "both run: {:?}", report.diagnostics);
     // A project switches no plugin of the user off.
     let module = "export default { register(api) { api.on('before_tool_call', () => ({block: true})); } };\n";
     let (report, _) = loaded(
@@ -189,7 +309,7 @@ const SWITCHED_OFF: &[(&str, &str, &str, &str)] = &[
 ];
 
 #[tokio::test]
-async fn a_project_switches_off_no_guard_of_the_user_unseen() {
+async fn a_project_switches_off_no_guard_of_the_user() {
     for (of_user, guard, of_project, switch) in SWITCHED_OFF {
         let home = project(&[(of_user, guard)]);
         let project = project(&[(of_project, switch)]);
@@ -198,10 +318,10 @@ async fn a_project_switches_off_no_guard_of_the_user_unseen() {
         assert_eq!(report.diagnostics.len(), 0, "{of_project}: {:?}", report.diagnostics);
 
         let (decision, report) = judged_at(project.path(), home.path(), Trust::Granted).await;
-        assert!(!decision.is_refused(), "{of_project}");
+        assert!(decision.is_refused(), "{of_project}: it runs all the same");
         let [finding] = &report.diagnostics[..] else { panic!("{of_project}: {:?}", report.diagnostics) };
         assert_eq!(**finding.origin.as_ref().unwrap().file, *project.path().join(of_project));
-        assert!(finding.text.contains("switches off the hook"), "{finding}");
+        assert!(finding.text.contains("would switch off the hook"), "{finding}");
         assert!(finding.text.contains(home.path().join(of_user).to_str().unwrap()), "{finding}");
     }
 }

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use lineside_bus::interceptor::{BoxFuture, Interceptor};
 use lineside_bus::{Bus, Cx, Installed, Scope, Session};
+use lineside_core::hook::Tighter;
 use lineside_core::json::json;
 use lineside_core::payload::Point as _;
-use lineside_core::{Answer, AnyEvent, Failure, Hook, Layer, Part, Said, Verdict};
+use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Hook, Layer, OnFailure, Part, Said, Verdict};
 use lineside_points::BeforeTool;
 
 /// Refuses everything, with its name.
@@ -119,4 +120,77 @@ async fn a_session_that_was_opened_in_no_scope_may_enter_one_once() {
     assert!(!session.enter(&other));
     assert_eq!(reason(&session).await.as_deref(), Some("late"));
     assert_eq!(reason(&child).await.as_deref(), Some("late"));
+}
+
+/// Takes its time, and fails then.
+struct Failing(Duration);
+
+impl Interceptor for Failing {
+    fn intercept(&self, _event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+        let wait = self.0;
+        Box::pin(async move {
+            tokio::time::sleep(wait).await;
+            Err(Failure::new(FailureKind::Exit, "exit status 1"))
+        })
+    }
+}
+
+/// A hook of the bus that fails after five seconds and lets pass then.
+fn notifier(name: &'static str, layer: Layer) -> Installed {
+    let hook = Hook::native(name, Part::Gate).layer(layer).timeout(Duration::from_secs(60));
+    let hook = hook.on_failure(OnFailure::Continue);
+    Installed { point: BeforeTool::INFO, hook, run: Arc::new(Failing(Duration::from_secs(5))) }
+}
+
+const BLOCKS: Tighter = Tighter { timeout: None, on_failure: Some(OnFailure::Block) };
+const SOONER: Tighter = Tighter { timeout: Some(Duration::from_secs(1)), on_failure: None };
+
+fn tighten(scope: &Scope, asked: Tighter) {
+    scope.install_and_tighten([], |hook| (&*hook.name == "n").then_some(asked)).unwrap();
+}
+
+/// How strict the hooks of a session are, and what comes of an event and when.
+async fn seen(session: &Session) -> (Vec<(OnFailure, u64)>, bool, u64) {
+    let hooks = session.hooks();
+    let hooks = hooks.iter().map(|(_, hook)| (hook.on_failure, hook.timeout.as_secs())).collect();
+    let began = tokio::time::Instant::now();
+    let refused = reason(session).await.is_some();
+    (hooks, refused, began.elapsed().as_secs())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_scope_tightens_hooks_of_the_bus_for_its_sessions_and_for_no_other() {
+    use OnFailure::{Block, Continue};
+    let bus = Bus::new();
+    bus.install_all([("native", vec![notifier("n", Layer::User)])]).unwrap();
+    let (one, other) = (bus.scope(), bus.scope());
+    tighten(&one, BLOCKS);
+    tighten(&other, SOONER);
+    let inside = bus.session("one").scope(&one).open().await.unwrap();
+    let beside = bus.session("other").scope(&other).open().await.unwrap();
+    let nowhere = bus.session("nowhere").open().await.unwrap();
+    // Below a session of another scope both hold, whichever is nearer.
+    let both = inside.subagent("both").scope(&other).open().await.unwrap();
+    let turned = beside.subagent("turned").scope(&one).open().await.unwrap();
+    assert_eq!(seen(&nowhere).await, (vec![(Continue, 60)], false, 5));
+    assert_eq!(seen(&inside).await, (vec![(Block, 60)], true, 5));
+    assert_eq!(seen(&beside).await, (vec![(Continue, 1)], false, 1));
+    assert_eq!(seen(&both).await, (vec![(Block, 1)], true, 1));
+    assert_eq!(seen(&turned).await, (vec![(Block, 1)], true, 1));
+    assert_ne!(inside.coverage(), nowhere.coverage());
+    // What does not tighten changes nothing.
+    tighten(&one, Tighter { timeout: Some(Duration::from_secs(600)), on_failure: Some(Continue) });
+    assert_eq!(seen(&inside).await, (vec![(Continue, 60)], false, 5));
+    // Hooks of the scope's own leave what it tightens as it is.
+    tighten(&one, BLOCKS);
+    one.install_all([("notice", Vec::new())]).unwrap();
+    assert_eq!(seen(&inside).await, (vec![(Block, 60)], true, 5));
+    // A hook that the bus has had later is in force as it is, and the one before as long as the scope has not looked again.
+    bus.install_all([("native", vec![notifier("n", Layer::User)])]).unwrap();
+    assert_eq!(seen(&inside).await.0, [(Block, 60), (Continue, 60)]);
+    tighten(&one, BLOCKS);
+    assert_eq!(seen(&inside).await, (vec![(Block, 60)], true, 5));
+    bus.install_all([("native", Vec::new())]).unwrap();
+    tighten(&one, BLOCKS);
+    assert_eq!(seen(&inside).await, (Vec::new(), false, 0));
 }

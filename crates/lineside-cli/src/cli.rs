@@ -11,6 +11,7 @@ use crate::control::{OffArgs, OnArgs, ReloadArgs, StatusArgs, StopArgs};
 use crate::daemon_paths::DaemonArgs;
 use crate::demo::{Pace, Screen};
 use crate::doctor::DoctorArgs;
+use crate::dump::DumpArgs;
 use crate::enforce::EnforceArgs;
 use crate::explain::ExplainArgs;
 use crate::hook::HookArgs;
@@ -36,8 +37,8 @@ use crate::tree::SessionsArgs;
 use crate::trust::{TrustArgs, UntrustArgs};
 use crate::why::WhyArgs;
 use crate::{
-    check, control, demo, doctor, enforce, explain, hook, hosts, import, init, install, jobs, kit, list,
-    loading, log, manual, new_hook, person, replay, run, schema, serve, stats, test, tree, trust, why,
+    check, control, demo, doctor, dump, enforce, explain, hook, hosts, import, init, install, jobs, kit,
+    list, loading, log, manual, new_hook, person, replay, run, schema, serve, stats, test, tree, trust, why,
 };
 
 /// A hook bus for AI agents: events in, hooks run, decisions out.
@@ -85,7 +86,7 @@ const HELP: &str = "\
 {about}
 Commands:
 {subcommands}
-  also:    completions, hook, hosts, import, init, kit, log, man, new, on,
+  also:    completions, dump, hook, hosts, import, init, kit, log, man, new, on,
            reload, schema, sessions, stop, trust, uninstall, untrust
 
 Options:
@@ -111,6 +112,8 @@ enum Command {
     Hosts(HostsArgs),
     List(ListArgs),
     Check(CheckArgs),
+    #[command(hide = true)]
+    Dump(DumpArgs),
     #[command(hide = true)]
     Trust(TrustArgs),
     #[command(hide = true)]
@@ -184,6 +187,7 @@ impl Cli {
             Command::Enforce(args) => enforce::run(args, styles).await,
             Command::List(args) => unless_interrupted(list::run(args, styles)).await,
             Command::Check(args) => unless_interrupted(check::run(args, styles)).await,
+            Command::Dump(args) => unless_interrupted(dump::run(args, styles)).await,
             Command::Trust(args) => unless_interrupted(trust::run(args, styles)).await,
             Command::Untrust(args) => trust::untrust(args).await,
             Command::Jobs(args) => jobs::run(args, styles).await,
@@ -244,6 +248,7 @@ impl Command {
             | Self::List(_)
             | Self::Check(_)
             | Self::Replay(_)
+            | Self::Dump(_)
             | Self::Test(_)
             | Self::Demo(_)
             | Self::Hook(_)
@@ -271,6 +276,7 @@ impl Command {
             | Self::List(_)
             | Self::Check(_)
             | Self::Replay(_)
+            | Self::Dump(_)
             | Self::Test(_)
             | Self::Demo(_) => true,
             Self::Serve(args) => !args.is_detached(),

@@ -9,8 +9,8 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use lineside::Client;
-use lineside::dialects::Places;
 use lineside::dialects::native::daemon_settings;
+use lineside::dialects::{Managed, Places};
 use lineside::json::{Map, Value, json};
 use lineside_account::Named;
 use lineside_daemon::socket::LONGEST;
@@ -227,7 +227,7 @@ async fn daemon(paths: &DaemonPaths, places: &Places) -> Looked {
         Ok(Err(error)) if error.is_no_daemon() => {
             let state = "none runs; the first event starts one".to_owned();
             // One that runs says it itself.
-            let settings = daemon_settings(places).1.into_iter().map(|wrong| {
+            let settings = daemon_settings(places, &Managed::default()).1.into_iter().map(|wrong| {
                 Finding::error(wrong.to_string(), "repair the file; until then nothing of it is set")
             });
             return Looked {

@@ -28,6 +28,7 @@ mod manual;
 mod schema;
 mod hosts;
 mod doctor;
+mod dump;
 mod hook;
 mod trust;
 

@@ -126,7 +126,8 @@ pub(crate) async fn run(args: &ServeArgs, styles: Styles) -> Result<ExitCode> {
     if args.install_unit {
         return unit::install(&paths, &args.lasting(&named), args.dry_run);
     }
-    let (log, findings) = environment::settle(&named)?;
+    let (set, findings) = environment::settle(&named)?;
+    let log = set.log;
     if args.detached {
         return detached::start(&paths);
     }

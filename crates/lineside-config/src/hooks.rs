@@ -16,7 +16,7 @@ pub enum OneOrMore<T> {
     More(Vec<T>),
 }
 
-/// The hooks of a user or a project.
+/// The hooks of the machine, of a user or of a project.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HooksFile {
     /// Policies by their names, each with another verdict or without what is excepted: `standard`, `git-safety: ask`.
@@ -69,13 +69,14 @@ pub enum UsedVerdict {
     Stop,
 }
 
-/// A hook. It has one of `command`, `worker` and `post`, or `verdict`, `context` or `amend`.
+/// A hook, which has `on` and one of `command`, `worker` and `post`, or `verdict`, `context` or `amend`; or, without these,
+/// what is asked of the hooks of its name in the layers above.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Hook {
     /// A text of one line, once in its file.
     pub name: String,
     /// A point, the beginning of names with a `*`, or a list of them.
-    pub on: OneOrMore<String>,
+    pub on: Option<OneOrMore<String>>,
     /// The filters, all of which have to let an event through.
     #[serde(rename = "match")]
     pub filters: Option<Filters>,
@@ -117,6 +118,8 @@ pub struct Hook {
     pub env: Option<BTreeMap<String, Value>>,
     /// What a command or a worker inherits.
     pub environment: Option<Inherited>,
+    /// Events are refused that it cannot be started for. In the files of the machine and of the user.
+    pub required: Option<bool>,
     /// Makes it background work, with these settings.
     pub automate: Option<Automate>,
 }

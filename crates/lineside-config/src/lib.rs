@@ -15,9 +15,9 @@ pub use settings::SettingsFile;
 /// One of the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum File {
-    /// `hooks.yaml`: the hooks of a user or a project.
+    /// `hooks.yaml`: the hooks of the machine, of a user or of a project.
     Hooks,
-    /// `config.yaml`: the settings of a user.
+    /// `config.yaml`: the settings of the machine or of a user.
     Config,
 }
 
@@ -108,6 +108,7 @@ mod tests {
             json!({"match": {"reads": {"secret": true, "not": "a"}, "not": {"does": "sends_secret"}}, "verdict": "ask"}),
             json!({"worker": {"program": ["python3", "p.py"], "start": "ahead", "idle": 60000}}),
             json!({"post": {"url": "https://a.example", "headers": {"A": "b"}, "secrets": ["T"]}}),
+            json!({"on": null, "command": null, "on_failure": "block", "required": true}),
             json!({"environment": ["API_KEY"], "env": {"A": 1}, "async": true, "timeout": null}),
             json!({"automate": {"debounce": {"quiet": 300, "at_most": 5000}, "concurrency": "{session}", "limit": 2,
                 "retry": {"attempts": 3, "constant": 200}, "join": "background", "result": "ignore",

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The settings of a user for lineside.
+/// The settings of the machine, or of a user, for lineside.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SettingsFile {
     /// What a daemon that a call starts has.

@@ -3,6 +3,7 @@
 //! The functions that replace its fields are in `build`.
 
 mod build;
+mod tighten;
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -18,6 +19,8 @@ use crate::ensemble::Ensemble;
 use crate::event::AnyEvent;
 use crate::failure::{OnFailure, let_go};
 use crate::outcome::SkipReason;
+
+pub use tighten::Tighter;
 
 /// Where a hook comes from. A lower layer adds restrictions and never lifts one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -108,6 +111,12 @@ impl Part {
             Self::PostDecision => "post_decision",
             Self::Observer => "observer",
         }
+    }
+
+    /// Whether an event waits for its answer.
+    #[must_use]
+    pub fn is_awaited(self) -> bool {
+        self.is_gate() || self == Self::Amender
     }
 
     /// Whether it judges and therefore judges once more when the payload has changed since.

@@ -72,7 +72,7 @@ pub enum Candidates<'a, H> {
 }
 
 impl<'a, H> Candidates<'a, H> {
-    /// Puts parts together. A hook that stands in several of them has one place.
+    /// Puts parts together. A hook that stands in several of them has one place, and is there as strict as it is in any.
     #[inline]
     #[must_use]
     pub fn of(parts: &[&'a Plan<H>]) -> Self {
@@ -82,7 +82,13 @@ impl<'a, H> Candidates<'a, H> {
         let entries = parts.iter().flat_map(|part| part.entries());
         let mut entries: Vec<_> = entries.map(|(hook, run)| (Arc::clone(hook), run)).collect();
         entries.sort_by_key(|(hook, _)| hook.order());
-        entries.dedup_by_key(|(hook, _)| hook.order());
+        entries.dedup_by(|(other, _), (hook, _)| {
+            let is_same = other.order() == hook.order();
+            if is_same && let Some(both) = stricter(hook, other) {
+                *hook = both;
+            }
+            is_same
+        });
         Self::Merged(Plan::ordered(entries))
     }
 
@@ -126,6 +132,11 @@ impl<'a, H> Candidates<'a, H> {
         let count = 1 + u32::try_from(others.iter().take_while(joins).count()).ok()?;
         Some(first..first + count)
     }
+}
+
+/// A hook as strict as another state of it; `None` where it is already. Most are the same value.
+pub(crate) fn stricter(hook: &Arc<Hook>, other: &Arc<Hook>) -> Option<Arc<Hook>> {
+    if Arc::ptr_eq(hook, other) { None } else { hook.as_strict_as(other).map(Arc::new) }
 }
 
 /// Which hooks a session was under at a moment: while two of one session are equal, nothing was registered or taken away in

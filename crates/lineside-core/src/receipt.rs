@@ -148,6 +148,8 @@ impl Receipt {
         let mut left_out: Vec<_> =
             named.filter(|hook| !considered.contains(&hook.order())).cloned().collect();
         left_out.sort_by_key(|hook| hook.order());
+        // One that a place below has tightened stands in the tables of both.
+        left_out.dedup_by_key(|hook| hook.order());
         let why = |hook: &Hook| hook.skip(&self.event).unwrap_or(SkipReason::Filter);
         left_out
             .into_iter()

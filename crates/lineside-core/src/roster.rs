@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use crate::event::AnyEvent;
 use crate::hook::{Hook, Order};
 use crate::matcher::each_tool;
-use crate::plan::Plan;
+use crate::plan::{Plan, stricter};
 use crate::point::PointInfo;
 
 /// The hooks of one place at one point.
@@ -100,11 +100,16 @@ impl<H: Clone> Roster<H> {
         }
     }
 
-    /// Adds all hooks to `hooks`, in their order, each with what runs it.
-    pub fn all<'a>(&'a self, hooks: &mut BTreeMap<Order, (&'a Arc<Hook>, &'a H)>) {
+    /// Adds all hooks to `hooks`, in their order, each with what runs it; one that is there already is as strict as both.
+    pub fn all<'a>(&'a self, hooks: &mut BTreeMap<Order, (Arc<Hook>, &'a H)>) {
         let by_tool = self.by_tool.iter().flat_map(HashTrieMapSync::values);
         let entries = self.any.iter().chain(by_tool).flat_map(|line| line.plan().entries());
-        hooks.extend(entries.map(|(hook, handler)| (hook.order(), (hook, handler))));
+        for (hook, handler) in entries {
+            let (there, _) = hooks.entry(hook.order()).or_insert_with(|| (Arc::clone(hook), handler));
+            if let Some(both) = stricter(there, hook) {
+                *there = both;
+            }
+        }
     }
 }
 

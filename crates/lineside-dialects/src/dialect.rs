@@ -14,6 +14,7 @@ use lineside_core::{Diagnostic, Hook, Layer, Origin, PointInfo, SkipReason};
 use lineside_files::{Boundary, OpenFileError};
 
 use crate::handler::{Handler, Work};
+use crate::layers::{Managed, Tightening};
 
 /// The longest configuration in JSON, in bytes: programs write into theirs as well.
 pub(crate) const CONFIGURATION: usize = 16 << 20;
@@ -40,10 +41,26 @@ pub trait Dialect: Send + Sync {
         };
         loaded.hooks.retain(|found| is_own(found.hook.layer, &found.hook.origin));
         loaded.inert.retain(|inert| is_own(inert.layer, &inert.origin));
+        loaded.tightenings.retain(|asked| asked.layer == Layer::Project);
         loaded
             .diagnostics
             .retain(|finding| finding.origin.as_ref().is_some_and(|origin| origin.file.starts_with(&root)));
         loaded
+    }
+
+    /// The hooks that the administrator of the machine has written. Reads files.
+    fn load_managed(&self, _managed: &Managed, _places: &Places) -> Loaded {
+        Loaded::default()
+    }
+
+    /// What a load of the administrator's hooks reads.
+    fn watched_of(&self, _managed: &Managed) -> Vec<Watched> {
+        Vec::new()
+    }
+
+    /// Whether the authors of its hooks name them, so that two of one name are likely meant as one.
+    fn has_given_names(&self) -> bool {
+        false
     }
 
     /// What a load of these places reads, whether it is there or not: when something of it changes, appears or goes, a
@@ -209,6 +226,21 @@ pub struct Loaded {
     pub inert: Vec<Inert>,
     /// The agent program in whose files our own entry stands.
     pub served: Option<&'static str>,
+    /// What is asked of hooks of the layers above.
+    pub tightenings: Vec<Tightening>,
+}
+
+impl Loaded {
+    /// Puts what else was found behind it.
+    pub fn append(&mut self, mut other: Self) {
+        self.hooks.append(&mut other.hooks);
+        self.diagnostics.append(&mut other.diagnostics);
+        self.inert.append(&mut other.inert);
+        self.tightenings.append(&mut other.tightenings);
+        self.log = self.log.take().or(other.log);
+        self.plugins = self.plugins.take().or(other.plugins);
+        self.served = self.served.or(other.served);
+    }
 }
 
 /// Something that was meant to be a hook and is none.
@@ -307,6 +339,8 @@ pub struct ForeignHook {
     pub apart: bool,
     /// Whether it is a guard that cannot load and therefore refuses every event that it may have judged.
     pub closed: bool,
+    /// Whether it is a guard without which nothing is to happen: it has to be able to run.
+    pub required: bool,
     /// What it is as an automation: its events reach it by this and not by `handler`, and retries, key and
     /// debounce are those of its rules.
     pub automation: Option<Automation>,
@@ -349,6 +383,7 @@ impl ForeignHook {
             apart: false,
             automation: None,
             closed: false,
+            required: false,
             imported: None,
         }
     }

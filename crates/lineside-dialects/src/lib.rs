@@ -47,6 +47,7 @@ mod near_keys;
 mod payload_field;
 mod programs;
 mod unspoken;
+mod layers;
 mod web_address;
 mod lined_json;
 mod raw_object;
@@ -83,6 +84,7 @@ pub use dialect::{
 };
 pub use ground::Ground;
 pub use handler::{Call, HandedOn, Handler, LogStage, Returned, Start, Work};
+pub use layers::{Managed, Tightening, keep_above, namesakes, tighten, unmet};
 pub use names::meant;
 pub use near_keys::AnswerKeys;
 pub use once::only_once;

@@ -20,6 +20,7 @@ mod places;
 mod report;
 mod rule;
 mod run;
+mod tightening;
 mod used;
 mod values;
 
@@ -27,7 +28,7 @@ mod values;
 mod samples;
 
 pub use attached::{Attached, attached};
-pub use daemon::{DaemonSettings, LogSettings, daemon_settings};
+pub use daemon::{DaemonSettings, LogSettings, Setting, daemon_settings};
 pub use enforce::{EnforceError, Enforced};
 
 use std::path::Path;
@@ -45,6 +46,7 @@ use self::findings::Findings;
 use self::handler::NativeHook;
 use crate::broken::Owner;
 use crate::dialect::{Automation, Dialect, ForeignHook, Loaded, Places, Trust, Watched};
+use crate::layers::{Managed, Tightening};
 
 /// What the user's file says that the hooks of every format inherit of our environment that do not say it themselves;
 /// `None` where it says nothing. Reads the file.
@@ -96,7 +98,31 @@ impl Dialect for Native {
             );
             Diagnostic::warning(Origin::new(&file, 1), text)
         }));
+        loaded.diagnostics.extend(daemon::refused_of_project(places));
         loaded
+    }
+
+    fn load_managed(&self, managed: &Managed, places: &Places) -> Loaded {
+        let mut loaded = Loaded::default();
+        let cwd: Arc<Path> = places::absolute(&places.cwd).into();
+        let place = places::managed(managed, places);
+        let mut findings = Findings::about(&place.file);
+        let contents = file::read(&place, places, &mut findings);
+        let owner = Owner { dialect: NATIVE, layer: place.layer, trust: Trust::Granted, priority: 0 };
+        findings.stand_in(&owner, &mut loaded);
+        for entry in contents.entries {
+            take(entry, place.layer, Trust::Granted, &cwd, &findings, &mut loaded);
+        }
+        loaded.diagnostics.append(&mut findings.diagnostics);
+        loaded
+    }
+
+    fn watched_of(&self, managed: &Managed) -> Vec<Watched> {
+        vec![Watched::file(managed.folder.join("hooks.yaml"))]
+    }
+
+    fn has_given_names(&self) -> bool {
+        true
     }
 
     fn watched(&self, places: &Places) -> Vec<Watched> {
@@ -110,9 +136,13 @@ impl Dialect for Native {
 
 /// Puts an entry behind those that are loaded: once for each of its points, because what it may do differs.
 fn take(entry: Entry, layer: Layer, trust: Trust, cwd: &Arc<Path>, findings: &Findings, loaded: &mut Loaded) {
-    let Entry { name, line, points, definition, .. } = entry;
+    let Entry { name, line, points, definition, tightens, .. } = entry;
     let origin = Some(findings.origin(line));
     let name: Arc<str> = name.into();
+    if let (Some(asked), Trust::Granted) = (tightens, trust) {
+        let origin = findings.origin(line);
+        loaded.tightenings.push(Tightening { name: Arc::clone(&name), layer, asked, origin });
+    }
     let Some(definition) = definition else { return };
     let definition = Arc::new(definition);
     for point in points {
@@ -130,10 +160,12 @@ fn take(entry: Entry, layer: Layer, trust: Trust, cwd: &Arc<Path>, findings: &Fi
             name: Arc::clone(&name),
             definition: Arc::clone(&definition),
             cwd: Arc::clone(cwd),
+            required: is_required(&definition, layer),
         });
         loaded.hooks.push(ForeignHook {
             can_fire: definition.can_match(point),
             is_pure: definition.is_pure,
+            required: is_required(&definition, layer),
             automation: automation(&definition, point, &handler),
             ..ForeignHook::new(hook, point.name, vec![point], handler)
         });
@@ -153,6 +185,11 @@ fn automation(definition: &Definition, point: &PointInfo, handler: &Arc<NativeHo
         cancelled_by: cancelled_by.collect(),
         work: Arc::clone(handler) as _,
     })
+}
+
+/// Whether events are refused that it cannot be started for; a project requires nothing.
+fn is_required(definition: &Definition, layer: Layer) -> bool {
+    definition.required && layer <= Layer::User
 }
 
 /// A failure refuses what the hook could refuse, unless it says otherwise.

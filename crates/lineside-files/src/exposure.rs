@@ -57,13 +57,24 @@ pub fn exposure(file: &Path) -> Option<Exposure> {
 /// The same of a file that is open.
 #[cfg(unix)]
 pub(crate) fn of(metadata: &std::fs::Metadata) -> Option<Exposure> {
-    use std::os::unix::fs::MetadataExt as _;
-    let rights = Rights { owner: metadata.uid(), group: metadata.gid(), mode: metadata.mode() };
-    rights.exposure(rustix::process::geteuid().as_raw())
+    to_others_than(rustix::process::geteuid().as_raw(), metadata)
 }
 
 #[cfg(not(unix))]
 pub(crate) fn of(_: &std::fs::Metadata) -> Option<Exposure> {
+    None
+}
+
+/// Who else than this user may have written a file or a folder.
+#[cfg(unix)]
+pub(crate) fn to_others_than(user: u32, metadata: &std::fs::Metadata) -> Option<Exposure> {
+    use std::os::unix::fs::MetadataExt as _;
+    let rights = Rights { owner: metadata.uid(), group: metadata.gid(), mode: metadata.mode() };
+    rights.exposure(user)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn to_others_than(_: u32, _: &std::fs::Metadata) -> Option<Exposure> {
     None
 }
 

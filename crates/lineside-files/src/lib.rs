@@ -32,6 +32,9 @@ pub enum Boundary<'a> {
     Own,
     /// No further than this folder, whose own path may have links.
     Within(&'a Path),
+    /// Anywhere, if neither the file nor the folder of its path belongs to another user than this one and the superuser, or
+    /// may be written by others.
+    Of(u32),
 }
 
 /// The first bytes of a file: `most`, and one more where the file is longer, which tells that there is more.
@@ -58,6 +61,16 @@ pub fn read(file: &Path, boundary: Boundary<'_>, most: usize) -> Result<Vec<u8>,
             let open = open(file, OpenOptions::new().read(true), Links::Followed)?;
             if let Some(exposure) = exposure::of(&open.metadata()?) {
                 return Err(OpenFileError::Exposed(exposure));
+            }
+            open
+        }
+        Boundary::Of(owner) => {
+            let open = open(file, OpenOptions::new().read(true), Links::Followed)?;
+            let folder = file.parent().unwrap_or(Path::new("/"));
+            for metadata in [open.metadata()?, std::fs::metadata(folder)?] {
+                if let Some(exposure) = exposure::to_others_than(owner, &metadata) {
+                    return Err(OpenFileError::Exposed(exposure));
+                }
             }
             open
         }

@@ -9,15 +9,15 @@ use lineside_automation::Automations;
 use lineside_bus::register::RegisterHookError;
 use lineside_bus::{Bus, DrainReport, Scope};
 use lineside_core::control::Control;
-use lineside_core::hook::{Hook, NATIVE};
+use lineside_core::hook::{Hook, NATIVE, Tighter};
 use lineside_core::invocation::Inherit;
 use lineside_core::worker::HookWorker;
 use lineside_core::{Diagnostic, Layer, Origin, Severity, SkipReason};
 use lineside_dialects::hosts::never_reported;
 use lineside_dialects::native::inherited;
 use lineside_dialects::{
-    DIALECTS, Dialect, Ground, Inert, Loaded, Places, Watched, exposed, only_once, outrun,
-    refuse_programs_of_projects,
+    DIALECTS, Dialect, Ground, Inert, Loaded, Managed, Places, Tightening, Watched, exposed, only_once,
+    outrun, refuse_programs_of_projects,
 };
 #[cfg(feature = "http")]
 use lineside_exec::Proxy;
@@ -43,6 +43,7 @@ pub struct Assembly {
     workers: Workers,
     patience: Patience,
     dialects: Vec<&'static dyn Dialect>,
+    pub(crate) managed: Managed,
     last_good: Option<Mutex<LastGood>>,
     /// One load at a time.
     installing: AsyncMutex<()>,
@@ -184,6 +185,8 @@ pub struct LoadReport {
     pub diagnostics: Vec<Diagnostic>,
     /// What was found and is no hook that runs, with the name of its dialect.
     pub inert: Vec<(&'static str, Inert)>,
+    /// What was asked of hooks of layers above, with the name of their dialect.
+    pub tightenings: Vec<(&'static str, Tightening)>,
 }
 
 impl LoadReport {
@@ -198,12 +201,13 @@ impl LoadReport {
     /// The same with what another load has found, whose hooks are numbered after those that are there.
     #[must_use]
     pub fn and(mut self, other: &Self) -> Self {
-        let Self { hooks, diagnostics, inert } = other.clone();
+        let Self { hooks, diagnostics, inert, tightenings } = other.clone();
         let before = self.hooks.last().map_or(0, |found| found.number);
         self.hooks
             .extend(hooks.into_iter().map(|found| LoadedHook { number: found.number + before, ..found }));
         self.diagnostics.extend(diagnostics);
         self.inert.extend(inert);
+        self.tightenings.extend(tightenings);
         self
     }
 
@@ -250,6 +254,7 @@ impl Assembly {
             workers: Workers::default(),
             patience: Patience::default(),
             dialects: DIALECTS.to_vec(),
+            managed: Managed::default(),
             last_good: None,
             installing: AsyncMutex::default(),
         }
@@ -271,6 +276,7 @@ impl Assembly {
             workers: Workers::of(root, self.workers.log.clone()),
             patience: Patience::default(),
             dialects: DIALECTS.to_vec(),
+            managed: self.managed.clone(),
             last_good: None,
             installing: AsyncMutex::default(),
         }
@@ -293,6 +299,13 @@ impl Assembly {
     #[must_use]
     pub fn only(mut self, dialects: impl IntoIterator<Item = &'static dyn Dialect>) -> Self {
         self.dialects = dialects.into_iter().collect();
+        self
+    }
+
+    /// The administrator of the machine has hooks here; otherwise they are those in `/etc/lineside` of the superuser.
+    #[must_use]
+    pub fn managed(mut self, managed: Managed) -> Self {
+        self.managed = managed;
         self
     }
 
@@ -353,7 +366,10 @@ impl Assembly {
     /// Everything that a load of these places reads, whether it is there or not.
     #[must_use]
     pub fn watched(&self, places: &Places) -> Vec<Watched> {
-        self.dialects.iter().flat_map(|dialect| dialect.watched(places)).collect()
+        let of = |dialect: &&dyn Dialect| {
+            dialect.watched_of(&self.managed).into_iter().chain(dialect.watched(places)).collect::<Vec<_>>()
+        };
+        self.dialects.iter().flat_map(of).collect()
     }
 
     /// Reads the hook files of every dialect. Nothing is put in force.
@@ -361,8 +377,8 @@ impl Assembly {
     pub fn read(&self, places: &Places) -> HookFiles {
         let load = |dialect: &'static dyn Dialect| {
             let mut loaded = match &self.project {
-                Some(_) => dialect.load_of_project(places),
-                None => dialect.load(places),
+                Some(_) => self.of_one_project(dialect, places),
+                None => self.of_all_layers(dialect, places),
             };
             only_once(&mut loaded);
             (dialect, loaded)
@@ -484,6 +500,13 @@ impl Assembly {
         places: &Places,
         prepared: Vec<Prepared>,
     ) -> Result<LoadReport, RegisterHookError> {
+        let tightenings: Vec<(&'static str, Tightening)> = prepared
+            .iter()
+            .flat_map(|prepared| {
+                let asked = prepared.loaded.tightenings.iter().cloned();
+                asked.map(|asked| (prepared.dialect.name(), asked))
+            })
+            .collect();
         let served: Vec<&str> = prepared.iter().filter_map(|prepared| prepared.loaded.served).collect();
         let mut automations =
             self.bus.kept_extension::<Automations>().map(|automations| (*automations).clone());
@@ -496,11 +519,16 @@ impl Assembly {
         let installed = bound.iter_mut().map(|bound| (bound.dialect, std::mem::take(&mut bound.installed)));
         let installed = installed.collect::<Vec<_>>();
         match &self.project {
-            Some(project) => project.scope.install_all(installed)?,
+            Some(project) => project.scope.install_and_tighten(installed, |hook| {
+                let meant = tightenings
+                    .iter()
+                    .filter(|(dialect, asked)| *dialect == hook.dialect && asked.is_about(hook));
+                meant.map(|(_, asked)| asked.asked).reduce(Tighter::and)
+            })?,
             None => self.bus.install_all(installed)?,
         }
         self.outside.warm.keep_only(&workers);
-        let mut report = LoadReport::default();
+        let mut report = LoadReport { tightenings, ..LoadReport::default() };
         for Bound { dialect, automated, adopted, found, diagnostics, inert, .. } in bound {
             if let Some(automations) = &automations {
                 let source = self.project.as_ref().map(|project| project.source(dialect));
@@ -531,3 +559,6 @@ impl Assembly {
         report
     }
 }
+
+#[cfg(test)]
+mod tests;

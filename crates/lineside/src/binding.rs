@@ -200,8 +200,13 @@ impl Binder<'_> {
                     FindProgramError::NoInterpreter { .. } => "correct the first line of the file".to_owned(),
                     _ => "install it or correct the hook".to_owned(),
                 };
-                let text = format!("hook \"{}\": {error}; {remedy}", found.hook.name);
-                findings.push(Diagnostic::warning(found.hook.origin.clone(), text));
+                let (name, origin) = (&found.hook.name, found.hook.origin.clone());
+                findings.push(if found.required {
+                    let what = "is required and cannot run, so that its events are refused";
+                    Diagnostic::error(origin, format!("hook \"{name}\" {what}: {error}; {remedy}"))
+                } else {
+                    Diagnostic::warning(origin, format!("hook \"{name}\": {error}; {remedy}"))
+                });
                 true
             }
         }

@@ -101,6 +101,7 @@ mod safe_path;
 mod workers;
 #[cfg(feature = "dialects")]
 mod last_good;
+mod layered;
 #[cfg(feature = "dialects")]
 mod debug_log;
 

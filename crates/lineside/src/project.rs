@@ -6,15 +6,16 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use lineside_core::hook::Hook;
+use lineside_core::hook::{Hook, NATIVE, Tighter};
 use lineside_core::invocation::{Environment, Program};
 use lineside_core::json::Value;
 use lineside_core::point::{Phase, PointRole};
 use lineside_core::worker::WorkerReach;
 use lineside_core::{Diagnostic, OnFailure, Origin, Part, PointInfo};
 use lineside_dialects::{
-    DIALECTS, Dialect, ForeignHook, Loaded, Places, Start, Trust, Watched, closed_guard,
+    DIALECTS, Dialect, ForeignHook, Loaded, Places, Start, Tightening, Trust, Watched, closed_guard,
 };
+use lineside_points::CATALOGUE;
 use lineside_trust::{Change, Content, Guard, Item, ReadContentError, Standing, Store, Wanted, candidates};
 
 use crate::assembly::{Assembly, HookFiles};
@@ -95,9 +96,12 @@ impl Assembly {
         let files = self.read(&places);
         let wanted = wanted(root, &self.watched(&places), &files, before);
         let content = Content::read(root, &wanted);
-        let guards =
-            files.loaded.iter().flat_map(|(_, loaded)| &loaded.hooks).flat_map(|found| guards(root, found));
-        let guards = guards.collect::<BTreeSet<_>>().into_iter().collect();
+        let of = |(_, loaded): &(&'static dyn Dialect, Loaded)| {
+            let own = loaded.hooks.iter().flat_map(|found| guards(root, found));
+            let asked = loaded.tightenings.iter().flat_map(|asked| guards_of_asked(root, asked));
+            own.chain(asked).collect::<Vec<_>>()
+        };
+        let guards = files.loaded.iter().flat_map(of).collect::<BTreeSet<_>>().into_iter().collect();
         Project { root: root.to_path_buf(), guards, content, wanted, files }
     }
 }
@@ -139,8 +143,7 @@ impl Assembly {
         for (dialect, loaded) in closed.loaded {
             let of_user = files.loaded.iter_mut().find(|(own, _)| own.name() == dialect.name());
             if let Some((_, own)) = of_user {
-                own.hooks.extend(loaded.hooks);
-                own.diagnostics.extend(loaded.diagnostics);
+                own.append(loaded);
             }
         }
         files
@@ -187,6 +190,13 @@ impl Project {
             runs.extend(
                 plugins.map(|plugin| format!("plugin \"{}\" ({}): its code", plugin.id, dialect.name())),
             );
+            runs.extend(loaded.tightenings.iter().map(|asked| {
+                let Tighter { timeout, on_failure } = asked.asked;
+                let timeout = timeout.map(|timeout| format!("at most {} s", timeout.as_secs_f64()));
+                let failure = on_failure.map(|_| "blocks on failure".to_owned());
+                let asked_for: Vec<_> = timeout.into_iter().chain(failure).collect();
+                format!("tightens \"{}\" of the layers above: {}", asked.name, asked_for.join(", "))
+            }));
         }
         runs.dedup();
         runs
@@ -263,7 +273,10 @@ fn run(root: &Path, found: &ForeignHook) -> String {
 }
 
 fn is_any(loaded: &Loaded) -> bool {
-    !loaded.hooks.is_empty() || !loaded.inert.is_empty() || loaded.plugins.is_some()
+    !loaded.hooks.is_empty()
+        || !loaded.inert.is_empty()
+        || loaded.plugins.is_some()
+        || !loaded.tightenings.is_empty()
 }
 
 /// Has no key of the background work of a project be one of another place.
@@ -300,6 +313,23 @@ fn guards(root: &Path, found: &ForeignHook) -> Vec<Guard> {
         line: origin.as_ref().map_or(1, |origin| origin.line),
     };
     found.points.iter().filter(closes).map(guard).collect()
+}
+
+/// What stands closed where a project has asked that a failure of a hook above it refuses: everything that such a hook may
+/// judge.
+fn guards_of_asked(root: &Path, asked: &Tightening) -> Vec<Guard> {
+    let Tightening { name, asked, origin, .. } = asked;
+    let is_gate = |point: &&&'static PointInfo| {
+        asked.on_failure.is_some() && point.role == PointRole::None && point.phase == Phase::Before
+    };
+    let guard = |point: &&'static PointInfo| Guard {
+        hook: name.to_string(),
+        dialect: NATIVE.to_owned(),
+        point: point.name.to_owned(),
+        file: origin.file.strip_prefix(root).unwrap_or(&origin.file).to_string_lossy().into_owned(),
+        line: origin.line,
+    };
+    CATALOGUE.iter().filter(is_gate).map(guard).collect()
 }
 
 /// Everything that the hooks of a project are made of: the files that are read for them, those that declare them, with

@@ -280,7 +280,7 @@ impl Bus {
         &self,
         hooks: impl IntoIterator<Item = (&'a str, Vec<Installed>)>,
     ) -> Result<(), RegisterHookError> {
-        self.shared.install_all(&Place::Bus, hooks)
+        self.shared.install_all(&Place::Bus, hooks, None)
     }
 
     /// A scope without hooks, and without sessions.

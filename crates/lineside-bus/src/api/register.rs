@@ -11,7 +11,7 @@ use kameo::actor::ActorRef;
 use kameo::message::Message;
 #[cfg(feature = "actors")]
 use kameo::{Actor, Reply as ActorReply};
-use lineside_core::hook::{Hook, Mode};
+use lineside_core::hook::{Hook, Mode, Tighter};
 use lineside_core::matcher::{CompileMatcherError, MatcherDraft};
 use lineside_core::nearest::nearest;
 use lineside_core::payload::{Amend, Interceptable, Point};
@@ -48,9 +48,15 @@ impl Installed {
 
     pub(crate) fn added(self, installed: Option<Arc<str>>) -> Added {
         let Self { point, hook, run } = self;
-        Added { hook, point, runs: Runs::Interceptor(run), installed }
+        Added { hook, point, runs: Runs::Interceptor(run), installed, instead_of: None }
     }
 }
+
+/// What is asked of a hook of the bus, if anything is.
+type Tighten<'a> = &'a dyn Fn(&Hook) -> Option<Tighter>;
+
+/// The name under which the hooks of the bus are installed in a scope that are tightened there.
+const TIGHTENED: &str = "tightened";
 
 /// What every registration says.
 struct Draft {
@@ -77,7 +83,7 @@ impl Draft {
             hook.select = Some(Arc::new(draft.compile()?));
         }
         hook.on_failure = on_failure.unwrap_or(hook.on_failure);
-        shared.register(place, Added { hook, point: P::INFO, runs, installed: None })
+        shared.register(place, Added { hook, point: P::INFO, runs, installed: None, instead_of: None })
     }
 }
 
@@ -117,16 +123,24 @@ impl Shared {
         replaced.map_err(|SessionIsClosed(session)| RegisterHookError::Closed(session))
     }
 
-    /// Puts hooks in the place of all that were installed at one place under these names before, at once.
+    /// Puts hooks in the place of all that were installed at one place under these names before, at once, and with them
+    /// those of the bus that are tightened there.
     pub(crate) fn install_all<'a>(
         &self,
         place: &Place,
         hooks: impl IntoIterator<Item = (&'a str, Vec<Installed>)>,
+        tighter: Option<Tighten<'_>>,
     ) -> Result<(), RegisterHookError> {
         let (mut names, mut added) = (Vec::new(), Vec::new());
         for (name, hooks) in hooks {
             let name: Arc<str> = name.into();
             added.extend(hooks.into_iter().map(|hook| hook.added(Some(Arc::clone(&name)))));
+            names.push(name);
+        }
+        if let Some(tighter) = tighter {
+            let name: Arc<str> = TIGHTENED.into();
+            let of_bus = self.tree.of_bus().into_iter();
+            added.extend(of_bus.filter_map(|above| above.tightened(tighter(&above.hook)?, &name)));
             names.push(name);
         }
         let leaves =

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use lineside_core::hook::{Hook, Tighter};
+
 use crate::api::register::{Installed, RegisterHookError};
 use crate::hook::state::{Place, ScopeHooks, Shared};
 
@@ -51,7 +53,32 @@ impl Scope {
         &self,
         hooks: impl IntoIterator<Item = (&'a str, Vec<Installed>)>,
     ) -> Result<(), RegisterHookError> {
-        self.shared.install_all(&Place::Scope(Arc::clone(&self.hooks)), hooks)
+        self.shared.install_all(&Place::Scope(Arc::clone(&self.hooks)), hooks, None)
+    }
+
+    /// The same; for the sessions of the scope hooks of the bus are stricter, as far as this says so. Those that were
+    /// tightened before and no longer are, are as they were. It counts for the hooks that the bus has now: one that is
+    /// installed there later runs as it is.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use lineside_bus::Bus;
+    /// use lineside_core::hook::Tighter;
+    ///
+    /// let project = Bus::new().scope();
+    /// let sooner = Tighter { timeout: Some(Duration::from_secs(5)), on_failure: None };
+    /// project.install_and_tighten([], |hook| (&*hook.name == "guard").then_some(sooner))?;
+    /// # Ok::<_, lineside_bus::register::RegisterHookError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An interceptor at a fact; nothing is changed then.
+    pub fn install_and_tighten<'a>(
+        &self,
+        hooks: impl IntoIterator<Item = (&'a str, Vec<Installed>)>,
+        tighter: impl Fn(&Hook) -> Option<Tighter>,
+    ) -> Result<(), RegisterHookError> {
+        self.shared.install_all(&Place::Scope(Arc::clone(&self.hooks)), hooks, Some(&tighter))
     }
 
     pub(crate) fn is(&self, hooks: &Arc<ScopeHooks>) -> bool {

@@ -48,7 +48,11 @@ impl Session {
     ) -> Vec<(Arc<lineside_core::Hook>, Option<lineside_core::SkipReason>)> {
         let tables = self.shared().tree.tables(self.node(), event.point());
         let hooks = tables.at(event.point()).all_interceptors().into_values();
-        hooks.map(|(hook, _)| (Arc::clone(hook), hook.skip(event))).collect()
+        let why = |hook: Arc<lineside_core::Hook>| {
+            let skipped = hook.skip(event);
+            (hook, skipped)
+        };
+        hooks.map(|(hook, _)| why(hook)).collect()
     }
 
     /// Registers an interceptor on this session; by default it is inherited by everything below.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use lineside_core::hook::{Hook, Standby};
+use lineside_core::hook::{Hook, Standby, Tighter};
 use lineside_core::{PointInfo, SkipReason};
 
 /// What a registration runs.
@@ -20,6 +20,8 @@ pub(crate) struct Added<I, O> {
     pub(crate) runs: Runs<I, O>,
     /// Under which name it is installed, for being replaced.
     pub(crate) installed: Option<Arc<str>>,
+    /// The number of the registration of a place above in whose place it stands.
+    pub(crate) instead_of: Option<u64>,
 }
 
 /// One registration at one point.
@@ -35,9 +37,25 @@ pub(crate) struct Registered<I, O> {
 impl<I, O> Added<I, O> {
     /// The registration of that number.
     pub(crate) fn numbered(self, number: u64) -> Registered<I, O> {
-        let Self { mut hook, point, runs, installed } = self;
-        hook.registration = number;
+        let Self { mut hook, point, runs, installed, instead_of } = self;
+        // The place of an event's plan is that of its order: where two are equal, the one of the nearer place counts.
+        hook.registration = instead_of.unwrap_or(number);
         Registered { hook: Arc::new(hook), point, runs, installed }
+    }
+}
+
+impl<I: Clone, O: Clone> Registered<I, O> {
+    /// The same hook, tightened, for a place below, where it stands in the place of this one; `None` where it is as strict
+    /// already, or hears only.
+    pub(crate) fn tightened(&self, asked: Tighter, name: &Arc<str>) -> Option<Added<I, O>> {
+        let Runs::Interceptor(_) = &self.runs else { return None };
+        Some(Added {
+            hook: self.hook.tightened(asked)?,
+            point: self.point,
+            runs: self.runs.clone(),
+            installed: Some(Arc::clone(name)),
+            instead_of: Some(self.hook.registration),
+        })
     }
 }
 

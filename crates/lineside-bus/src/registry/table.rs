@@ -292,7 +292,7 @@ impl<'a, I: Clone, O: Clone> InForce<'a, I, O> {
     }
 
     /// All interceptors, in their order.
-    pub(crate) fn all_interceptors(&self) -> BTreeMap<Order, (&'a Arc<Hook>, &'a I)> {
+    pub(crate) fn all_interceptors(&self) -> BTreeMap<Order, (Arc<Hook>, &'a I)> {
         let mut all = BTreeMap::new();
         self.0.iter().for_each(|at| at.interceptors.all(&mut all));
         all
@@ -302,8 +302,8 @@ impl<'a, I: Clone, O: Clone> InForce<'a, I, O> {
     pub(crate) fn hooks(&self) -> [Vec<Arc<Hook>>; 2] {
         let mut observers = BTreeMap::new();
         self.0.iter().for_each(|at| at.observers.all(&mut observers));
-        let interceptors = self.all_interceptors().into_values().map(|(hook, _)| Arc::clone(hook));
-        let observers = observers.into_values().map(|(hook, _)| Arc::clone(hook));
+        let interceptors = self.all_interceptors().into_values().map(|(hook, _)| hook);
+        let observers = observers.into_values().map(|(hook, _)| hook);
         [interceptors.collect(), observers.collect()]
     }
 

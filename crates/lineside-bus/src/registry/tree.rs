@@ -290,6 +290,11 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
         self.lock().get(id).cloned()
     }
 
+    /// What is registered on the bus itself.
+    pub(crate) fn of_bus(&self) -> Vec<Registered<I, O>> {
+        self.bus.registered()
+    }
+
     /// Whether no further session is let in.
     #[inline]
     pub(crate) fn is_draining(&self) -> bool {

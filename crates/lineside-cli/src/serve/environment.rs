@@ -10,16 +10,16 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 use lineside::core::Diagnostic;
-use lineside::dialects::native::{LogSettings, daemon_settings};
-use lineside::dialects::{Places, Trust};
+use lineside::dialects::native::{DaemonSettings, daemon_settings};
+use lineside::dialects::{Managed, Places, Trust};
 use lineside_account::Named;
 
-/// Settles the environment, which is that of this process when this returns; gives what is set for the log, and
-/// what is wrong with the settings.
+/// Settles the environment, which is that of this process when this returns; gives what is set, and what is wrong
+/// with that.
 ///
 /// # Errors
 /// This program cannot be started again.
-pub(super) fn settle(named: &Named) -> Result<(LogSettings, Vec<Diagnostic>)> {
+pub(super) fn settle(named: &Named) -> Result<(DaemonSettings, Vec<Diagnostic>)> {
     let mut wanted: Vec<(OsString, Option<OsString>)> = Vec::new();
     let mut set = |name: &str, value: Option<&PathBuf>| {
         wanted.push((name.into(), value.map(|path| path.clone().into_os_string())));
@@ -41,14 +41,15 @@ pub(super) fn settle(named: &Named) -> Result<(LogSettings, Vec<Diagnostic>)> {
         };
     }
     let places = Places { environment, project_root: None, cwd: "/".into(), trust: Trust::Withheld };
-    let (settings, findings) = daemon_settings(&places);
-    wanted.extend(settings.environment.into_iter().map(|(name, value)| (name.into(), Some(value.into()))));
+    let (settings, findings) = daemon_settings(&places, &Managed::default());
+    let variables = settings.environment.iter();
+    wanted.extend(variables.map(|(name, value)| (name.into(), Some(value.into()))));
     if !settings.path.is_empty() {
         wanted.push(("PATH".into(), Some(with_first(&settings.path)?)));
     }
     wanted.retain(|(name, value)| env::var_os(name) != *value);
     if wanted.is_empty() {
-        return Ok((settings.log, findings));
+        return Ok((settings, findings));
     }
     let own = env::current_exe().context("failed to find this program")?;
     let mut again = Command::new(own);

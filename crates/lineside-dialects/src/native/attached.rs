@@ -45,6 +45,7 @@ pub fn attached(entry: &str, number: u64, called: &str) -> Result<Attached, Vec<
         account: Arc::new(Account::of_process()),
         mode: Mode::Enforced,
         seat: Some(seat),
+        owner: None,
     };
     let cwd: Arc<Path> = Path::new("/").into();
     let places = Places {

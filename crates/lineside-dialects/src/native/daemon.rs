@@ -1,21 +1,24 @@
-//! `config.yaml` of the user: what the daemon and the hooks that it starts have in their environment, and what its log keeps.
+//! `config.yaml` of the machine and of the user: what the daemon and the hooks that it starts have in their environment, and
+//! what its log keeps.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use lineside_core::nearest::suggestion;
-use lineside_core::{Diagnostic, Layer};
+use lineside_core::{Diagnostic, Layer, Origin};
+use lineside_files::Boundary;
 
 use super::file::document;
 use super::findings::{Findings, LoadError, LoadWarning, UnknownKey};
 use super::values::shown;
-use crate::dialect::{Places, at_home};
+use crate::dialect::{Places, absolute, at_home};
+use crate::layers::Managed;
 use crate::yaml::{self, Content, Document, Node};
 
 /// What says which daemon it is and where its files are; a setting cannot.
 const OF_PLACES: [&str; 4] = ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"];
 
-/// What the user has set for the daemon.
+/// What the administrator of the machine and the user have set for the daemon.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DaemonSettings {
     /// Folders that stand before those of its `PATH`.
@@ -24,9 +27,24 @@ pub struct DaemonSettings {
     pub environment: Vec<(String, String)>,
     /// What the decision log keeps.
     pub log: LogSettings,
+    /// Each value that is set, with where.
+    pub set: Vec<Setting>,
 }
 
-/// What the user has set for the decision log.
+/// A value that a file sets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// Its key, with those above it before dots.
+    pub key: String,
+    /// The value as it is written.
+    pub value: String,
+    /// Whose file it is.
+    pub layer: Layer,
+    /// Where it stands.
+    pub origin: Origin,
+}
+
+/// What is set for the decision log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LogSettings {
     /// Whether there is none.
@@ -37,29 +55,65 @@ pub struct LogSettings {
     pub bytes: Option<u64>,
 }
 
-/// Reads `lineside/config.yaml` in the folder of the user's settings. A file with an error sets nothing at all, and what
-/// is wrong comes beside it.
+/// Reads `config.yaml` of the machine, then `lineside/config.yaml` in the folder of the user's settings, which leaves what the
+/// machine sets as it is. A file with an error sets nothing at all, and what is wrong comes beside it.
 #[must_use]
-pub fn daemon_settings(places: &Places) -> (DaemonSettings, Vec<Diagnostic>) {
-    let Some(file) = places.configuration().map(|folder| folder.join("lineside/config.yaml")) else {
-        return Default::default();
-    };
-    let mut findings = Findings::about(&file);
-    let mut reading =
-        Reading { findings: &mut findings, places, settings: DaemonSettings::default(), is_sound: true };
-    match lineside_files::read_if_there(&file, places.boundary(Layer::User), yaml::LONGEST) {
-        None => {}
-        Some(Ok(bytes)) => reading.file(&bytes),
-        Some(Err(error)) => reading.error(1, LoadError::Unreadable(error.to_string())),
+pub fn daemon_settings(places: &Places, managed: &Managed) -> (DaemonSettings, Vec<Diagnostic>) {
+    let of_machine = (Layer::Managed, managed.folder.join("config.yaml"), Boundary::Of(managed.owner));
+    let of_user = places
+        .configuration()
+        .map(|folder| (Layer::User, folder.join("lineside/config.yaml"), places.boundary(Layer::User)));
+    let (mut settings, mut diagnostics) = (DaemonSettings::default(), Vec::new());
+    for (layer, file, boundary) in [of_machine].into_iter().chain(of_user) {
+        let mut findings = Findings::about(&file);
+        let before = settings.clone();
+        let mut reading =
+            Reading { findings: &mut findings, places, layer, settings: &mut settings, is_sound: true };
+        match lineside_files::read_if_there(&file, boundary, yaml::LONGEST) {
+            None => {}
+            Some(Ok(bytes)) => reading.file(&bytes),
+            Some(Err(error)) => reading.error(1, LoadError::Unreadable(error.to_string())),
+        }
+        if !reading.is_sound {
+            settings = before;
+        }
+        diagnostics.append(&mut findings.diagnostics);
     }
-    let settings = if reading.is_sound { reading.settings } else { DaemonSettings::default() };
-    (settings, findings.diagnostics)
+    (settings, diagnostics)
+}
+
+/// A finding for each thing that a project would set, which it cannot.
+pub(super) fn refused_of_project(places: &Places) -> Vec<Diagnostic> {
+    let file = absolute(places.work_dir()).join(".lineside/config.yaml");
+    let Some(read) = lineside_files::read_if_there(&file, places.boundary(Layer::Project), yaml::LONGEST)
+    else {
+        return Vec::new();
+    };
+    let mut of_file = Findings::about(&file);
+    let document = read.ok().and_then(|bytes| document(&bytes, &mut of_file));
+    let keys = match document.map(|document| document.root.content) {
+        Some(Content::Mapping(keys)) => keys,
+        _ => Vec::new(),
+    };
+    let text = |what: &str| {
+        format!(
+            "{what} is refused: settings are those of the machine and of the user, and a project has none"
+        )
+    };
+    if keys.is_empty() {
+        return vec![Diagnostic::warning(Origin::new(&file, 1), text("this file"))];
+    }
+    let refused = keys.iter().map(|(key, _)| {
+        Diagnostic::warning(Origin::new(&file, key.line), text(&format!("`{}`", key.label())))
+    });
+    refused.collect()
 }
 
 struct Reading<'a> {
     findings: &'a mut Findings,
     places: &'a Places,
-    settings: DaemonSettings,
+    layer: Layer,
+    settings: &'a mut DaemonSettings,
     is_sound: bool,
 }
 
@@ -117,30 +171,63 @@ impl Reading<'_> {
         found
     }
 
+    /// Whether a key is set here: not where the machine has set it, or another one for the same.
+    fn sets(&mut self, key: &str, value: &Node) -> bool {
+        let text = shown(value);
+        let is_one = |fixed: &str| {
+            fixed == key
+                || fixed.starts_with("log") && (fixed == "log" || key == "log") && key.starts_with("log")
+        };
+        let fixed = self.settings.set.iter().find(|set| set.layer < self.layer && is_one(&set.key)).cloned();
+        match fixed {
+            Some(fixed) if fixed.key == key && fixed.value == text => false,
+            Some(fixed) => {
+                let text =
+                    format!("`{key}` is refused: {} sets `{}` to {}", fixed.origin, fixed.key, fixed.value);
+                self.findings.warning(value.line, text);
+                false
+            }
+            None => {
+                let origin = self.findings.origin(value.line);
+                self.settings.set.push(Setting {
+                    key: key.to_owned(),
+                    value: text,
+                    layer: self.layer,
+                    origin,
+                });
+                true
+            }
+        }
+    }
+
     fn log(&mut self, value: &Node) {
         if matches!(value.written(), Some("off" | "false")) {
-            self.settings.log.is_off = true;
+            if self.sets("log", value) {
+                self.settings.log.is_off = true;
+            }
             return;
         }
         if !matches!(value.content, Content::Mapping(_) | Content::Null) {
             return self.wrong("log", value, "off, or a mapping");
         }
         for (key, value) in self.mapping("log", value, &["age", "size"]) {
-            let log = &mut self.settings.log;
-            let is_sound = match &*key {
-                "age" => {
-                    log.age = measured(value, &[("h", 3_600), ("d", 86_400)]).map(Duration::from_secs);
-                    log.age.is_some()
-                }
+            let name = format!("log.{key}");
+            let (measured, expected) = match &*key {
+                "age" => (measured(value, &[("h", 3_600), ("d", 86_400)]), "a span such as 30d or 12h"),
                 _ => {
-                    log.bytes = measured(value, &[("MiB", 1 << 20), ("GiB", 1 << 30)]);
-                    log.bytes.is_some()
+                    (measured(value, &[("MiB", 1 << 20), ("GiB", 1 << 30)]), "a size such as 1GiB or 500MiB")
                 }
             };
-            if !is_sound {
-                let expected =
-                    if key == "age" { "a span such as 30d or 12h" } else { "a size such as 1GiB or 500MiB" };
-                self.wrong(&format!("log.{key}"), value, expected);
+            let Some(measured) = measured else {
+                self.wrong(&name, value, expected);
+                continue;
+            };
+            if !self.sets(&name, value) {
+                continue;
+            }
+            match &*key {
+                "age" => self.settings.log.age = Some(Duration::from_secs(measured)),
+                _ => self.settings.log.bytes = Some(measured),
             }
         }
     }
@@ -155,7 +242,12 @@ impl Reading<'_> {
             match named
                 .filter(|path: &PathBuf| path.is_absolute() && !path.to_string_lossy().contains([':', '\0']))
             {
-                Some(path) => self.settings.path.push(path),
+                Some(path) => {
+                    let origin = self.findings.origin(folder.line);
+                    let (key, value) = ("daemon.path".to_owned(), path.display().to_string());
+                    self.settings.set.push(Setting { key, value, layer: self.layer, origin });
+                    self.settings.path.push(path);
+                }
                 None => self.wrong("daemon.path", folder, "an absolute path, or one that begins with `~/`"),
             }
         }
@@ -177,7 +269,9 @@ impl Reading<'_> {
             } else if OF_PLACES.contains(&variable) || variable.starts_with("LINESIDE_") {
                 self.wrong(&key, value, "an argument of `serve`, or where the entry was installed");
             } else if let Some(text) = value.written().filter(|text| !text.contains('\0')) {
-                self.settings.environment.push((variable.to_owned(), text.to_owned()));
+                if self.sets(&key, value) {
+                    self.settings.environment.push((variable.to_owned(), text.to_owned()));
+                }
             } else {
                 self.wrong(&key, value, "a text");
             }
@@ -213,7 +307,8 @@ mod tests {
             cwd: home.path().to_owned(),
             trust: Trust::Withheld,
         };
-        let (mut settings, findings) = daemon_settings(&places);
+        let (mut settings, findings) = daemon_settings(&places, &Managed::default());
+        settings.set.clear();
         for path in &mut settings.path {
             if let Ok(below) = path.strip_prefix(home.path()) {
                 *path = Path::new("~").join(below);
@@ -243,6 +338,54 @@ mod tests {
         assert_eq!((settings.log, findings), (kept, Vec::new()));
         assert!(read("log: off\n").0.log.is_off);
         assert_eq!(read("log:\n").0.log, LogSettings::default());
+    }
+
+    #[test]
+    fn what_the_machine_sets_stays_and_each_value_has_its_place() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |path: &str| root.path().join(path);
+        fs::create_dir_all(at("home/.config/lineside")).unwrap();
+        fs::create_dir_all(at("etc")).unwrap();
+        let owner = std::os::unix::fs::MetadataExt::uid(&fs::metadata(root.path()).unwrap());
+        let managed = Managed { folder: at("etc"), owner };
+        let home = at("home").to_str().unwrap().to_owned();
+        let places = Places {
+            environment: BTreeMap::from([("HOME".to_owned(), home)]),
+            project_root: None,
+            cwd: at("home"),
+            trust: Trust::Withheld,
+        };
+        let read = |machine: &str, user: &str| {
+            fs::write(at("etc/config.yaml"), machine).unwrap();
+            fs::write(at("home/.config/lineside/config.yaml"), user).unwrap();
+            let (settings, findings) = daemon_settings(&places, &managed);
+            let strip = |text: String| text.replace(root.path().to_str().unwrap(), "");
+            (settings, findings.into_iter().map(|finding| strip(finding.to_string())).collect::<Vec<_>>())
+        };
+        let machine = "log: {age: 30d}\ndaemon: {path: [/opt/a], environment: {A: 1}}\n";
+        let user = "log: {age: 1h, size: 2GiB}\ndaemon: {path: [/opt/b], environment: {A: 2, B: 3}}\n";
+        let (settings, findings) = read(machine, user);
+        let log = LogSettings { age: Some(Duration::from_hours(720)), bytes: Some(2 << 30), is_off: false };
+        assert_eq!((settings.log, settings.path), (log, vec!["/opt/a".into(), "/opt/b".into()]));
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(settings.environment, [pair("A", "1"), pair("B", "3")]);
+        let refused = |key: &str, line: u32, value: &str, by: u32| {
+            format!(
+                "/home/.config/lineside/config.yaml:{line}: `{key}` is refused: /etc/config.yaml:{by} sets `{key}` to {value}"
+            )
+        };
+        assert_eq!(
+            findings,
+            [refused("log.age", 1, "\"30d\"", 1), refused("daemon.environment.A", 2, "1", 2)]
+        );
+        let layers: Vec<_> = settings.set.iter().map(|set| (set.layer, &*set.key, set.origin.line)).collect();
+        assert_eq!(layers[..2], [(Layer::Managed, "log.age", 1), (Layer::Managed, "daemon.path", 2)]);
+        assert_eq!(layers.len(), 6, "{layers:?}");
+        // What the log keeps is not switched off below, and a file with an error sets nothing.
+        let (settings, findings) = read("log: {age: 30d}\n", "log: off\n");
+        assert!(!settings.log.is_off && findings[0].contains("`log` is refused"), "{findings:?}");
+        let (settings, _) = read("log: {age: 30d}\n", "log: {size: 1GiB}\ndaemon: [\n");
+        assert_eq!((settings.log.age, settings.log.bytes), (Some(Duration::from_hours(720)), None));
     }
 
     #[test]

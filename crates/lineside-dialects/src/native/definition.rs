@@ -46,6 +46,8 @@ pub(super) struct Definition {
     pub(super) is_pure: bool,
     /// What it is as an automation, if it is one.
     pub(super) automate: Option<Automated>,
+    /// Whether events are refused that it cannot be started for, whatever its failure means otherwise.
+    pub(super) required: bool,
 }
 
 /// What a hook declares as an automation.

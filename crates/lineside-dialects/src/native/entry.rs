@@ -1,6 +1,6 @@
 //! One entry of a file to a hook: everything but what it runs.
 
-use lineside_core::hook::Mode;
+use lineside_core::hook::{Mode, Tighter};
 use lineside_core::{OnFailure, PointInfo};
 use lineside_points::CATALOGUE;
 
@@ -12,14 +12,16 @@ use super::matching::{self, Matching, Scene};
 use super::places::Place;
 use super::rule;
 use super::run::{self, ENVIRONMENT};
+use super::tightening;
 use super::values::{Values, shown};
 use crate::dialect::Places;
 use crate::names;
 use crate::yaml::{Content, Node};
 
-const KEYS: [&str; 22] = [
+const KEYS: [&str; 23] = [
     "name", "on", "match", "priority", "command", "worker", "post", "verdict", "reason", "context", "amend",
     "limit", "timeout", "on_failure", "async", "amends", MODE, "pure", "dir", "env", ENVIRONMENT, AUTOMATE,
+    REQUIRED,
 ];
 
 /// Whether a hook counts, or all hooks of a file.
@@ -27,6 +29,9 @@ pub(super) const MODE: &str = "mode";
 
 /// What stands for a mode.
 pub(super) const MODES: [(&str, Mode); 2] = [("enforced", Mode::Enforced), ("shadow", Mode::Shadow)];
+
+/// Says that events are refused which the hook cannot be started for.
+const REQUIRED: &str = "required";
 
 /// An entry.
 #[derive(Debug)]
@@ -39,6 +44,8 @@ pub(super) struct Entry {
     pub(super) points: Vec<&'static PointInfo>,
     /// What it declares; absent when something is wrong with it.
     pub(super) definition: Option<Definition>,
+    /// What it asks of the hooks of its name in the layers above, if it is none itself.
+    pub(super) tightens: Option<Tighter>,
     /// What it is meant to guard, whatever is wrong with it.
     pub(super) guard: Guard,
 }
@@ -55,7 +62,7 @@ pub(super) fn read(
     let Content::Mapping(keys) = &item.content else {
         findings.hook_error(line, About(&unnamed), LoadError::EntryType(shown(item)));
         let guard = Guard::everywhere();
-        return Entry { name: unnamed, line, points: Vec::new(), definition: None, guard };
+        return Entry { name: unnamed, line, points: Vec::new(), definition: None, tightens: None, guard };
     };
     let name = {
         let mut values = Values { keys, within: "", hook: &unnamed, findings, sound: true };
@@ -68,10 +75,28 @@ pub(super) fn read(
     let name = name.unwrap_or(unnamed);
     let mut values = Values { keys, within: "", hook: &name, findings, sound: is_named };
     values.only(&KEYS);
+    if is_named && tightening::is_one(keys, place) {
+        let tightens = Some(tightening::read(&mut values));
+        return Entry {
+            name,
+            line,
+            points: Vec::new(),
+            definition: None,
+            tightens,
+            guard: Guard::of(keys, &place.account, place.mode),
+        };
+    }
     let points = points(&mut values, line);
     let definition = definition(&mut values, &points, line, place, places);
     let definition = definition.filter(|_| values.sound && !points.is_empty());
-    Entry { name, line, points, definition, guard: Guard::of(keys, &place.account, place.mode) }
+    Entry {
+        name,
+        line,
+        points,
+        definition,
+        tightens: None,
+        guard: Guard::of(keys, &place.account, place.mode),
+    }
 }
 
 fn is_name(text: &str) -> bool {
@@ -143,6 +168,7 @@ fn definition(
         None => run::read(values, line, place, places),
     };
     let amends = amends || matches!(&run, Some(Run::Rule(ruling)) if !ruling.amend.is_empty());
+    let required = values.boolean(REQUIRED);
     let definition = Definition {
         run: run?,
         matcher,
@@ -154,9 +180,15 @@ fn definition(
         mode,
         is_pure,
         automate,
+        required,
     };
     if !points.is_empty() {
         without_effect(values, &definition, points);
+        let line = values.line(REQUIRED).filter(|_| definition.required && !place.is_above_projects());
+        if let Some(line) = line {
+            let why = "only a hook of the machine or of the user is required";
+            values.warning(line, &LoadWarning::NoEffect { key: REQUIRED, why });
+        }
     }
     Some(definition)
 }
@@ -175,6 +207,9 @@ fn without_effect(values: &mut Values<'_, '_>, definition: &Definition, points: 
     {
         let why = "an automation is not waited for";
         values.warning(line, &LoadWarning::NoEffect { key: "async", why });
+    }
+    if let (false, true, Some(line)) = (judges, definition.required, values.line(REQUIRED)) {
+        values.warning(line, &LoadWarning::NoEffect { key: REQUIRED, why });
     }
     if !definition.amends {
         return;

@@ -36,8 +36,7 @@ pub(super) struct Contents {
 
 /// Reads a file.
 pub(super) fn read(place: &Place, places: &Places, findings: &mut Findings) -> Contents {
-    let bytes = match lineside_files::read_if_there(&place.file, places.boundary(place.layer), yaml::LONGEST)
-    {
+    let bytes = match lineside_files::read_if_there(&place.file, place.boundary(places), yaml::LONGEST) {
         None => return Contents::default(),
         Some(Err(error)) => {
             findings.error(1, LoadError::Unreadable(error.to_string()));
@@ -52,7 +51,7 @@ pub(super) fn read(place: &Place, places: &Places, findings: &mut Findings) -> C
 /// What the user says that the hooks of every format inherit that do not say it themselves; the least where the file
 /// that says it cannot be read.
 pub(super) fn inherited(place: &Place, places: &Places) -> Option<Inherit> {
-    let read = lineside_files::read_if_there(&place.file, places.boundary(place.layer), yaml::LONGEST)?;
+    let read = lineside_files::read_if_there(&place.file, place.boundary(places), yaml::LONGEST)?;
     let Ok(bytes) = read else { return Some(Inherit::minimal_and([])) };
     let mut findings = Findings::about(&place.file);
     match items(&bytes, place.layer, &mut findings) {
@@ -149,7 +148,7 @@ impl Reading<'_> {
                 entry.definition = None;
             }
         }
-        if entry.definition.is_none() {
+        if entry.definition.is_none() && entry.tightens.is_none() {
             let error = findings.repair(since, About(&entry.name));
             findings.lose(entry.guard.broken(&entry.name, entry.line, error));
         }
@@ -197,7 +196,7 @@ fn items(bytes: &[u8], layer: Layer, findings: &mut Findings) -> Option<Items> {
         findings.error(*line, LoadError::Duplicate(key.clone()));
         return None;
     }
-    let doubled = twice(ENVIRONMENT).filter(|_| layer == Layer::User);
+    let doubled = twice(ENVIRONMENT).filter(|_| layer <= Layer::User);
     let mut hooks = None;
     let (mut inherit, mut wrappers) = (None, None);
     let mut used = Vec::new();
@@ -209,14 +208,14 @@ fn items(bytes: &[u8], layer: Layer, findings: &mut Findings) -> Option<Items> {
             hooks = Some((key, value));
         } else if name == "use" {
             used = used::read(&value, findings);
-        } else if name == WRAPPERS && layer == Layer::User {
+        } else if name == WRAPPERS && layer <= Layer::User {
             wrappers = names_of(key.line, &value, findings);
         } else if name == WRAPPERS {
             let why = "only the user's file says which programs start others";
             findings.warning(key.line, &LoadWarning::NoEffect { key: WRAPPERS, why });
         } else if name == MODE {
             mode = of_all(&key, &value, findings);
-        } else if name == ENVIRONMENT && layer == Layer::User {
+        } else if name == ENVIRONMENT && layer <= Layer::User {
             inherit = for_all(key.line, &value, findings);
         } else if name == ENVIRONMENT {
             let why = "only the user's file has one for all hooks; here it stands in a hook";

@@ -122,6 +122,15 @@ pub(super) enum LoadWarning {
     NoSuchGlob { key: String, pattern: String, why: &'static str },
     #[error("`post.secrets` lists `{0}`, which no header uses")]
     UnusedSecret(String),
+    #[error(
+        "`{key}` is refused: a lower layer only tightens, and this would loosen the hook of that name above"
+    )]
+    Loosens { key: &'static str },
+    #[error(
+        "`{key}` is refused: of a hook of a layer above only `timeout` can be shortened and `on_failure` become `block`; \
+         a hook of your own has `on` and what it runs"
+    )]
+    Stays { key: &'static str },
 }
 
 /// What most likely helps against an error of the YAML.

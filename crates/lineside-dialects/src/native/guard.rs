@@ -52,13 +52,14 @@ impl Guard {
             MODES.iter().find(|(word, _)| matches!(value(MODE), Some(Content::Text(text)) if text == word));
         let is_shadow = mode.map_or(of_file, |(_, mode)| *mode) == Mode::Shadow;
         let continues = matches!(value("on_failure"), Some(Content::Text(text)) if text == "continue");
+        let is_required = matches!(value("required"), Some(Content::Boolean(true)));
         let points = value("on").and_then(points).unwrap_or_else(|| gates().collect());
         // What is wrong with it has been reported.
         let mut findings = Findings::about("".as_ref());
         let mut values = Values { keys, within: "", hook: "", findings: &mut findings, sound: true };
         let scene = Scene { account, unclear: WhenUnclear::Match };
         let matcher = matching::read(&mut values, "match.", &points, scene).matcher.filter(|_| values.sound);
-        Self { points, refuses: !is_async && !continues && !is_shadow, matcher }
+        Self { points, refuses: !is_async && (is_required || !continues) && !is_shadow, matcher }
     }
 
     /// Its points with their names.

@@ -9,7 +9,7 @@ use lineside_core::exchange::Post;
 use lineside_core::invocation::{Environment, Invocation, Limits, Program};
 use lineside_core::report::Report;
 use lineside_core::worker::{HookCall, HookWorker, HookWorkerBounds, WorkerReach, WorkerStart};
-use lineside_core::{Answer, AnyEvent, Failure, Propagation};
+use lineside_core::{Answer, AnyEvent, Failure, Propagation, Verdict};
 
 use lineside_core::json::{Map, json};
 
@@ -32,6 +32,8 @@ pub(super) struct NativeHook {
     pub(super) definition: Arc<Definition>,
     /// The runtime's own working directory, absolute.
     pub(super) cwd: Arc<Path>,
+    /// Whether events are refused that it cannot be started for.
+    pub(super) required: bool,
 }
 
 impl NativeHook {
@@ -132,6 +134,12 @@ impl Handler for NativeHook {
             amends: self.definition.amends,
         };
         output::read(asker, event, returned)
+    }
+
+    fn refuse(&self, event: &AnyEvent, failure: &Failure) -> Option<Answer> {
+        let is_missed = self.required && !failure.started && self.definition.judges(event.point());
+        let reason = || format!("hook \"{}\" is required and cannot run: {}", self.name, failure.detail);
+        is_missed.then(|| Answer { verdict: Verdict::block(reason()), ..Answer::default() })
     }
 
     fn worker(&self, work_dir: &Path) -> Option<HookWorker> {

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use lineside_core::Layer;
 use lineside_core::hook::Mode;
 use lineside_core::invocation::Inherit;
+use lineside_files::Boundary;
 use lineside_guards::Account;
 
 use crate::dialect::Places;
 pub(super) use crate::dialect::absolute;
+use crate::layers::Managed;
 
 /// A file in which hooks are looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +28,20 @@ pub(super) struct Place {
     pub(super) mode: Mode,
     /// The program that its hook lives in, where it stands in no file.
     pub(super) seat: Option<Seat>,
+    /// Whose it has to be, if that is not the user.
+    pub(super) owner: Option<u32>,
+}
+
+impl Place {
+    /// Where its file may lie, and who may have written it.
+    pub(super) fn boundary<'a>(&self, places: &'a Places) -> Boundary<'a> {
+        self.owner.map_or_else(|| places.boundary(self.layer), Boundary::Of)
+    }
+
+    /// Whether what stands in it was written by the user or above.
+    pub(super) fn is_above_projects(&self) -> bool {
+        self.layer <= Layer::User
+    }
 }
 
 /// Which hook of which program it is.
@@ -55,8 +71,7 @@ pub(super) fn near(places: &Places) -> Vec<(PathBuf, PathBuf)> {
 
 /// The file of the user, then that of the project. Hooks of a project see no key of the user's that is not named.
 pub(super) fn all(places: &Places) -> Vec<Place> {
-    let home = places.home().and_then(Path::to_str);
-    let account = Arc::new(home.map_or_else(Account::of_process, Account::at));
+    let account = account(places);
     let of_user = Arc::clone(&account);
     let user = places.configuration().map(|folder| folder.join("lineside/hooks.yaml")).map(|file| Place {
         layer: Layer::User,
@@ -65,6 +80,7 @@ pub(super) fn all(places: &Places) -> Vec<Place> {
         account: of_user,
         mode: Mode::Enforced,
         seat: None,
+        owner: None,
     });
     let file = absolute(places.work_dir()).join(".lineside/hooks.yaml");
     user.into_iter()
@@ -75,6 +91,26 @@ pub(super) fn all(places: &Places) -> Vec<Place> {
             account,
             mode: Mode::Enforced,
             seat: None,
+            owner: None,
         }])
         .collect()
+}
+
+/// Whose commands the filters of all files are about.
+fn account(places: &Places) -> Arc<Account> {
+    let home = places.home().and_then(Path::to_str);
+    Arc::new(home.map_or_else(Account::of_process, Account::at))
+}
+
+/// The file of the machine.
+pub(super) fn managed(managed: &Managed, places: &Places) -> Place {
+    Place {
+        layer: Layer::Managed,
+        file: managed.folder.join("hooks.yaml"),
+        inherit: Inherit::All,
+        account: account(places),
+        mode: Mode::Enforced,
+        seat: None,
+        owner: Some(managed.owner),
+    }
 }

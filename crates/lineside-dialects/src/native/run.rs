@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use lineside_core::Layer;
 use lineside_core::exchange::Addresses;
 use lineside_core::invocation::{Inherit, Program};
 use lineside_core::secret::{Secret, Template};
@@ -140,7 +139,7 @@ fn program(
         return None;
     }
     let below = Program::argv([first]).below_working_directory().is_some();
-    if place.layer == Layer::User && below && !own_directory {
+    if place.is_above_projects() && below && !own_directory {
         values.error(line, &LoadError::ProgramOfProject { key, program: first.to_owned() });
         return None;
     }
@@ -185,7 +184,7 @@ fn post(values: &mut Values<'_, '_>, place: &Place, places: &Places) -> Option<T
     let sound = within.sound;
     values.sound &= sound;
     // A person trusts the text of a project, and not what its names are resolved to.
-    let addresses = if place.layer == Layer::User { Addresses::Any } else { Addresses::AsWritten };
+    let addresses = if place.is_above_projects() { Addresses::Any } else { Addresses::AsWritten };
     Some(Target { url: url?.to_owned(), addresses, headers })
 }
 

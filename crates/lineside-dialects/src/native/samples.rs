@@ -56,6 +56,7 @@ pub(super) fn read_as(layer: Layer, text: &str) -> (Vec<Entry>, Vec<String>) {
         account,
         mode: Mode::Enforced,
         seat: None,
+        owner: None,
     };
     let mut findings = Findings::about(&place.file);
     let entries = file::contents(text.as_bytes(), &place, &places(), &mut findings).entries;
@@ -89,5 +90,5 @@ pub(super) fn sound(lines: &str) -> NativeHook {
     let (definition, told) = hook(lines);
     assert_eq!(told, [""; 0], "{lines}");
     let definition = Arc::new(definition.unwrap());
-    NativeHook { name: "h".into(), definition, cwd: PathBuf::from("/runtime").into() }
+    NativeHook { name: "h".into(), definition, cwd: PathBuf::from("/runtime").into(), required: false }
 }

@@ -48,7 +48,7 @@ pub(super) fn findings(
         Some(Diagnostic::note(
             Origin::new(&source.file, line),
             format!(
-                "the project switches off the hook \"{}\" of the user ({}:{}){more}",
+                "the project would switch off the hook \"{}\" of the user ({}:{}){more}, but lineside runs it all the same",
                 first.name,
                 first.origin.file.display(),
                 first.origin.line

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use lineside_core::Layer;
+
 use super::super::definition::Definition;
 use super::super::samples::{hook, read_as, sound};
 use super::*;
