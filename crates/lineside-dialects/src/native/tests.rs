@@ -224,7 +224,7 @@ fn the_page_shows_a_file_that_loads() {
     let examples = page.split("```yaml\n").skip(1).filter_map(|rest| Some(rest.split_once("```")?.0));
     let examples: Vec<&str> = examples.filter(|example| example.contains("hooks:")).collect();
     let verdicts = ["no-force-push", "no-push-to-main", "migrations-stay", "no-keys-in-output"];
-    let expected = [&["no-deletions", "policy", "policy", "audit"][..], &verdicts, &["lint"]];
+    let expected = [&["no-deletions", "policy", "policy", "audit"][..], &verdicts, &["no-push"], &["lint"]];
     assert_eq!(examples.len(), expected.len());
     for (example, expected) in examples.into_iter().zip(expected) {
         let room = Room::with(&[("project/.lineside/hooks.yaml", example)]);
