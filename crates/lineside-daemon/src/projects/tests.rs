@@ -32,8 +32,8 @@ async fn of_a_project_that_nobody_trusts_little_is_kept() {
     let project = projects.load_at(&root).await.unwrap().unwrap();
     let now = project.now();
     assert_eq!(now.stands, Stands::Untrusted);
-    let LoadReport { hooks, diagnostics, inert } = &*now.report;
-    assert!(hooks.len() <= 100 && diagnostics.len() <= 101 && inert.len() <= 100);
+    let LoadReport { hooks, diagnostics, inert, tightenings } = &*now.report;
+    assert!(hooks.len() <= 100 && diagnostics.len() <= 101 && inert.len() <= 100 && tightenings.is_empty());
     assert!(!diagnostics.is_empty() && hooks.len() + inert.len() > 0);
     assert!(diagnostics.last().unwrap().to_string().contains("findings more"));
 }
