@@ -20,7 +20,7 @@ fn unclear() -> Vec<(BeforeTool, &'static str)> {
         (shell("git \"x"), "cannot tell which program runs"),
         (shell("ls \0"), "cannot tell which program runs"),
         (BeforeTool::new("PowerShell", json!({"command": "Remove-Item x"})), "neither bash, sh nor zsh"),
-        (BeforeTool::new("Bash", json!({"command": "rm x", "shell": "fish"})), "neither bash, sh nor zsh"),
+        (BeforeTool::new("Bash", json!({"command": "ls x", "shell": "fish"})), "neither bash, sh nor zsh"),
         (BeforeTool::new("write_bash", json!({"input": "rm -r x"})), "no command that is known here"),
     ]
 }

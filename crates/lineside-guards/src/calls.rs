@@ -7,7 +7,6 @@ use lineside_commands::{Access, Analysis, Shell, Surroundings, Unclear, Unknown,
 use lineside_core::AnyEvent;
 use lineside_core::event::Reading;
 use lineside_core::json::Value;
-use lineside_core::payload::each_input_path;
 use lineside_core::tool_class;
 
 use crate::account::Account;
@@ -16,6 +15,12 @@ use crate::links::LocalLinks;
 /// What tools call the folder that a command starts in.
 const FOLDERS: [&str; 6] =
     ["workdir", "cwd", "working_directory", "workingDirectory", "directory", "dir_path"];
+
+/// What tools call the paths that they are about: one, or a list of them.
+const PATHS: [&str; 9] = [
+    "path", "file_path", "filePath", "absolute_path", "target_file", "notebook_path", "paths", "file_paths",
+    "include",
+];
 
 /// What the lines of a patch begin with that name files, and what becomes of these.
 const PATCHED: [(&str, Access); 4] = [
@@ -149,7 +154,12 @@ impl Calls {
         let analysis = self.analysed(cwd, |state| {
             let mut analysis = Analysis::default();
             if let Some(input) = input {
-                each_input_path(input, &mut |path| analysis.touch(access, path, state));
+                for named in PATHS.iter().filter_map(|key| input.get(key)) {
+                    let all = named.as_array().map_or(std::slice::from_ref(named), Vec::as_slice);
+                    for path in all.iter().filter_map(Value::as_str).filter(|path| !path.is_empty()) {
+                        analysis.touch(access, path, state);
+                    }
+                }
                 if tool == "apply_patch" {
                     patch(input, |access, path| analysis.touch(access, path, state));
                 }

@@ -52,17 +52,15 @@ impl Ruling {
         }
         let found = self.acts.as_ref().and_then(|acts| acts.find(event));
         let found = found.as_ref();
+        // What was in doubt stands in the receipt already.
+        let certain = found.filter(|found| found.doubt.is_none()).map(ToString::to_string);
+        let remark = certain.filter(|found| !found.is_empty()).map(Into::into);
         let context = self.context.iter().map(|text| text.render(event, found));
         Answer {
             verdict: Verdict::of(self.strength, self.because(event, found)),
             amendment: self.amendment(event, found),
             context: context.filter(|text| !text.trim().is_empty()).map(Append::system).collect(),
-            remarks: found
-                .map(ToString::to_string)
-                .filter(|found| !found.is_empty())
-                .map(Into::into)
-                .into_iter()
-                .collect(),
+            remarks: remark.into_iter().collect(),
             ..Answer::default()
         }
     }

@@ -83,6 +83,8 @@ fn one_filter_holds_for_the_shell_and_for_tools() {
     check(&secret, &call("Read", json!({"file_path": "/p/.env"})), true);
     check(&secret, &call("Read", json!({"file_path": "../config/.env.ci"})), false);
     check(&secret, &call("Read", json!({"file_path": "~/.ssh/id_ed25519"})), true);
+    check(&secret, &call("read_file", json!({"absolute_path": "/p/.env"})), true);
+    check(&secret, &call("read_many_files", json!({"include": ["a", "/p/.env"]})), true);
     check(&secret, &shell("cat ../.env"), true);
     check(&secret, &call("Write", json!({"file_path": "/p/.env"})), false);
     let outside = acts(json!({"writes": {"outside": "project"}}));

@@ -32,6 +32,12 @@ fn the_policies_of_the_pages_do_what_they_say() {
         let reason = stage
             .run(&["run"], tool_call("before_tool", "run_shell_command", &json!({"command": "rm -rf x"})));
         assert_eq!(reason.field("reason"), [json!("name the files that are to go (rm)")], "{reason:?}");
+        let explained = stage.run(&["explain", "sudo sh -c 'rm -r x'"], "");
+        assert!(explained.out.contains("runs: rm, by sudo → sh"), "{explained:?}");
+        let explained = stage.run(&["explain", "--json", "$CMD x"], "").json();
+        let fits = explained[0]["hooks"].as_array().into_iter().flatten().map(|hook| &hook["fit"]);
+        let doubt = "cannot tell which program runs: `$CMD` is not set within the command";
+        assert!(fits.clone().any(|fit| *fit == json!(doubt)), "{explained:?}");
         let logged = std::fs::read_to_string(stage.path("home/agents.jsonl")).unwrap_or_default();
         for command in ["ls", "rm -rf build"] {
             let of_it = logged.lines().filter(|line| line.contains(&format!("\"{command}\"")));
