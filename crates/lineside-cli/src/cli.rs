@@ -26,6 +26,7 @@ use crate::list::ListArgs;
 use crate::log::LogArgs;
 use crate::manual::{CompletionsArgs, ManArgs};
 use crate::new_hook::NewArgs;
+use crate::policies::PoliciesArgs;
 use crate::replay::ReplayArgs;
 use crate::run::RunArgs;
 use crate::schema::SchemaArgs;
@@ -38,7 +39,8 @@ use crate::trust::{TrustArgs, UntrustArgs};
 use crate::why::WhyArgs;
 use crate::{
     check, control, demo, doctor, dump, enforce, explain, hook, hosts, import, init, install, jobs, kit,
-    list, loading, log, manual, new_hook, person, replay, run, schema, serve, stats, test, tree, trust, why,
+    list, loading, log, manual, new_hook, person, policies, replay, run, schema, serve, stats, test, tree,
+    trust, why,
 };
 
 /// A hook bus for AI agents: events in, hooks run, decisions out.
@@ -87,7 +89,7 @@ const HELP: &str = "\
 Commands:
 {subcommands}
   also:    completions, dump, hook, hosts, import, init, kit, log, man, new, on,
-           reload, schema, sessions, stop, trust, uninstall, untrust
+           policies, reload, schema, sessions, stop, trust, uninstall, untrust
 
 Options:
 {options}{after-help}";
@@ -104,6 +106,8 @@ enum Command {
     Man(ManArgs),
     #[command(hide = true)]
     Schema(SchemaArgs),
+    #[command(hide = true)]
+    Policies(PoliciesArgs),
     Install(InstallArgs),
     #[command(hide = true)]
     Uninstall(UninstallArgs),
@@ -207,6 +211,7 @@ impl Cli {
             Command::Completions(args) => manual::completions(args),
             Command::Man(args) => manual::man(args),
             Command::Schema(args) => schema::run(args),
+            Command::Policies(args) => policies::run(args, styles),
             Command::Import(args) => import::run(args, styles),
             Command::Install(args) => unless_interrupted(install::run(args, styles)).await,
             Command::Uninstall(args) => install::run_uninstall(args, styles),
@@ -262,6 +267,7 @@ impl Command {
             | Self::Completions(_)
             | Self::Man(_)
             | Self::Schema(_)
+            | Self::Policies(_)
             | Self::Hosts(_)
             | Self::Doctor(_) => None,
         };
@@ -300,6 +306,7 @@ impl Command {
             | Self::Completions(_)
             | Self::Man(_)
             | Self::Schema(_)
+            | Self::Policies(_)
             | Self::Hosts(_)
             | Self::Trust(_)
             | Self::Untrust(_)

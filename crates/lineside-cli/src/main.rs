@@ -33,6 +33,7 @@ mod hook;
 mod trust;
 
 mod places;
+mod policies;
 mod project;
 mod daemon_paths;
 mod person;

@@ -2,8 +2,8 @@
 //!
 //! [`analyse`] takes the text of a command, the shell that is to run it and what is known of its surroundings, and
 //! lists every program that the command may start, with the way to it, and every path that it may touch. What is
-//! not known is listed with its reason. [`CommandFilter`]s ask for programs and paths; [`policy`] has filters for what is
-//! usually to be stopped. Nothing is started, no file is read; links are followed where [`Surroundings::links`] can.
+//! not known is listed with its reason. [`CommandFilter`]s ask for programs and paths. Nothing is started, no file is read;
+//! links are followed where [`Surroundings::links`] can.
 //!
 //! ```
 //! use lineside_commands::{Access, Shell, Surroundings, analyse};
@@ -17,7 +17,6 @@
 //! ```
 
 pub mod filter;
-pub mod policy;
 
 mod analysis;
 mod code;
@@ -41,6 +40,5 @@ pub use analysis::{
 pub use filter::CommandFilter;
 pub use links::FileLinks;
 pub use places::{KnownValue, Place, Places};
-pub use policy::Policy;
 pub use state::{Links, Shell, Surroundings};
 pub use walk::{analyse, analyse_bytes, explain, parses};

@@ -1,7 +1,7 @@
 //! Bad input: nothing panics or overflows, and what is not read is unclear with its reason.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use lineside_commands::{Analysis, Shell, Surroundings, Unknown, analyse, analyse_bytes, policy};
+use lineside_commands::{Analysis, Shell, Surroundings, Unknown, analyse, analyse_bytes};
 
 mod corpus {
     #[allow(dead_code)]
@@ -74,7 +74,6 @@ fn changed_commands_of_the_corpus_are_read_to_their_end() {
             let state = Surroundings::new("/proj", "/home/dev");
             for shell in [Shell::Bash, Shell::Sh, Shell::Zsh] {
                 let analysis = analyse(&text, shell, &state);
-                policy::matching(&analysis, &state);
                 assert_eq!(
                     analysis,
                     analyse(&text, shell, &state),

@@ -17,6 +17,7 @@ mod handler;
 mod matching;
 mod output;
 mod places;
+mod policies;
 mod report;
 mod rule;
 mod run;
@@ -30,6 +31,7 @@ mod samples;
 pub use attached::{Attached, attached};
 pub use daemon::{DaemonSettings, LogSettings, Setting, daemon_settings};
 pub use enforce::{EnforceError, Enforced};
+pub use policies::{Policy, matching_policies, policies};
 
 use std::path::Path;
 use std::sync::Arc;

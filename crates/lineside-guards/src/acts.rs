@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use lineside_commands::CommandFilter;
-use lineside_commands::filter::WhenUnclear;
+use lineside_commands::filter::{Match, WhenUnclear};
+use lineside_commands::{Analysis, CommandFilter, Surroundings};
 use lineside_core::hook::Selected;
 use lineside_core::json::{Map, Value};
 use lineside_core::matcher::Condition;
@@ -41,6 +41,12 @@ impl Acts {
         }
         let account = Arc::clone(account);
         Ok(filter.map(|filter| Self { written: written.clone(), filter, account }))
+    }
+
+    /// What of a command it matches for, if it does.
+    #[must_use]
+    pub fn matches(&self, analysis: &Analysis, state: &Surroundings<'_>) -> Option<Match> {
+        self.filter.matches(analysis, state)
     }
 
     /// What of an event it matches for: for certain where one of the calls does, else in doubt.

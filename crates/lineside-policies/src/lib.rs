@@ -15,17 +15,35 @@ pub struct PolicyFile {
     pub name: &'static str,
     /// Its file.
     pub text: &'static str,
+    /// Its tests, as `lineside test` runs them.
+    pub cases: &'static str,
+}
+
+macro_rules! policies {
+    ($($name:literal,)*) => {
+        &[$(PolicyFile {
+            name: $name,
+            text: include_str!(concat!("../", $name, ".yaml")),
+            cases: include_str!(concat!("../cases/", $name, ".cases.yaml")),
+        }),*]
+    };
 }
 
 /// Every policy.
-pub const ALL: &[PolicyFile] =
-    &[PolicyFile { name: "no-force-push", text: include_str!("../no-force-push.yaml") }];
+pub const ALL: &[PolicyFile] = policies![
+    "no-destructive-shell", "stay-in-project", "protect-secrets", "no-exfiltration", "no-remote-code",
+    "git-safety", "no-force-push", "no-hook-bypass", "no-privilege-escalation", "no-system-changes",
+    "package-safety", "database-safety", "infrastructure-safety", "protect-guards", "legible-commands",
+];
 
 /// The name that stands for the policies that are advised for every account.
 pub const STANDARD_NAME: &str = "standard";
 
 /// The names of the policies that are advised for every account.
-pub const STANDARD: &[&str] = &["no-force-push"];
+pub const STANDARD: &[&str] = &[
+    "no-destructive-shell", "stay-in-project", "protect-secrets", "no-exfiltration", "git-safety",
+    "no-force-push", "no-hook-bypass", "database-safety", "infrastructure-safety", "protect-guards",
+];
 
 /// The policy of a name.
 #[must_use]

@@ -8,8 +8,8 @@ use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use lineside::commands::{
     Access, Analysis, Argument, CommandProgram, FileLinks, Shell, Surroundings, Unknown, analyse_bytes,
-    policy,
 };
+use lineside::dialects::native::matching_policies;
 use lineside::json::{Map, Value, json};
 
 use crate::painter::json_line;
@@ -130,7 +130,7 @@ pub(super) fn as_object(analysis: &Analysis, state: &Surroundings<'_>) -> Map {
         json!({"what": what, "reason": unclear.reason})
     });
     let policies: Vec<&str> =
-        policy::matching(analysis, state).iter().map(|(policy, _)| policy.name).collect();
+        matching_policies(analysis, state).iter().map(|(policy, _)| policy.name).collect();
     Map::from_iter([
         ("programs".to_owned(), json!(programs)),
         ("reads".to_owned(), json!(paths(analysis, Access::Read))),

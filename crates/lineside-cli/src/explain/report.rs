@@ -2,11 +2,11 @@
 //! policies match.
 
 use lineside::commands::filter::Match;
-use lineside::commands::policy::{self, PolicyVerdict};
 use lineside::commands::{
-    Access, Analysis, Argument, CommandProgram, Flag, Place, Places, Policy, Surroundings, Touch, Trait,
-    explain,
+    Access, Analysis, Argument, CommandProgram, Flag, Place, Places, Surroundings, Touch, Trait, explain,
 };
+use lineside::core::Strength;
+use lineside::dialects::native::{self, Policy, matching_policies};
 
 use super::command::Scene;
 use super::picture::{self, Label, broken};
@@ -33,7 +33,7 @@ struct Report<'r> {
 pub(super) fn lines(command: &str, scene: &Scene, columns: Option<usize>, style: Style) -> Vec<String> {
     let state: Surroundings<'_> = scene.surroundings();
     let (analysis, places) = explain(command, scene.shell, &state);
-    let matches = policy::matching(&analysis, &state);
+    let matches = matching_policies(&analysis, &state);
     let report = Report { command, analysis, places, matches, columns, style };
     let mut lines = vec![report.title(), String::new()];
     lines.extend(picture::lines(command, &report.labels(), columns, style));
@@ -47,7 +47,7 @@ impl Report<'_> {
     fn title(&self) -> String {
         let with = |verdict| self.matches.iter().filter(|(policy, _)| policy.verdict == verdict).count();
         let programs = count(self.analysis.programs.len(), "program");
-        let said = match (with(PolicyVerdict::Block), with(PolicyVerdict::Ask)) {
+        let said = match (with(Strength::Block), with(Strength::Ask)) {
             (0, 0) => self.style.paint(Tone::Good, "no policy matches"),
             (0, asking) => self.style.paint(Tone::Asked, &format!("{} would ask", policies(asking))),
             (blocking, 0) => self.style.paint(Tone::Bad, &format!("{} would block it", policies(blocking))),
@@ -255,19 +255,19 @@ impl Report<'_> {
         lines.extend(self.heading("Policies"));
         for (policy, found) in &self.matches {
             let (mark, tone, verb) = match policy.verdict {
-                PolicyVerdict::Block => ("✗", Tone::Bad, "blocks"),
-                PolicyVerdict::Ask => ("?", Tone::Asked, "asks"),
+                Strength::Ask => ("?", Tone::Asked, "asks"),
+                _ => ("✗", Tone::Bad, "blocks"),
             };
             let name = self.style.paint(tone, policy.name);
             lines.push(format!("  {} {name} {verb}{}", self.style.paint(tone, mark), self.because(found)));
             let room = self.columns.unwrap_or(WIDE).saturating_sub(INDENT).max(WORD);
-            for line in broken(policy.reason, room) {
+            for line in broken(&policy.reason, room) {
                 lines.push(format!("{}{}", " ".repeat(INDENT), self.style.paint(Tone::Dim, &line)));
             }
         }
         let matched = |name: &str| self.matches.iter().any(|(policy, _)| policy.name == name);
         let others: Vec<&str> =
-            policy::all().iter().map(|policy| policy.name).filter(|name| !matched(name)).collect();
+            native::policies().iter().map(|policy| policy.name).filter(|name| !matched(name)).collect();
         let room = self.columns.unwrap_or(WIDE).saturating_sub(INDENT).max(WORD);
         for (index, line) in broken(&others.join(", "), room).iter().enumerate() {
             let mark = if index == 0 { self.style.paint(Tone::Good, "✓") } else { " ".to_owned() };
