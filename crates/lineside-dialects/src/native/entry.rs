@@ -162,6 +162,10 @@ fn definition(
     let is_async = values.boolean("async");
     let amends = values.boolean("amends");
     let mode = values.word(MODE, &MODES).unwrap_or(place.mode);
+    if mode == Mode::Shadow && automate.is_some() {
+        // What it does comes after the decision, and is what it is for.
+        values.error(values.line(MODE).unwrap_or(line), &LoadError::ShadowOfAutomation);
+    }
     let is_pure = values.boolean("pure");
     let run = match rule::read(values, points, acts) {
         Some(rule) => rule.map(|ruling| Run::Rule(Box::new(ruling))),

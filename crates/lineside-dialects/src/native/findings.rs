@@ -58,6 +58,10 @@ pub(super) enum LoadError {
     Started(&'static str),
     #[error("`{key}`: {error}")]
     Wording { key: String, error: WordingError },
+    #[error(
+        "an automation is not in shadow: its work has effects, and its result reaches the agent; say `mode: enforced`, or leave `automate` out"
+    )]
+    ShadowOfAutomation,
     #[error("`amend` has no place beside `verdict: {0}`: what is refused does not go on")]
     AmendsRefused(Strength),
     #[error("`amend` names `{field}`, and at {point} may be amended: {may}")]

@@ -21,6 +21,15 @@ fn a_hook_says_nothing_and_has_the_defaults() {
 }
 
 #[test]
+fn an_automation_is_not_in_shadow() {
+    let (_, told) = hook("on: after_tool\ncommand: x\nmode: shadow\nautomate: {}");
+    assert!(
+        told.len() == 1 && told[0].starts_with("5: hook \"h\": an automation is not in shadow"),
+        "{told:?}"
+    );
+}
+
+#[test]
 fn every_wrong_value_is_told_with_what_would_be_right() {
     for (line, expected) in [
         (
