@@ -203,7 +203,8 @@ async fn a_hook_of_a_project_that_replaces_one_of_the_user_is_told_of() {
     let (report, _) =
         loaded(&[(".config/agents/hooks/u/HOOK.md", &hook)], &[(".agents/hooks/p/HOOK.md", &hook)]).await;
     assert_eq!(told(&report, "overrides user-level hook").len(), 1, "{:?}", report.diagnostics);
-    assert_eq!(report.hooks.len(), 2, "both run: {:?}", report.diagnostics);
+    // By the page of that format.
+    assert_eq!(report.hooks.len(), 1, "{:?}", report.diagnostics);
     // A project switches no plugin of the user off.
     let module = "export default { register(api) { api.on('before_tool_call', () => ({block: true})); } };\n";
     let (report, _) = loaded(

@@ -63,6 +63,10 @@ impl Dialect for AgentHooks {
         DIALECT
     }
 
+    fn replaces_by_name(&self) -> bool {
+        true
+    }
+
     fn load(&self, places: &Places) -> Loaded {
         let places::Found { folders, lost: lost_places, mut diagnostics } = places::find(places);
         let runtime = Arc::new(Runtime {

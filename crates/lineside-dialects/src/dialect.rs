@@ -63,6 +63,11 @@ pub trait Dialect: Send + Sync {
         false
     }
 
+    /// Whether by the page of the format a hook of a trusted project takes the place of the user's hook of its name.
+    fn replaces_by_name(&self) -> bool {
+        false
+    }
+
     /// What a load of these places reads, whether it is there or not: when something of it changes, appears or goes, a
     /// load may find other hooks.
     fn watched(&self, places: &Places) -> Vec<Watched>;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use lineside_core::hook::{Standby, Tighter};
 use lineside_core::{Diagnostic, Hook, Layer, Origin};
 
-use crate::dialect::{ForeignHook, Loaded};
+use crate::dialect::{Dialect, ForeignHook, Loaded};
 
 /// Where the administrator of the machine keeps hooks and settings, and who that is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -113,8 +113,9 @@ pub fn namesakes(hooks: &[ForeignHook], above: &[ForeignHook]) -> Vec<Diagnostic
 }
 
 /// Puts back the hooks of the layers above a project that are not there, or are switched off, because of the project: they
-/// are all in `without`, which was found where the project is not trusted.
-pub fn keep_above(loaded: &mut Loaded, without: Loaded) {
+/// are all in `without`, which was found where the project is not trusted. In a format that
+/// [replaces by name](Dialect::replaces_by_name), one in whose place a hook of the project stands stays away.
+pub fn keep_above(dialect: &dyn Dialect, loaded: &mut Loaded, without: Loaded) {
     let hooks = &mut loaded.hooks;
     let mut matched = vec![false; hooks.len()];
     let mut place = 0;
@@ -133,6 +134,7 @@ pub fn keep_above(loaded: &mut Loaded, without: Loaded) {
                 }
                 place = at + 1;
             }
+            None if dialect.replaces_by_name() && hooks.iter().any(|found| replaces(found, &kept)) => {}
             None => {
                 hooks.insert(place, kept);
                 matched.insert(place, true);
@@ -140,6 +142,13 @@ pub fn keep_above(loaded: &mut Loaded, without: Loaded) {
             }
         }
     }
+}
+
+/// Whether a hook of a project that can run has the name of one above.
+fn replaces(found: &ForeignHook, above: &ForeignHook) -> bool {
+    found.hook.layer == Layer::Project
+        && found.hook.standby == Standby::Ready
+        && found.hook.name == above.hook.name
 }
 
 fn are_same(one: &ForeignHook, other: &ForeignHook) -> bool {

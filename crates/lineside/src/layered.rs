@@ -14,7 +14,8 @@ impl Assembly {
         let is_there =
             |watched: &Watched| watched.path.starts_with(places.work_dir()) && watched.path.exists();
         if places.trust == Trust::Granted && dialect.watched(places).iter().any(is_there) {
-            keep_above(&mut found, dialect.load(&Places { trust: Trust::Withheld, ..places.clone() }));
+            let without = dialect.load(&Places { trust: Trust::Withheld, ..places.clone() });
+            keep_above(dialect, &mut found, without);
         }
         loaded.append(found);
         loaded.diagnostics.extend(unmet(&loaded.tightenings, &loaded.hooks));
