@@ -3,6 +3,7 @@
 
 pub(crate) mod clock;
 pub(crate) mod stopwatch;
+pub mod approver;
 pub mod signal;
 pub(crate) mod caught;
 pub(crate) mod gauge;

@@ -6,6 +6,7 @@ pub(crate) mod dispatcher;
 mod border;
 pub(crate) mod advance;
 mod rounds;
+mod questions;
 pub(crate) mod results;
 pub(crate) mod group;
 pub(crate) mod ensemble_run;

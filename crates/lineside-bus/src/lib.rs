@@ -18,7 +18,7 @@ pub use api::{
     bus, collect, decision, drain, extension, job_store, of_dialect, propagation, publish, register, scope,
     session,
 };
-pub use base::signal;
+pub use base::{approver, signal};
 pub use hook::{cx, durable_run, interceptor, observer};
 
 pub use bus::{Bus, BusBuilder};

@@ -135,5 +135,10 @@ mod tests {
             &json!({"daemon": {"path": ["~/bin"], "environment": {"A": "b", "C": 1}}})
         ));
         assert!(!is_valid(File::Config, &json!({"daemon": {"path": "/bin"}})));
+        assert!(is_valid(
+            File::Config,
+            &json!({"approvals": {"wait": "10min", "for": ["codex"], "notify": {"command": ["tell"]}}})
+        ));
+        assert!(!is_valid(File::Config, &json!({"approvals": {"default": "allow"}})));
     }
 }

@@ -13,6 +13,73 @@ pub struct SettingsFile {
     pub daemon: Option<Daemon>,
     /// What the decision log keeps, or `off`.
     pub log: Option<Log>,
+    /// Which questions of hooks wait in the daemon for an answer, or `off`, as without it.
+    pub approvals: Option<Approvals>,
+}
+
+/// Which questions of hooks wait in the daemon.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Approvals {
+    /// `off`: none does.
+    Off(String),
+    /// The same, as a truth value.
+    Switch(bool),
+    /// These do.
+    Waiting(Waiting),
+}
+
+/// How questions wait.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Waiting {
+    /// For how long one waits, as far as its agent program waits: such as `90s`, `10min` or `1h`; `10min` without it.
+    pub wait: Option<String>,
+    /// What one comes to that was not answered; `block` without it.
+    pub default: Option<Unanswered>,
+    /// Whose questions wait; `unattended` without it.
+    #[serde(rename = "for")]
+    pub of: Option<WhoseAsks>,
+    /// What is notified of each question.
+    pub notify: Option<Notify>,
+}
+
+/// What a question comes to that was not answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Unanswered {
+    /// A refusal that names the command that answers.
+    Block,
+    /// The agent program's own question.
+    Ask,
+}
+
+/// Whose questions wait.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum WhoseAsks {
+    /// `unattended`: those that their agent program cannot put to a person; `all`: all of them.
+    Word(AsksWord),
+    /// All of these agent programs, by the names that `lineside hook` knows, and those that another one cannot put.
+    Of(Vec<String>),
+}
+
+/// A word for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum AsksWord {
+    /// Those that their agent program cannot put to a person.
+    Unattended,
+    /// All.
+    All,
+}
+
+/// What is notified of each question, with the question as JSON.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Notify {
+    /// A program and its arguments, which has the question on its standard input.
+    pub command: Option<Vec<String>>,
+    /// A URL that the question is posted to.
+    pub post: Option<String>,
 }
 
 /// The decision log of the daemon.

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::hook::{AfterBlock, Hook, NATIVE, Part};
 use crate::outcome::{Outcome, Round, Run, SkipReason};
 use crate::receipt::Runs;
-use crate::verdict::{Standing, Strength, Verdict};
+use crate::verdict::{Reason, Standing, Strength, Verdict};
 
 /// The chain of one event.
 ///
@@ -38,6 +38,8 @@ pub struct Chain {
     /// The authors of the versions that the payload has had so far, the first version's left out.
     authors: Vec<u32>,
     ended_by: Option<u32>,
+    /// What counts in the place of questions.
+    answered: Option<Verdict>,
 }
 
 /// For how many runs room is made beforehand.
@@ -49,7 +51,7 @@ impl Chain {
     #[must_use]
     pub fn new(hooks: Arc<[Arc<Hook>]>) -> Self {
         let runs = Runs::with_room(hooks.len().min(MOST_AT_ONCE));
-        Self { hooks, runs, authors: Vec::new(), ended_by: None }
+        Self { hooks, runs, authors: Vec::new(), ended_by: None, answered: None }
     }
 
     /// Why the hook at this place may not run any more; `None` when it may.
@@ -160,6 +162,27 @@ impl Chain {
         }
     }
 
+    /// The hooks whose questions stand, in the order in which they were recorded, each with why it asks. None where
+    /// something stronger stands.
+    #[must_use]
+    pub fn asks(&self) -> Vec<(&Arc<Hook>, &Reason)> {
+        let standing = self.runs.iter().map(|run| self.counts(run)).fold(Standing::default(), Standing::join);
+        if standing.strength != Strength::Ask || self.runs.is_short() {
+            return Vec::new();
+        }
+        let asks = self.runs.iter().filter(|run| self.counts(run).strength == Strength::Ask);
+        asks.filter_map(|run| Some((self.hook(run.hook)?, run.outcome.verdict()?.reason()?))).collect()
+    }
+
+    /// The questions that stand were answered: this counts in their place, and nothing else changes. What is stronger than
+    /// a question stays what it is, and an answer that is final ends the chain.
+    pub fn answer(&mut self, verdict: Verdict) {
+        if verdict.strength().is_final() && self.ended_by.is_none() {
+            self.ended_by = self.decide().1;
+        }
+        self.answered = Some(verdict);
+    }
+
     /// Whether a block or stop has ended it.
     #[inline]
     #[must_use]
@@ -228,6 +251,9 @@ impl Chain {
         }
         let standing = self.runs.iter().map(|run| self.counts(run)).fold(Standing::default(), Standing::join);
         let author = standing.author;
+        if let Some(answered) = self.answered.as_ref().filter(|_| standing.strength == Strength::Ask) {
+            return (answered.clone(), author);
+        }
         let verdict = self
             .runs
             .iter()

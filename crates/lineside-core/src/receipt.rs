@@ -12,6 +12,7 @@ use crate::json::{Map, Value, json};
 
 use crate::acceptance::Acceptance;
 use crate::amendment::Change;
+use crate::approval::Approval;
 use crate::context::{Append, MessageId, Notice};
 use crate::event::AnyEvent;
 use crate::hook::Hook;
@@ -56,6 +57,8 @@ pub struct Receipt {
     pub took: Duration,
     /// The digest that the publisher stated was not that of the hooks in force when the event was let in.
     pub coverage: Option<Box<CoverageMismatch>>,
+    /// Who has answered what its author has asked, in the place of which this verdict stands.
+    pub approval: Option<Box<Approval>>,
 }
 
 /// What the hooks of one event gave beside their verdicts.
@@ -106,9 +109,10 @@ impl Receipt {
         const BASE: usize = 1 << 10;
         let runs = self.runs.len() * size_of::<Run>() + self.runs.texts_weight();
         let coverage = self.coverage.as_ref().map_or(0, |mismatch| mismatch.believed.len());
+        let approval = self.approval.as_ref().map_or(0, |approval| approval.weight());
         let event = self.event.weight() + self.event.made_weight();
         let given = self.given.as_ref().map_or(0, |given| given.weight());
-        BASE + event + runs + self.verdict.weight() + coverage + given
+        BASE + event + runs + self.verdict.weight() + coverage + approval + given
     }
 
     /// The hook at a place in plan order.
@@ -190,6 +194,9 @@ impl Receipt {
         map.insert("changes".into(), Value::Array(changes));
         if let Some(mismatch) = &self.coverage {
             map.insert("coverage_mismatch".into(), json!(**mismatch));
+        }
+        if let Some(approval) = &self.approval {
+            map.insert("approval".into(), json!(**approval));
         }
         if !self.extra.is_empty() {
             map.insert("extra".into(), Value::Object(self.extra.clone()));

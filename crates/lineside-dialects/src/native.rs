@@ -29,7 +29,9 @@ mod values;
 mod samples;
 
 pub use attached::{Attached, attached};
-pub use daemon::{DaemonSettings, LogSettings, Setting, daemon_settings};
+pub use daemon::{
+    ApprovalSettings, DaemonSettings, LogSettings, Setting, Unanswered, WhoseAsks, daemon_settings,
+};
 pub use enforce::{EnforceError, Enforced};
 pub use policies::{Policy, matching_policies, policies};
 

@@ -302,7 +302,13 @@ impl Writing<'_> {
             let hook = self.hook(receipt, Some(place), row)?;
             self.say(row, hook, said)?;
         }
-        Ok(())
+        let Some(approval) = &receipt.approval else { return Ok(()) };
+        let hook = self.hook(receipt, receipt.author, row)?;
+        let after = redacted::value(&json!({
+            "id": approval.id, "answer": approval.verdict.strength(), "by": approval.by, "scope": approval.scope,
+            "at": approval.at.to_string(), "waited_ms": integer(approval.waited.as_millis()),
+        }));
+        self.say(row, hook, Said { what: "approval", field: None, before: None, after })
     }
 
     /// What a hook in shadow would have come to, where its run stands. Nothing where its event is not here: it was lost, and

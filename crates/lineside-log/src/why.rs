@@ -60,13 +60,14 @@ pub struct Considered {
 pub struct Given {
     /// The hook.
     pub hook: Option<String>,
-    /// `change`, `context`, `notice` or `remark`; with `shadow_` before it what a hook in shadow would have given.
+    /// `change`, `context`, `notice` or `remark`; with `shadow_` before it what a hook in shadow would have given, and `approval` for who
+    /// has answered what it asks.
     pub what: String,
     /// The field of a change, and its value before as JSON.
     pub field: Option<String>,
     /// See [`field`](Self::field).
     pub before: Option<String>,
-    /// The value after as JSON, or the text.
+    /// The value after as JSON, or the text; of an approval a JSON object.
     pub text: String,
 }
 

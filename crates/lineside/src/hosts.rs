@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use lineside_bus::approver::Approver;
 use lineside_bus::publish::{PublishError, Stops};
 use lineside_bus::session::{OpenSession, OpenSessionError, Quota};
 use lineside_bus::{Bus, DeferredMessage, Session};
@@ -88,9 +89,21 @@ pub struct CallOrigin {
     pub attribution: Option<Attribution>,
     /// What the sessions of the host count in, where they are below none.
     pub quota: Option<Quota>,
+    /// Who answers what hooks ask about it, and of which questions that is asked.
+    pub asks: Option<(Arc<dyn Approver>, WhichAsks)>,
     /// Whose an open session under the host's id, or under that of a subagent, is that no call has opened; without this each
     /// is the host's.
     pub owns: Option<Arc<Owns>>,
+}
+
+/// Which questions are put to another one than the host.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum WhichAsks {
+    /// Those that the host cannot put to a person.
+    #[default]
+    Unattended,
+    /// All of them.
+    All,
 }
 
 /// Whose an open session is that stands under an id of a host, and that no call has opened.
@@ -304,7 +317,13 @@ impl Hosts {
         let session = self.session(&publishing, origin).await?;
         // Read before the event is under them: a hook that is registered meanwhile may not have judged it.
         publishing.under = Some(session.generation());
-        let event = self.event(&session, &publishing);
+        let asks =
+            origin.asks.as_ref().filter(|(_, which)| *which == WhichAsks::All || !publishing.can_ask());
+        let answered = |event: AnyPublication| match asks {
+            Some((approver, _)) => event.answered_by(Arc::clone(approver)),
+            None => event,
+        };
+        let event = answered(self.event(&session, &publishing));
         let receipt = timed(event, origin, until).publish_any().await?;
         let mut outcome = Outcome::of(&receipt);
         let mut receipts = vec![receipt];
@@ -312,7 +331,8 @@ impl Hosts {
             && let Some(payload) = payload(&derived)
         {
             let cause = Cause { event: receipts[0].event.envelope().id, depth: 0 };
-            let folded = timed(session.any_event(payload).cause(cause), origin, until).publish_any().await?;
+            let folded = answered(session.any_event(payload).cause(cause));
+            let folded = timed(folded, origin, until).publish_any().await?;
             outcome.fold(Outcome::of(&folded));
             receipts.push(folded);
         }

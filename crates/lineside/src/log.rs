@@ -82,6 +82,14 @@ pub fn record(signal: &Signal, at: Timestamp) -> Record {
                 it.detail.clone_from(&detail);
             })
         }
+        Signal::ApprovalAsked { event, id, hook, within, .. } => news("approval_asked", &|it| {
+            (it.event, it.hook) = (Some(*event), Some(hook.clone()));
+            it.detail = format!("{id}: waits for {} s at most", within.as_secs());
+        }),
+        Signal::ApprovalAnswered { event, hook, approval, .. } => news("approval_answered", &|it| {
+            (it.event, it.hook, it.took) = (Some(*event), Some(hook.clone()), Some(approval.waited));
+            it.detail = approval.to_string();
+        }),
         Signal::ObserverLagged { hook, lost } => news("observer_lagged", &|it| {
             (it.hook, it.detail) = (Some(hook.clone()), format!("{lost} lost"));
         }),

@@ -15,6 +15,7 @@ use tokio::time::Instant;
 pub use crate::dispatch::admission::{DEEPEST_CAUSE, PublishError, Stops};
 
 use crate::api::decision::Decision;
+use crate::base::approver::Approver;
 use crate::dispatch::admission::Details;
 use crate::dispatch::event::{Begun, Waiting};
 use crate::hook::cx::Cx;
@@ -79,6 +80,13 @@ impl<P> Publication<P> {
     /// Who limits how often its agent is kept working.
     pub fn stops(mut self, stops: Stops) -> Self {
         self.details.stops = stops;
+        self
+    }
+
+    /// Who answers what its hooks ask, before it is decided; without one, the verdict of such an event is `ask`. The time
+    /// that this takes is no time of the hooks.
+    pub fn answered_by(mut self, approver: Arc<dyn Approver>) -> Self {
+        self.details.approver = Some(approver);
         self
     }
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use lineside_core::receipt::Given;
 use lineside_core::{
-    CoverageMismatch, EventId, Failure, Hook, MessageId, Notice, Outcome, Receipt, SessionId, SkipReason,
+    Approval, CoverageMismatch, EventId, Failure, Hook, MessageId, Notice, Outcome, Receipt, SessionId,
+    SkipReason,
 };
 
 mod ring;
@@ -154,6 +155,32 @@ pub enum Signal {
         /// What.
         news: JobNews,
     },
+    /// The questions of hooks about an event wait for an answer.
+    ApprovalAsked {
+        /// The session.
+        session: SessionId,
+        /// The event.
+        event: EventId,
+        /// The name of the question, by which it is answered.
+        id: Arc<str>,
+        /// The first of the hooks that ask.
+        hook: Arc<str>,
+        /// Why it asks.
+        reason: Arc<str>,
+        /// For how long an answer is waited for.
+        within: Duration,
+    },
+    /// The questions of hooks about an event were answered, by a person or as was settled before.
+    ApprovalAnswered {
+        /// The session.
+        session: SessionId,
+        /// The event.
+        event: EventId,
+        /// The first of the hooks that ask.
+        hook: Arc<str>,
+        /// The answer.
+        approval: Box<Approval>,
+    },
     /// An observer did not keep up.
     ObserverLagged {
         /// The observer.
@@ -182,7 +209,9 @@ impl Signal {
             | Self::ContextReplaced { session, .. }
             | Self::ContextCut { session, .. }
             | Self::ContextRecovered { session, .. }
-            | Self::Automation { session, .. } => Some(session),
+            | Self::Automation { session, .. }
+            | Self::ApprovalAsked { session, .. }
+            | Self::ApprovalAnswered { session, .. } => Some(session),
             Self::Announced { .. } | Self::ObserverLagged { .. } => None,
         }
     }
@@ -225,7 +254,7 @@ pub enum JobNews {
 }
 
 impl Signal {
-    /// Whether it is news for a person: a message, or the end of a detached run. Whatever goes as it
+    /// Whether it is news for a person: a message, a question, or the end of a detached run. Whatever goes as it
     /// should and says nothing is none.
     #[must_use]
     pub fn is_news(&self) -> bool {
@@ -234,6 +263,7 @@ impl Signal {
             Self::DetachedFinished { .. }
                 | Self::Notified { .. }
                 | Self::Announced { .. }
+                | Self::ApprovalAsked { .. }
                 | Self::Automation { news: JobNews::Dead(_), .. }
         )
     }
@@ -283,6 +313,8 @@ impl Signal {
                 earlier + said + given.as_ref().map_or(0, |given| given.weight())
             }
             Self::Notified { notice, .. } | Self::Announced { notice } => notice.text.len(),
+            Self::ApprovalAsked { reason, .. } => reason.len(),
+            Self::ApprovalAnswered { approval, .. } => approval.by.len(),
             Self::Automation { news, .. } => match news {
                 JobNews::Refused(why) | JobNews::Dead(why) | JobNews::Cancelled(why) => why.len(),
                 JobNews::Retried { failed, .. } => failed.len(),

@@ -9,6 +9,7 @@ use lineside_core::point::PointRole;
 use lineside_core::{CoverageMismatch, Envelope, EventId, Extra, PointInfo, SessionId, Source, Verdict};
 use tokio::time::Instant;
 
+use crate::base::approver::Approver;
 use crate::base::clock;
 use crate::dispatch::event::Dispatch;
 use crate::hook::cx::handled;
@@ -52,6 +53,7 @@ pub(crate) struct Details {
     pub(crate) coverage: Option<Arc<str>>,
     pub(crate) decided: Option<Verdict>,
     pub(crate) stops: Stops,
+    pub(crate) approver: Option<Arc<dyn Approver>>,
 }
 
 /// Who sees to it that an agent is not kept working for ever, and tells it why it is to go on.
@@ -77,6 +79,7 @@ impl Details {
         coverage: None,
         decided: None,
         stops: Stops::Limited,
+        approver: None,
     };
 
     /// Lets the event in: it has a number from here on. What is in force is looked up before that: a session that is

@@ -13,8 +13,8 @@ use lineside_core::failure::seconds;
 use lineside_core::hook::{Hook, Selected};
 use lineside_core::outcome::{By, Round};
 use lineside_core::{
-    Amendment, Answer, AnyEvent, Failure, FailureKind, KeepWorking, OnFailure, Outcome, Said, SkipReason,
-    Strength, Verdict,
+    Amendment, Answer, AnyEvent, Approval, Failure, FailureKind, KeepWorking, OnFailure, Outcome, Said,
+    SkipReason, Strength, Verdict,
 };
 use tokio::time::Instant;
 
@@ -40,6 +40,8 @@ pub(crate) struct Dispatcher<'a> {
     pub(crate) cause: Cause,
     pub(crate) rare: Option<Box<Rare>>,
     pub(crate) time: Stopwatch,
+    /// Who has answered what its hooks ask.
+    pub(crate) approval: Option<Box<Approval>>,
 }
 
 /// What the hooks of few events have; made when it is needed.
@@ -72,6 +74,7 @@ impl<'a> Dispatcher<'a> {
             budget,
             rare: None,
             time: Stopwatch::of(now),
+            approval: None,
         }
     }
 

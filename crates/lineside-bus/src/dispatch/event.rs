@@ -124,10 +124,12 @@ impl<'a> Dispatch<'a> {
         let mut next = 0;
         let halt = dispatcher.advance(&plan, &mut next, task);
         let stopping = details.decided.is_none().then(|| dispatcher.stopping()).flatten();
-        if halt.is_none() && stopping.is_none() && dispatcher.is_done(&plan) {
+        // What asks may have to be waited for.
+        let asks = details.approver.is_some();
+        if halt.is_none() && stopping.is_none() && !asks && dispatcher.is_done(&plan) {
             return Begun::Settled(dispatcher.settle(in_force, details, coverage));
         }
-        let last = plan.entry(next).is_none() && !plan.tells() && stopping.is_none();
+        let last = plan.entry(next).is_none() && !plan.tells() && stopping.is_none() && !asks;
         Begun::UnderWay(Box::pin(self.walk(
             in_force.keep(),
             dispatcher,
@@ -153,7 +155,7 @@ impl<'a> Dispatch<'a> {
             if reached.halt.is_some() || !reached.last || dispatcher.chain.version() > 0 {
                 // The same plan as before: no amendment changes which hooks may run.
                 let plan = in_force.interceptors(&dispatcher.event);
-                Box::pin(dispatcher.walk(&plan, &mut reached)).await;
+                Box::pin(dispatcher.walk(&plan, &mut reached, details.approver.as_ref())).await;
             }
             let record = dispatcher.settle(&in_force, details, coverage);
             watch.disarm();

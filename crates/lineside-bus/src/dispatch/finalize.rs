@@ -41,7 +41,7 @@ impl Dispatcher<'_> {
         details: &Details,
         coverage: Option<Box<CoverageMismatch>>,
     ) -> Receipt {
-        let Self { event, chain, side_effects, time, .. } = self;
+        let Self { event, chain, side_effects, time, approval, .. } = self;
         let (hooks, runs) = chain.into_parts();
         Receipt {
             event,
@@ -53,6 +53,7 @@ impl Dispatcher<'_> {
             given: side_effects.into_given(),
             took: time.total(),
             coverage,
+            approval,
         }
     }
 

@@ -11,6 +11,7 @@ use lineside_core::hook::{Hook, Selected};
 use lineside_core::outcome::Round;
 use lineside_core::{Acceptance, Failure, Outcome, Part, SkipReason};
 
+use crate::base::approver::Approver;
 use crate::dispatch::advance::Halt;
 use crate::dispatch::dispatcher::Dispatcher;
 use crate::dispatch::event::Reached;
@@ -38,11 +39,13 @@ impl<'a> Dispatcher<'a> {
     }
 
     /// The rest of the first round, then once more the hooks that judged an earlier payload and have to judge this one,
-    /// then what an agent that stops is to hear of, then the post-decision hooks. Futures that are rarely awaited are boxed.
+    /// then the questions of hooks, then what an agent that stops is to hear of, then the post-decision hooks. Futures that are
+    /// rarely awaited are boxed.
     pub(crate) async fn walk(
         &mut self,
         plan: &Plan<'_>,
         Reached { next, halt, stopping, .. }: &mut Reached<'a>,
+        approver: Option<&Arc<dyn Approver>>,
     ) {
         loop {
             self.resume(halt).await;
@@ -65,6 +68,9 @@ impl<'a> Dispatcher<'a> {
         let stale = self.chain.stale();
         if !stale.is_empty() {
             Box::pin(self.judge_again(plan, &stale)).await;
+        }
+        if let Some(approver) = approver {
+            self.put_questions(&**approver).await;
         }
         if let Some(stopping) = stopping {
             self.hear_results(stopping).await;

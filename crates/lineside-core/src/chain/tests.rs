@@ -287,3 +287,30 @@ fn the_reason_is_that_of_the_strongest_answer_of_its_author() {
     assert_eq!(chain.decide(), (Verdict::block("zero"), Some(0)));
     assert_eq!(chain.hooks().len(), 2);
 }
+
+#[test]
+fn an_answer_counts_in_the_place_of_questions_and_of_nothing_that_is_stronger() {
+    let asked = || {
+        let mut asked = chain([gate(), gate(), gate()]);
+        says(&mut asked, 0, Verdict::allow());
+        says(&mut asked, 1, Verdict::ask("may it?"));
+        says(&mut asked, 2, Verdict::ask("and I?"));
+        asked
+    };
+    let mut allowed = asked();
+    let reasons: Vec<_> = allowed.asks().iter().map(|(_, why)| why.as_str().to_owned()).collect();
+    assert_eq!(reasons, ["may it?", "and I?"]);
+    allowed.answer(Verdict::allow_because("a person"));
+    assert_eq!(allowed.decide(), (Verdict::allow_because("a person"), Some(1)));
+    assert!(!allowed.has_ended());
+    let mut denied = asked();
+    denied.answer(Verdict::block("no"));
+    assert_eq!(denied.decide(), (Verdict::block("no"), Some(1)));
+    assert_eq!(denied.refuses(2), Some(SkipReason::Blocked), "what comes after it does not run");
+    let mut blocked = asked();
+    says(&mut blocked, 2, Verdict::block("never"));
+    assert!(blocked.asks().is_empty());
+    blocked.answer(Verdict::allow());
+    assert_eq!(blocked.decide(), (Verdict::block("never"), Some(2)));
+    assert!(chain([gate()]).asks().is_empty());
+}

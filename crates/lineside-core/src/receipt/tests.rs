@@ -29,6 +29,7 @@ fn receipt(hooks: impl IntoIterator<Item = Hook>, runs: impl IntoIterator<Item =
         given: None,
         took: Duration::from_micros(1_500),
         coverage: None,
+        approval: None,
     };
     runs.into_iter().for_each(|run| receipt.runs.push(run));
     receipt

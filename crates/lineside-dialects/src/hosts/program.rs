@@ -54,23 +54,26 @@ struct Facts {
     cap: u32,
     /// Whether it tells its model that a text is a hook's.
     labels_context: bool,
+    /// How long it may let a hook command run, in seconds.
+    longest: u32,
     is_supported: bool,
 }
 
 impl Host {
     fn facts(self) -> Facts {
-        let (name, title, cap, labels_context, is_supported) = match self {
-            Self::Claude => ("claude", "Claude Code", 8, true, cfg!(feature = "claude")),
-            Self::Codex => ("codex", "Codex", 8, false, cfg!(feature = "codex")),
-            Self::Copilot => ("copilot", "Copilot", 8, false, cfg!(feature = "copilot")),
-            Self::Cursor => ("cursor", "Cursor", 5, false, cfg!(feature = "cursor")),
-            Self::Gemini => ("gemini", "Gemini CLI", 8, true, cfg!(feature = "gemini")),
-            // The end of these two cannot be blocked.
-            Self::Kimi => ("kimi", "Kimi", 1, false, cfg!(feature = "kimi")),
-            Self::Opencode => ("opencode", "OpenCode", 1, false, cfg!(feature = "opencode")),
-            Self::Qwen => ("qwen", "Qwen Code", 8, false, cfg!(feature = "qwen")),
+        const DAY: u32 = 24 * 60 * 60;
+        let (name, title, cap, labels_context, longest, is_supported) = match self {
+            Self::Claude => ("claude", "Claude Code", 8, true, DAY, cfg!(feature = "claude")),
+            Self::Codex => ("codex", "Codex", 8, false, DAY, cfg!(feature = "codex")),
+            Self::Copilot => ("copilot", "Copilot", 8, false, DAY, cfg!(feature = "copilot")),
+            Self::Cursor => ("cursor", "Cursor", 5, false, DAY, cfg!(feature = "cursor")),
+            Self::Gemini => ("gemini", "Gemini CLI", 8, true, DAY, cfg!(feature = "gemini")),
+            // The end of these two cannot be blocked. Kimi refuses a file with a longer time (KI-10).
+            Self::Kimi => ("kimi", "Kimi", 1, false, 600, cfg!(feature = "kimi")),
+            Self::Opencode => ("opencode", "OpenCode", 1, false, DAY, cfg!(feature = "opencode")),
+            Self::Qwen => ("qwen", "Qwen Code", 8, false, DAY, cfg!(feature = "qwen")),
         };
-        Facts { name, title, cap, labels_context, is_supported }
+        Facts { name, title, cap, labels_context, longest, is_supported }
     }
 
     /// Its name, as `lineside hook` and the envelope of an event have it.
@@ -101,6 +104,11 @@ impl Host {
     #[must_use]
     pub fn labels_context(self) -> bool {
         self.facts().labels_context
+    }
+
+    /// How long the program may let a hook command run, in seconds.
+    pub(super) fn longest(self) -> u32 {
+        self.facts().longest
     }
 
     /// How many blocks in a row may keep its agent working (HO-33).

@@ -304,6 +304,16 @@ impl Words {
     /// A gate with a word for a block alone.
     pub(crate) const GATE: Self = Self { ask: BLOCK_A, stop: BLOCK, ..Self::FACT };
 
+    /// Whether a question reaches a person here, in whichever words.
+    pub(crate) fn can_ask(&self) -> bool {
+        !matches!(self.ask.how, How::Block | How::BlockA)
+    }
+
+    /// Whether anything comes of a question here.
+    pub(crate) fn hears_asks(&self) -> bool {
+        self.ask.how != How::Silent
+    }
+
     /// Whether a gate can be closed with a word of its own.
     pub(crate) fn can_refuse(&self) -> bool {
         !matches!(self.block.how, How::Silent | How::Context | How::Notice | How::Beside(_))

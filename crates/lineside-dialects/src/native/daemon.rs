@@ -1,5 +1,5 @@
-//! `config.yaml` of the machine and of the user: what the daemon and the hooks that it starts have in their environment, and
-//! what its log keeps.
+//! `config.yaml` of the machine and of the user: what the daemon and the hooks that it starts have in their environment,
+//! what its log keeps, and which questions wait in it.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,6 +15,10 @@ use crate::dialect::{Places, absolute, at_home};
 use crate::layers::Managed;
 use crate::yaml::{self, Content, Document, Node};
 
+mod approvals;
+
+pub use approvals::{ApprovalSettings, Unanswered, WhoseAsks};
+
 /// What says which daemon it is and where its files are; a setting cannot.
 const OF_PLACES: [&str; 4] = ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"];
 
@@ -27,6 +31,8 @@ pub struct DaemonSettings {
     pub environment: Vec<(String, String)>,
     /// What the decision log keeps.
     pub log: LogSettings,
+    /// Which questions of hooks wait in it; none unless a file says so.
+    pub approvals: Option<ApprovalSettings>,
     /// Each value that is set, with where.
     pub set: Vec<Setting>,
 }
@@ -136,10 +142,17 @@ impl Reading<'_> {
         for twice in duplicates {
             self.error(twice.line, LoadError::Duplicate(twice.key));
         }
-        for (key, daemon) in self.mapping("the file", &root, &["daemon", "log"]) {
-            if key == "log" {
-                self.log(daemon);
-                continue;
+        for (key, daemon) in self.mapping("the file", &root, &["daemon", "log", "approvals"]) {
+            match &*key {
+                "log" => {
+                    self.log(daemon);
+                    continue;
+                }
+                "approvals" => {
+                    self.approvals(daemon);
+                    continue;
+                }
+                _ => {}
             }
             for (key, value) in self.mapping("daemon", daemon, &["path", "environment"]) {
                 if key == "path" { self.path(value) } else { self.environment(value) }
@@ -173,11 +186,8 @@ impl Reading<'_> {
 
     /// Whether a key is set here: not where the machine has set it, or another one for the same.
     fn sets(&mut self, key: &str, value: &Node) -> bool {
-        let text = shown(value);
-        let is_one = |fixed: &str| {
-            fixed == key
-                || fixed.starts_with("log") && (fixed == "log" || key == "log") && key.starts_with("log")
-        };
+        let text = written_out(value);
+        let is_one = |fixed: &str| fixed == key || is_whole(fixed, key) || is_whole(key, fixed);
         let fixed = self.settings.set.iter().find(|set| set.layer < self.layer && is_one(&set.key)).cloned();
         match fixed {
             Some(fixed) if fixed.key == key && fixed.value == text => false,
@@ -279,6 +289,23 @@ impl Reading<'_> {
     }
 }
 
+/// Whether the first key, of the file itself, is for all of what the second one is for a part of.
+fn is_whole(key: &str, part: &str) -> bool {
+    !key.contains('.') && part.strip_prefix(key).is_some_and(|rest| rest.starts_with('.'))
+}
+
+/// A value as a row of what is set has it: a list with what is in it.
+fn written_out(value: &Node) -> String {
+    match &value.content {
+        Content::List(items) => {
+            let items: Vec<_> = items.iter().map(|item| item.written().unwrap_or_default()).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Content::Mapping(keys) if keys.is_empty() => "{}".to_owned(),
+        _ => shown(value),
+    }
+}
+
 /// A whole number greater than 0 with one of these units.
 fn measured(value: &Node, units: &[(&str, u64)]) -> Option<u64> {
     let text = value.written()?;
@@ -292,8 +319,11 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
+    use lineside_core::exchange::Addresses;
+
     use super::*;
     use crate::dialect::Trust;
+    use crate::hosts::Host;
 
     fn read(text: &str) -> (DaemonSettings, Vec<String>) {
         let home = tempfile::tempdir().unwrap();
@@ -315,6 +345,28 @@ mod tests {
             }
         }
         (settings, findings.iter().map(|finding| finding.to_string().replace(&home_text, "~")).collect())
+    }
+
+    /// What a file of the machine and one of the user come to, and what is found.
+    fn layered(machine: &str, user: &str) -> (DaemonSettings, Vec<String>) {
+        let root = tempfile::tempdir().unwrap();
+        let at = |path: &str| root.path().join(path);
+        fs::create_dir_all(at("home/.config/lineside")).unwrap();
+        fs::create_dir_all(at("etc")).unwrap();
+        let owner = std::os::unix::fs::MetadataExt::uid(&fs::metadata(root.path()).unwrap());
+        let managed = Managed { folder: at("etc"), owner };
+        let home = at("home").to_str().unwrap().to_owned();
+        let places = Places {
+            environment: BTreeMap::from([("HOME".to_owned(), home)]),
+            project_root: None,
+            cwd: at("home"),
+            trust: Trust::Withheld,
+        };
+        fs::write(at("etc/config.yaml"), machine).unwrap();
+        fs::write(at("home/.config/lineside/config.yaml"), user).unwrap();
+        let (settings, findings) = daemon_settings(&places, &managed);
+        let strip = |text: String| text.replace(root.path().to_str().unwrap(), "");
+        (settings, findings.into_iter().map(|finding| strip(finding.to_string())).collect())
     }
 
     #[test]
@@ -342,29 +394,9 @@ mod tests {
 
     #[test]
     fn what_the_machine_sets_stays_and_each_value_has_its_place() {
-        let root = tempfile::tempdir().unwrap();
-        let at = |path: &str| root.path().join(path);
-        fs::create_dir_all(at("home/.config/lineside")).unwrap();
-        fs::create_dir_all(at("etc")).unwrap();
-        let owner = std::os::unix::fs::MetadataExt::uid(&fs::metadata(root.path()).unwrap());
-        let managed = Managed { folder: at("etc"), owner };
-        let home = at("home").to_str().unwrap().to_owned();
-        let places = Places {
-            environment: BTreeMap::from([("HOME".to_owned(), home)]),
-            project_root: None,
-            cwd: at("home"),
-            trust: Trust::Withheld,
-        };
-        let read = |machine: &str, user: &str| {
-            fs::write(at("etc/config.yaml"), machine).unwrap();
-            fs::write(at("home/.config/lineside/config.yaml"), user).unwrap();
-            let (settings, findings) = daemon_settings(&places, &managed);
-            let strip = |text: String| text.replace(root.path().to_str().unwrap(), "");
-            (settings, findings.into_iter().map(|finding| strip(finding.to_string())).collect::<Vec<_>>())
-        };
         let machine = "log: {age: 30d}\ndaemon: {path: [/opt/a], environment: {A: 1}}\n";
         let user = "log: {age: 1h, size: 2GiB}\ndaemon: {path: [/opt/b], environment: {A: 2, B: 3}}\n";
-        let (settings, findings) = read(machine, user);
+        let (settings, findings) = layered(machine, user);
         let log = LogSettings { age: Some(Duration::from_hours(720)), bytes: Some(2 << 30), is_off: false };
         assert_eq!((settings.log, settings.path), (log, vec!["/opt/a".into(), "/opt/b".into()]));
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
@@ -382,10 +414,76 @@ mod tests {
         assert_eq!(layers[..2], [(Layer::Managed, "log.age", 1), (Layer::Managed, "daemon.path", 2)]);
         assert_eq!(layers.len(), 6, "{layers:?}");
         // What the log keeps is not switched off below, and a file with an error sets nothing.
-        let (settings, findings) = read("log: {age: 30d}\n", "log: off\n");
+        let (settings, findings) = layered("log: {age: 30d}\n", "log: off\n");
         assert!(!settings.log.is_off && findings[0].contains("`log` is refused"), "{findings:?}");
-        let (settings, _) = read("log: {age: 30d}\n", "log: {size: 1GiB}\ndaemon: [\n");
+        let (settings, _) = layered("log: {age: 30d}\n", "log: {size: 1GiB}\ndaemon: [\n");
         assert_eq!((settings.log.age, settings.log.bytes), (Some(Duration::from_hours(720)), None));
+    }
+
+    #[test]
+    fn which_questions_wait_is_read() {
+        let of = |text: &str| read(text).0.approvals;
+        assert_eq!(of("approvals: off\n"), None);
+        assert_eq!(of("approvals: {}\n"), Some(ApprovalSettings::default()));
+        let text = "approvals:\n  wait: 90 s\n  default: ask\n  for: [codex, claude]\n  notify: {command: [tell, 1], post: \"http://127.0.0.1:9/\"}\n";
+        let (settings, findings) = read(text);
+        let expected = ApprovalSettings {
+            wait: Duration::from_secs(90),
+            default: Unanswered::Ask,
+            of: WhoseAsks::Of(vec![Host::Codex, Host::Claude]),
+            command: vec!["tell".to_owned(), "1".to_owned()],
+            post: Some(("http://127.0.0.1:9/".to_owned(), Addresses::AsWritten)),
+        };
+        assert_eq!((settings.approvals, findings), (Some(expected.clone()), Vec::new()));
+        assert!(expected.of.all_of(Host::Claude) && !expected.of.all_of(Host::Gemini));
+        assert_eq!(of("approvals: {for: all}\n").unwrap().of, WhoseAsks::All);
+        assert_eq!(of("approvals: {notify: {}}\n"), Some(ApprovalSettings::default()));
+    }
+
+    #[test]
+    fn what_the_machine_says_of_questions_stands() {
+        let (settings, findings) = layered(
+            "approvals: {wait: 90s, for: [codex]}\n",
+            "approvals: {wait: 1h, for: [claude], default: ask}\n",
+        );
+        let approvals = settings.approvals.unwrap();
+        assert_eq!((approvals.wait, approvals.default), (Duration::from_secs(90), Unanswered::Ask));
+        assert_eq!(approvals.of, WhoseAsks::Of(vec![Host::Codex]));
+        let rows: Vec<_> = settings.set.iter().map(|set| (set.layer, &*set.key, &*set.value)).collect();
+        assert_eq!(
+            rows,
+            [
+                (Layer::Managed, "approvals.wait", "\"90s\""),
+                (Layer::Managed, "approvals.for", "[codex]"),
+                (Layer::User, "approvals.default", "\"ask\""),
+            ]
+        );
+        let user = "/home/.config/lineside/config.yaml:1";
+        let machine = "/etc/config.yaml:1";
+        assert_eq!(
+            findings,
+            [
+                format!("{user}: `approvals.wait` is refused: {machine} sets `approvals.wait` to \"90s\""),
+                format!("{user}: `approvals.for` is refused: {machine} sets `approvals.for` to [codex]"),
+            ]
+        );
+        // One that the machine has on is not switched off, one that it has off not switched on.
+        for (machine, user, is_on, found) in [
+            ("approvals: {wait: 90s}\n", "approvals: off\n", true, "`approvals` is refused"),
+            ("approvals: {}\n", "approvals: off\n", true, "`approvals` is refused"),
+            ("approvals: {}\n", "approvals: {wait: 1h}\n", true, "`approvals.wait` is refused"),
+            ("approvals: off\n", "approvals: {wait: 1h}\n", false, "`approvals` is refused"),
+            ("approvals: off\n", "approvals: {}\n", false, "`approvals` is refused"),
+        ] {
+            let (settings, findings) = layered(machine, user);
+            assert_eq!(settings.approvals.is_some(), is_on, "{machine}{user}");
+            assert!(settings.approvals.is_none_or(|approvals| approvals.wait != Duration::from_hours(1)));
+            assert!(findings.len() == 1 && findings[0].contains(found), "{machine}{user}: {findings:?}");
+        }
+        for machine in ["", "approvals: {wait: 90s}\n"] {
+            let (settings, findings) = layered(machine, "approvals: {}\n");
+            assert!(settings.approvals.is_some() && findings.is_empty(), "{machine}: {findings:?}");
+        }
     }
 
     #[test]
@@ -407,6 +505,13 @@ mod tests {
             ("log: on\n", 1, "off, or a mapping"),
             ("log:\n  age: 30\n", 2, "a span such as 30d"),
             ("log:\n  size: 0GiB\n", 2, "a size such as 1GiB"),
+            ("approvals: on\n", 1, "off, or a mapping"),
+            ("approvals:\n  wait: 10\n", 2, "a span such as 10min"),
+            ("approvals:\n  wait: 25h\n", 2, "at most 24h"),
+            ("approvals:\n  default: allow\n", 2, "block or ask"),
+            ("approvals:\n  for: [vim]\n", 2, "unattended, all, or a list of claude"),
+            ("approvals:\n  notify: {command: tell}\n", 2, "a list of a program"),
+            ("approvals:\n  notify: {post: example.com}\n", 2, "a URL that begins"),
             ("daemon: [\n", 1, "malformed YAML"),
             ("- daemon\n", 1, "a mapping"),
         ] {

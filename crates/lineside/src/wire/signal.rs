@@ -84,6 +84,16 @@ pub fn signal(signal: &Signal) -> SignalAbout {
         Signal::Automation { hook, job, event, news, .. } => {
             about("automation", automation(hook, *job, *event, news))
         }
+        Signal::ApprovalAsked { event, id, hook, reason, within, .. } => about(
+            "approval_asked",
+            json!({
+                "event": event, "id": id, "hook": hook, "reason": reason,
+                "within_ms": u64::try_from(within.as_millis()).unwrap_or(u64::MAX),
+            }),
+        ),
+        Signal::ApprovalAnswered { event, hook, approval, .. } => {
+            about("approval_answered", json!({"event": event, "hook": hook, "approval": **approval}))
+        }
         Signal::ObserverLagged { hook, lost } => {
             about("observer_lagged", json!({"hook": hook, "lost": lost}))
         }

@@ -1,11 +1,19 @@
 //! Our entries: at which events a host gets one, and what it is (HO-38, HO-58, HO-63, QW-9).
 
+use std::time::Duration;
+
 use super::super::program::Host;
 use super::super::serve::is_closed_gate;
 use super::super::table::{Row, Standing};
 use super::super::{kimi, tables};
 use super::piece::{Content, Piece};
 use crate::hosts::import::{are_ours, is_ours, shell_words};
+use crate::native::{ApprovalSettings, WhoseAsks};
+
+/// How long an entry lets its command run unless questions wait, in seconds.
+const USUAL: u32 = 60;
+/// How much longer than a question waits an entry allows, in seconds: the command and the daemon end before it does.
+const FOR_THE_WAY: u32 = 5;
 
 /// The program that an entry starts, its name or its absolute path where the name would not find it; and where the daemon
 /// is that it asks.
@@ -20,6 +28,8 @@ pub struct Program {
     pub(super) state: String,
     /// What starts the daemon, for an entry that is no call of the program.
     pub(super) start: Vec<String>,
+    /// For how long questions wait in the daemon, and whose.
+    waits: Option<(Duration, WhoseAsks)>,
 }
 
 impl Program {
@@ -43,6 +53,24 @@ impl Program {
     pub fn at(self, path: String) -> Self {
         let command = [path, "hook".to_owned(), "--start".to_owned()];
         Self { start: command.into_iter().chain(self.places.iter().cloned()).collect(), ..self }
+    }
+
+    /// The same for a daemon in which questions wait: an entry at which one may wait lets its command run for as long, as
+    /// far as its host does.
+    #[must_use]
+    pub fn waiting(self, settings: &ApprovalSettings) -> Self {
+        Self { waits: Some((settings.wait, settings.of.clone())), ..self }
+    }
+
+    /// How long an entry lets its command run, in seconds.
+    fn time(&self, host: Host, rows: &[&Row]) -> u32 {
+        let Some((wait, of)) = &self.waits else { return USUAL };
+        let may_wait = |row: &&Row| row.words.hears_asks() && (of.all_of(host) || !row.words.can_ask());
+        if !rows.iter().any(may_wait) {
+            return USUAL;
+        }
+        let wait = u32::try_from(wait.as_secs()).unwrap_or(u32::MAX);
+        wait.saturating_add(FOR_THE_WAY).clamp(USUAL, host.longest())
     }
 
     /// The program, as it is started.
@@ -200,7 +228,12 @@ fn entry(host: Host, event: &'static str, rows: &[&Row], program: &Program) -> W
     let is_stop = rows.iter().any(|row| row.point == "before_stop");
     let closing = if is_gate { Closing::of(host) } else { Closing::Itself };
     let quoted = |text: &str| lineside_core::json::Value::from(text).to_string();
-    let arguments = program.arguments(host);
+    let time = program.time(host, rows);
+    let mut arguments = program.arguments(host);
+    if time != USUAL {
+        // The command ends before its host does.
+        arguments.extend(["--within".to_owned(), time.to_string()]);
+    }
     let mut command = vec![program.program.clone()];
     command.extend(arguments.iter().cloned());
     let line = command.iter().map(|part| word(part)).collect::<Vec<_>>().join(" ") + closing.line();
@@ -210,32 +243,37 @@ fn entry(host: Host, event: &'static str, rows: &[&Row], program: &Program) -> W
             let closes = closing.member();
             let program = quoted(&program.program);
             let arguments = arguments.iter().map(|part| quoted(part)).collect::<Vec<_>>().join(",");
-            format!(r#"{{"type":"command","command":{program},"args":[{arguments}],"timeout":60{closes}}}"#)
+            format!(
+                r#"{{"type":"command","command":{program},"args":[{arguments}],"timeout":{time}{closes}}}"#
+            )
         }
         Host::Codex => {
             // It cuts the limits of these two and warns of it in every session (HO-71).
             let is_short = rows.iter().any(|row| matches!(row.point, "after_session" | "on_interrupt"));
-            let timeout = if is_short { 3 } else { 60 };
+            let timeout = if is_short { 3 } else { time };
             format!(r#"{{"type":"command","command":{},"timeout":{timeout}}}"#, quoted(&line))
         }
         Host::Gemini | Host::Qwen => {
-            format!(r#"{{"name":"lineside","type":"command","command":{},"timeout":60000}}"#, quoted(&line))
+            format!(
+                r#"{{"name":"lineside","type":"command","command":{},"timeout":{time}000}}"#,
+                quoted(&line)
+            )
         }
         Host::Cursor => {
             let closes = closing.member();
             let limit = if is_stop { format!(r#","loop_limit":{}"#, host.cap()) } else { String::new() };
-            format!(r#"{{"command":{},"timeout":60{closes}{limit}}}"#, quoted(&line))
+            format!(r#"{{"command":{},"timeout":{time}{closes}{limit}}}"#, quoted(&line))
         }
         Host::Copilot => {
             command.extend(["--event".to_owned(), event.to_owned()]);
             let line = format!("{line} --event {event}");
-            format!(r#"{{"type":"command","command":{},"timeoutSec":60}}"#, quoted(&line))
+            format!(r#"{{"type":"command","command":{},"timeoutSec":{time}}}"#, quoted(&line))
         }
         // Its entry is a plugin, which is a file of its own.
         Host::Opencode => String::new(),
-        Host::Kimi => format!("{{{}}}", fields(event, &quoted(&line)).join(", ")),
+        Host::Kimi => format!("{{{}}}", fields(event, &quoted(&line), time).join(", ")),
     };
-    let table = format!("[[hooks]]\n{}", fields(event, &quoted(&line)).join("\n"));
+    let table = format!("[[hooks]]\n{}", fields(event, &quoted(&line), time).join("\n"));
     let element = match host {
         Host::Claude | Host::Codex | Host::Gemini | Host::Qwen => format!(r#"{{"hooks":[{handler}]}}"#),
         Host::Copilot | Host::Cursor | Host::Kimi | Host::Opencode => handler.clone(),
@@ -244,8 +282,8 @@ fn entry(host: Host, event: &'static str, rows: &[&Row], program: &Program) -> W
 }
 
 /// The fields of an entry in TOML, in which a text is quoted as in JSON.
-fn fields(event: &str, command: &str) -> [String; 3] {
-    [format!("event = \"{event}\""), format!("command = {command}"), "timeout = 60".to_owned()]
+fn fields(event: &str, command: &str, time: u32) -> [String; 3] {
+    [format!("event = \"{event}\""), format!("command = {command}"), format!("timeout = {time}")]
 }
 
 impl Wanted {

@@ -113,6 +113,12 @@ impl Publishing {
         self.arrival.host
     }
 
+    /// Whether the host can put a question to a person here (HO-28).
+    #[must_use]
+    pub fn can_ask(&self) -> bool {
+        self.words.can_ask()
+    }
+
     fn is_prompt(&self) -> bool {
         self.incoming.point.name == "before_prompt" && self.agent.is_none()
     }
