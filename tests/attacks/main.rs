@@ -7,6 +7,7 @@ mod ground;
 
 mod environment;
 mod answers;
+mod approvals;
 mod doors;
 mod files;
 mod guards;

@@ -6,6 +6,7 @@ use anyhow::Result;
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
+use crate::approvals::ApprovalsArgs;
 use crate::check::CheckArgs;
 use crate::control::{OffArgs, OnArgs, ReloadArgs, StatusArgs, StopArgs};
 use crate::daemon_paths::DaemonArgs;
@@ -38,9 +39,9 @@ use crate::tree::SessionsArgs;
 use crate::trust::{TrustArgs, UntrustArgs};
 use crate::why::WhyArgs;
 use crate::{
-    check, control, demo, doctor, dump, enforce, explain, hook, hosts, import, init, install, jobs, kit,
-    list, loading, log, manual, new_hook, person, policies, replay, run, schema, serve, stats, test, tree,
-    trust, why,
+    approvals, check, control, demo, doctor, dump, enforce, explain, hook, hosts, import, init, install,
+    jobs, kit, list, loading, log, manual, new_hook, person, policies, replay, run, schema, serve, stats,
+    test, tree, trust, why,
 };
 
 /// A hook bus for AI agents: events in, hooks run, decisions out.
@@ -88,8 +89,8 @@ const HELP: &str = "\
 {about}
 Commands:
 {subcommands}
-  also:    completions, dump, hook, hosts, import, init, kit, log, man, new, on,
-           policies, reload, schema, sessions, stop, trust, uninstall, untrust
+  also:    approvals, completions, dump, hook, import, init, kit, log, man, new,
+           policies, reload, schema, sessions, trust, untrust
 
 Options:
 {options}{after-help}";
@@ -124,6 +125,8 @@ enum Command {
     Untrust(UntrustArgs),
     Explain(ExplainArgs),
     Why(WhyArgs),
+    #[command(hide = true)]
+    Approvals(ApprovalsArgs),
     #[command(hide = true)]
     Log(LogArgs),
     #[command(hide = true)]
@@ -186,6 +189,7 @@ impl Cli {
             Command::Run(args) => run::run(args, styles).await,
             Command::Explain(args) => unless_interrupted(explain::run(args, styles)).await,
             Command::Why(args) => why::run(args, styles),
+            Command::Approvals(args) => unless_interrupted(approvals::run(args, styles)).await,
             Command::Log(args) => unless_interrupted(log::run(args, styles)).await,
             Command::Stats(args) => stats::run(args, styles),
             Command::Enforce(args) => enforce::run(args, styles).await,
@@ -241,6 +245,7 @@ impl Command {
             Self::Trust(args) => args.records(),
             Self::Untrust(args) => Some(args.daemon()),
             Self::Enforce(args) => return Some(args.daemon()),
+            Self::Approvals(args) => args.answers(),
             Self::Install(args) => args.changes(),
             Self::Uninstall(args) => args.changes(),
             Self::Serve(args) => args.consents(),
@@ -290,6 +295,7 @@ impl Command {
             | Self::Jobs(_)
             | Self::Kit(_)
             | Self::Why(_)
+            | Self::Approvals(_)
             | Self::Log(_)
             | Self::Stats(_)
             | Self::Status(_)
@@ -337,7 +343,9 @@ mod tests {
             let stands = |begin: &str| {
                 help.split(['\n', ',']).any(|part| part.trim_start_matches(begin).starts_with(verb))
             };
-            assert!(stands("  ") || stands("  also:    ") || stands(" "), "{verb}: {help}");
+            // Or in the line of its counterpart, as code.
+            let is_beside = help.contains(&format!("`{verb}`"));
+            assert!(stands("  ") || stands("  also:    ") || stands(" ") || is_beside, "{verb}: {help}");
         }
     }
 

@@ -25,6 +25,10 @@ pub(crate) struct HookArgs {
     #[arg(long, value_name = "DOCUMENT")]
     notify: Option<OsString>,
 
+    /// How long the entry lets this command run, in seconds; 60 without it. As `install` has written it.
+    #[arg(long, value_name = "SECONDS")]
+    within: Option<OsString>,
+
     /// The home of the daemon's hooks, where that is not the account's own; as `install` has written it.
     #[arg(long, value_name = "DIR")]
     home: Option<OsString>,
@@ -54,6 +58,7 @@ pub(crate) fn run(args: &HookArgs) -> ExitCode {
     let options = [
         ("--event", &args.event),
         ("--notify", &args.notify),
+        ("--within", &args.within),
         ("--home", &args.home),
         ("--config", &args.config),
         ("--state", &args.state),

@@ -7,7 +7,8 @@ use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
-use lineside::dialects::Places;
+use lineside::dialects::native::daemon_settings;
+use lineside::dialects::{Managed, Places};
 use lineside::hosts::install::{Act, Level, Program, alone, install, uninstall};
 use lineside::hosts::{Host, SERVED};
 use lineside::json::{Map, Value, json};
@@ -17,7 +18,8 @@ use crate::hosts::finding::Finding;
 use crate::hosts::machine;
 use crate::on_path::{OnPath, own_command, own_path};
 use crate::painter::one_line;
-use crate::places::{granted_places, shown};
+use crate::places::{environment, granted_places, shown};
+use crate::project::of_user;
 use crate::style::{Style, Styles, Tone, count, print, print_json, print_unbroken, tell};
 
 mod difference;
@@ -228,7 +230,10 @@ fn asking(program: Program, daemon: &DaemonArgs) -> Result<Program> {
     let places = daemon.recorded()?.arguments().into_iter().map(text).collect::<Result<_>>()?;
     let DaemonPaths { socket, state } = daemon.paths()?;
     let own = text(own_path()?.into())?;
-    Ok(program.of_daemon(places, text(socket.into())?, text(state.into())?).at(own))
+    let program = program.of_daemon(places, text(socket.into())?, text(state.into())?).at(own);
+    // What is wrong with the settings is for `doctor`, and for the daemon when it starts.
+    let (settings, _) = daemon_settings(&of_user(environment()), &Managed::default());
+    Ok(settings.approvals.iter().fold(program, Program::waiting))
 }
 
 /// `lineside uninstall`.

@@ -9,6 +9,7 @@ mod explain;
 mod list;
 mod log;
 mod why;
+mod approvals;
 mod stats;
 mod enforce;
 mod check;

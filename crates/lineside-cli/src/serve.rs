@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
+use lineside::dialects::native::DaemonSettings;
 use lineside::durable::OpenDurableError;
 use lineside::journal::OpenJournalError;
 use lineside::log::Retention;
@@ -126,8 +127,7 @@ pub(crate) async fn run(args: &ServeArgs, styles: Styles) -> Result<ExitCode> {
     if args.install_unit {
         return unit::install(&paths, &args.lasting(&named), args.dry_run);
     }
-    let (set, findings) = environment::settle(&named)?;
-    let log = set.log;
+    let (DaemonSettings { log, approvals, .. }, findings) = environment::settle(&named)?;
     if args.detached {
         return detached::start(&paths);
     }
@@ -146,6 +146,7 @@ pub(crate) async fn run(args: &ServeArgs, styles: Styles) -> Result<ExitCode> {
     settings.http = args.http;
     settings.project = named_project;
     settings.findings = findings;
+    settings.approvals = approvals;
     settings.log = settings.log.filter(|_| !log.is_off).map(|usual| Retention {
         age: log.age.unwrap_or(usual.age),
         bytes: log.bytes.unwrap_or(usual.bytes),

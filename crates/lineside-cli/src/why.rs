@@ -11,7 +11,7 @@ use crate::log::{StoreArgs, object, query};
 use crate::painter::one_line;
 use crate::style::{COLUMNS, Styles, columns, print_json, print_unbroken, tell};
 
-mod page;
+pub(crate) mod page;
 
 /// Say why an event was decided so; also log, stats, replay, enforce.
 ///

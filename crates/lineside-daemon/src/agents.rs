@@ -309,6 +309,11 @@ impl Agents {
         Some(line.into_iter().rfind(is_of_agent).map_or(Tree::Rest, Tree::Agent))
     }
 
+    /// A process looks at what agents are not to answer: what it was seen below counts when its parent has ended, too.
+    pub(crate) fn remember(&self, peer: Option<u32>) {
+        peer.filter(|peer| *peer > 0).into_iter().for_each(|peer| self.lineage.remember(peer));
+    }
+
     /// Whether a process is the command of an entry of this agent, with nothing between them but shells.
     pub(crate) fn is_entry_of(&self, agent: Process, peer: Option<u32>) -> bool {
         let line = self.line(peer);

@@ -31,6 +31,7 @@ mod hosts;
 mod context;
 mod receipts;
 mod jobs;
+mod approvals;
 mod signals;
 mod control;
 
@@ -69,6 +70,9 @@ mod control;
         jobs::look_up,
         jobs::retry,
         jobs::forget,
+        approvals::list,
+        approvals::answer,
+        approvals::forget,
         signals::stream,
         control::health,
         control::status,
@@ -78,7 +82,7 @@ mod control;
         control::stop,
         control::openapi,
     ),
-    components(schemas(Problem, shapes::Decision, shapes::Hook, shapes::Job, shapes::Message)),
+    components(schemas(Problem, shapes::WaitingApproval, shapes::ApprovalAnswer, shapes::Decision, shapes::Hook, shapes::Job, shapes::Message)),
     tags(
         (name = "sessions", description = "Agents' runs, and the tree that they form"),
         (name = "hooks", description = "Hooks that live in programs which attach"),
@@ -86,6 +90,7 @@ mod control;
         (name = "hosts", description = "Agent programs with a hook command, in their own words"),
         (name = "context", description = "Messages for an agent's context"),
         (name = "jobs", description = "Background work"),
+        (name = "approvals", description = "Questions of hooks that wait for a person"),
         (name = "daemon", description = "The daemon itself"),
     )
 )]
@@ -109,11 +114,13 @@ pub(crate) fn router(daemon: &Arc<Daemon>, door: Door) -> Router {
         .route("/v1/jobs", get(jobs::list))
         .route("/v1/jobs/{job}", get(jobs::look_up))
         .route("/v1/jobs/{job}/retry", post(jobs::retry))
+        .route("/v1/approvals", get(approvals::list))
         .route("/v1/status", get(control::status))
         .route("/v1/metrics", get(control::metrics))
         .route_layer(middleware::from_fn(caller::user_only));
     let person = Router::new()
         .route("/v1/person", get(control::person))
+        .route("/v1/approvals/{id}", post(approvals::answer).delete(approvals::forget))
         .route("/v1/reload", post(control::reload))
         .route("/v1/stop", post(control::stop))
         .route("/v1/jobs/{job}", delete(jobs::forget))

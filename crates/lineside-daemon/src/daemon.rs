@@ -9,7 +9,6 @@ use axum::http::StatusCode;
 use lineside::assembly::{HookFiles, LoadReport};
 use lineside::automation::Automations;
 use lineside::automation::jobs::WhichState;
-use lineside::bus::OpenSessionError;
 use lineside::bus::register::RegisterHookError;
 use lineside::bus::session::OpenSession;
 use lineside::claims::Claims;
@@ -25,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::agents::Agents;
+use crate::approvals::Approvals;
 use crate::aside::Aside;
 use crate::attachments::Attachments;
 use crate::closed::{Closed, OpenedBy};
@@ -44,6 +44,11 @@ use crate::texts::Texts;
 use crate::trace;
 use crate::watch::{Changes, LONGEST, Watching};
 use crate::whole::{LeftBehind, whole};
+
+mod refused;
+
+use refused::{cannot_open, closed, not_entered};
+pub(crate) use refused::{too_deep, too_many};
 
 /// A running daemon, apart from how it is reached.
 pub(crate) struct Daemon {
@@ -91,6 +96,8 @@ pub(crate) struct Daemon {
     pub(crate) room: Room,
     /// Where large bodies are worked at.
     pub(crate) aside: Aside,
+    /// Questions of hooks that wait for a person.
+    pub(crate) approvals: Approvals,
     /// What goes on without its publishers.
     pub(crate) left_behind: Arc<LeftBehind>,
 }
@@ -165,6 +172,7 @@ impl Daemon {
         let left_behind = Arc::new(LeftBehind::new(settings.limits.left_behind, assembly.bus().clone()));
         let claims = Claims::new(Some(automations.clone()), &LoadReport::default());
         let (tracker, ending) = (TaskTracker::new(), CancellationToken::new());
+        let approvals = Approvals::of(&settings, assembly.bus(), (&tracker, &ending));
         let projects = Projects::new(&assembly, &settings, &claims, &tracker, &ending);
         // What a host opens again is open; an answer that comes late says nothing of that.
         let (opens, entered) = (Arc::clone(&closed), projects.clone());
@@ -204,6 +212,7 @@ impl Daemon {
             loading: AsyncMutex::default(),
             changes: Arc::default(),
             closed,
+            approvals,
             aside: Aside::default(),
             left_behind,
         }
@@ -316,6 +325,7 @@ impl Daemon {
     fn forget(&self, session: &SessionId) {
         self.grants.forget(session);
         self.attachments.forget(session);
+        self.approvals.forget();
         if self.bus().find(session.as_str()).is_none() {
             self.agents.forget(session.as_str());
         }
@@ -468,39 +478,4 @@ impl Opening {
         }
         Ok(())
     }
-}
-
-fn closed(id: &str) -> Problem {
-    let detail = format!("session `{id}` is closed; open it anew with POST /v1/sessions");
-    Problem::conflict("session-closed", "The session is closed", detail).blocks()
-}
-
-fn not_entered(id: &str, error: &RegisterHookError) -> Problem {
-    let detail = format!("session `{id}`: the hooks of its project cannot be loaded: {error}");
-    Problem::conflict("session-not-opened", "The session cannot be opened", detail).blocks()
-}
-
-fn cannot_open(id: &str, error: &OpenSessionError) -> Problem {
-    match error {
-        OpenSessionError::Draining => Problem::ending(),
-        OpenSessionError::TooDeep(_) => too_deep(error),
-        OpenSessionError::TooMany(_) => too_many(error),
-        OpenSessionError::Taken(_) => Problem::conflict(
-            "session-open",
-            "The session is open already",
-            format!("session `{id}` is open already"),
-        ),
-        other => Problem::conflict("session-not-opened", "The session cannot be opened", other.to_string()),
-    }
-}
-
-/// The problem with a session for which there is no room.
-pub(crate) fn too_many(error: &OpenSessionError) -> Problem {
-    let (word, title) = ("too-many-sessions", "Too many sessions are open");
-    Problem::new(StatusCode::TOO_MANY_REQUESTS, word, title, error.to_string()).blocks()
-}
-
-/// The problem with a session that would be too far below its root.
-pub(crate) fn too_deep(error: &OpenSessionError) -> Problem {
-    Problem::conflict("too-deep", "The session is too deep", error.to_string()).blocks()
 }

@@ -35,6 +35,7 @@ mod shares;
 mod agents;
 mod trace;
 mod mismatches;
+mod approvals;
 mod footprint;
 mod in_force;
 mod watch;

@@ -69,6 +69,13 @@ impl Lineage {
         self.seen(pid, Stat::of)
     }
 
+    /// Remembers of a process too, and not of those above it alone, what it was seen below.
+    pub(crate) fn remember(&self, pid: u32) {
+        if let [process, above, ..] = &*self.of(pid) {
+            self.generations().keep(*process, Some(*above));
+        }
+    }
+
     /// The same up to the first process of the system, for a process that is no daemon.
     pub(crate) fn whole(&self, pid: u32) -> Vec<Process> {
         self.line(pid, 0, Stat::of)

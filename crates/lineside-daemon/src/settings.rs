@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use lineside::core::Diagnostic;
 use lineside::core::journal::Durability;
+use lineside::dialects::native::ApprovalSettings;
 use lineside::dialects::{Dialect, Places};
 use lineside::log::{self, Log, Retention};
 
@@ -46,6 +47,8 @@ pub struct Settings {
     pub dialects: Vec<&'static dyn Dialect>,
     /// What the decision log in the state folder keeps; `None` where there is to be none.
     pub log: Option<Retention>,
+    /// Which questions of hooks wait for a person; none where it is `None`.
+    pub approvals: Option<ApprovalSettings>,
     /// What was found to be wrong before it was started, as in a file of settings; the status names it.
     pub findings: Vec<Diagnostic>,
     /// The bounds of what strangers can make it hold.
@@ -133,6 +136,7 @@ impl Settings {
             project: None,
             dialects: lineside::dialects::DIALECTS.to_vec(),
             log: Some(Retention::default()),
+            approvals: None,
             findings: Vec::new(),
             limits: Limits::default(),
         }

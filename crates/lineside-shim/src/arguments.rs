@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 use std::slice::Iter;
 use std::sync::Arc;
+use std::time::Duration;
 
 use lineside_account::Named;
 
@@ -19,12 +20,17 @@ pub(crate) struct Arguments {
     pub(crate) event: Option<String>,
     /// The document, where it does not come on standard input.
     pub(crate) document: Option<Arc<Vec<u8>>>,
+    /// How long the entry lets its command run, where that is not the usual time.
+    pub(crate) within: Option<Duration>,
     /// The places that the entry was installed with, where they are not the account's own.
     pub(crate) named: Named,
 }
 
 /// The event of a document that comes as an argument: the setting `notify` of Codex, which takes no answer.
 const NOTIFY: &str = "notify";
+
+/// The longest time of an entry, in seconds.
+const LONGEST: u64 = 24 * 60 * 60;
 
 /// Why the arguments are none.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +43,8 @@ pub(crate) enum ReadArgumentsError {
     NoEvent,
     /// `--notify` has no document behind it.
     NoDocument,
+    /// `--within` has no number of seconds behind it that an entry may have.
+    NoTime,
     /// The option of a place has no absolute path.
     NoPlace(String),
     /// Something else.
@@ -45,12 +53,13 @@ pub(crate) enum ReadArgumentsError {
 
 impl fmt::Display for ReadArgumentsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let usage = "use: lineside hook HOST [--event NAME] [--home DIR] [--config DIR] [--state DIR] [--socket PATH]";
+        let usage = "use: lineside hook HOST [--event NAME] [--within SECONDS] [--home DIR] [--config DIR] [--state DIR] [--socket PATH]";
         match self {
             Self::NoHost => write!(f, "`hook` needs the name of a host; {usage}")?,
             Self::UnknownHost(name) => write!(f, "there is no host {name:?}; {usage}")?,
             Self::NoDocument => write!(f, "`--notify` needs a document; {usage}")?,
             Self::NoEvent => write!(f, "`--event` needs the name of an event; {usage}")?,
+            Self::NoTime => write!(f, "`--within` needs a number of seconds from 2 to {LONGEST}; {usage}")?,
             Self::NoPlace(option) => write!(f, "`{option}` needs an absolute path; {usage}")?,
             Self::Unknown(argument) => write!(f, "`hook` does not take {argument:?}; {usage}")?,
         }
@@ -60,9 +69,10 @@ impl fmt::Display for ReadArgumentsError {
 }
 
 impl Arguments {
-    /// Reads `HOST [--event NAME] [--notify DOCUMENT]` and places, in any order; `--event=NAME` is the same.
+    /// Reads `HOST [--event NAME] [--within SECONDS] [--notify DOCUMENT]` and places, in any order; `--event=NAME` is the same.
     pub(crate) fn read(arguments: &[OsString]) -> Result<Self, ReadArgumentsError> {
-        let (mut host, mut event, mut document, mut named) = (None, None, None, Named::default());
+        let (mut host, mut event, mut document, mut within) = (None, None, None, None);
+        let mut named = Named::default();
         let mut arguments = arguments.iter();
         while let Some(argument) = arguments.next() {
             match argument.to_str() {
@@ -74,6 +84,11 @@ impl Arguments {
                     let text = arguments.next().ok_or(ReadArgumentsError::NoDocument)?;
                     document = Some(Arc::new(text.as_bytes().to_vec()));
                     event = event.or_else(|| Some(NOTIFY.to_owned()));
+                }
+                Some("--within") => {
+                    let seconds = arguments.next().and_then(|seconds| seconds.to_str()?.parse().ok());
+                    let seconds = seconds.filter(|seconds| (2..=LONGEST).contains(seconds));
+                    within = Some(Duration::from_secs(seconds.ok_or(ReadArgumentsError::NoTime)?));
                 }
                 Some(text) if text.starts_with("--event=") => {
                     event = text.strip_prefix("--event=").map(str::to_owned);
@@ -87,7 +102,7 @@ impl Arguments {
             }
         }
         let event = event.filter(|event| !event.is_empty());
-        Ok(Self { host: host.ok_or(ReadArgumentsError::NoHost)?, event, document, named })
+        Ok(Self { host: host.ok_or(ReadArgumentsError::NoHost)?, event, document, within, named })
     }
 
     /// Reads places alone.
@@ -134,6 +149,7 @@ mod tests {
             host: Host::Copilot,
             event: event.map(str::to_owned),
             document: None,
+            within: None,
             named: Named::default(),
         };
         assert_eq!(read(&["copilot"]), Ok(call(None)));
@@ -147,9 +163,19 @@ mod tests {
         // CX-3
         let document = Some(Arc::new(b"{\"type\": 1}".to_vec()));
         let event = Some(NOTIFY.to_owned());
-        let call = Arguments { host: Host::Codex, event, document, named: Named::default() };
+        let call = Arguments { host: Host::Codex, event, document, within: None, named: Named::default() };
         assert_eq!(read(&["codex", "--notify", "{\"type\": 1}"]), Ok(call));
         assert_eq!(read(&["codex", "--notify"]), Err(ReadArgumentsError::NoDocument));
+    }
+
+    #[test]
+    fn the_time_of_an_entry_is_a_number_of_seconds() {
+        let of = |seconds| read(&["codex", "--within", seconds]).map(|arguments| arguments.within);
+        assert_eq!(of("601"), Ok(Some(Duration::from_secs(601))));
+        for wrong in ["1", "-5", "10min", "86401", ""] {
+            assert_eq!(of(wrong), Err(ReadArgumentsError::NoTime), "{wrong}");
+        }
+        assert_eq!(read(&["codex", "--within"]), Err(ReadArgumentsError::NoTime));
     }
 
     #[test]

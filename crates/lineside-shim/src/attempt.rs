@@ -1,9 +1,11 @@
 //! The attempt to have a call answered: its steps in order, none of which has a limit of its own.
 
+use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, Read as _};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use lineside_account::{Account, ConnectError, Named, Places, connect};
@@ -25,6 +27,12 @@ const SIGN: Duration = Duration::from_secs(1);
 
 /// What the daemon has less than this process, so that its answer is here in time.
 const FOR_THE_WAY: Duration = Duration::from_millis(200);
+
+/// Where the state folder has the questions that wait for a person, each under the name of its call.
+const WAITING: &str = "approvals/waiting";
+
+/// How long is rested before a daemon is asked again that has gone away meanwhile.
+const REST: Duration = Duration::from_millis(100);
 
 /// An attempt.
 pub(crate) struct Attempt<'a> {
@@ -77,12 +85,32 @@ impl Attempt<'_> {
         if is_too_long {
             return Err(Closed::Unreadable);
         }
-        let mut stream = self.connected(account, places.ok_or(Closed::NoHome)?)?;
+        let places = places.ok_or(Closed::NoHome)?;
+        let name = name();
+        let waiting = places.state.join(WAITING).join(&name);
+        let mut answer = self.ask(&call, &name, limit, (account, places));
+        // What waits for a person is on record there: the next daemon goes on with it.
+        while matches!(answer, Err(Closed::Unreachable)) && waiting.exists() {
+            thread::sleep(REST);
+            self.progress.until(limit.min(Instant::now() + CONNECTION), Closed::Unreachable);
+            answer = self.ask(&call, &name, limit, (account, places));
+        }
+        answer
+    }
+
+    fn ask(
+        &self,
+        call: &Call<'_>,
+        name: &str,
+        limit: Instant,
+        (account, places): (&Account, &Places),
+    ) -> Result<Answer, Closed> {
+        let mut stream = self.connected(account, places)?;
         let now = Instant::now();
         self.progress.until(limit.min(now + SIGN), Closed::Silent);
         let within = limit.saturating_duration_since(now);
         let lives = || self.progress.until(limit, Closed::Unreachable);
-        exchange(&mut stream, &call, within.saturating_sub(FOR_THE_WAY), lives)
+        exchange(&mut stream, (call, name), within.saturating_sub(FOR_THE_WAY), lives)
     }
 
     fn connected(&self, account: &Account, places: &Places) -> Result<UnixStream, Closed> {
@@ -105,6 +133,14 @@ impl Attempt<'_> {
         }
         connect(socket).map_err(|error| refused(&error))
     }
+}
+
+/// What this call is known by to a further daemon. It has to be another one for each call, and need not be hard to guess: it
+/// is worth something for the same call of the same session alone.
+fn name() -> String {
+    let process = std::process::id();
+    // Its keys are made anew in each process.
+    format!("{process}-{:x}", RandomState::new().hash_one(process))
 }
 
 /// Whether two paths lead to one file.

@@ -21,7 +21,7 @@ const TOGETHER: usize = 32 << 10;
 /// The longest body of an answer, in bytes: a document that was amended has an escape for each of its bytes at most.
 const BODY: usize = 512 << 20;
 
-/// Sends a call and reads its answer. `within` is the time that is left for it; `lives` is called once the daemon has
+/// Sends a call, which has this name, and reads its answer. `within` is the time that is left for it; `lives` is called once the daemon has
 /// given a sign of life.
 ///
 /// # Errors
@@ -29,11 +29,11 @@ const BODY: usize = 512 << 20;
 /// version, and [`Closed::Unreachable`] when there is no whole answer.
 pub(crate) fn exchange(
     stream: &mut (impl Read + Write),
-    call: &Call<'_>,
+    (call, name): (&Call<'_>, &str),
     within: Duration,
     lives: impl FnOnce(),
 ) -> Result<Answer, Closed> {
-    let mut request = head(call, within).ok_or(Closed::Unreachable)?.into_bytes();
+    let mut request = head(call, name, within).ok_or(Closed::Unreachable)?.into_bytes();
     // A small document goes with its head. The rest of a large one may have to wait for room, and the sign of life does not.
     let (first, rest) = call.stdin.split_at(call.stdin.len().min(TOGETHER));
     request.extend_from_slice(first);
@@ -56,10 +56,10 @@ pub(crate) fn exchange(
 }
 
 /// The head of the request; `None` when the grant is none that can be sent.
-fn head(call: &Call<'_>, within: Duration) -> Option<String> {
+fn head(call: &Call<'_>, name: &str, within: Duration) -> Option<String> {
     let mut head = format!(
         "POST /v1/hosts/{} HTTP/1.1\r\nhost: lineside\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
-         expect: 100-continue\r\nlineside-protocol: {PROTOCOL}\r\nlineside-within-ms: {}\r\n",
+         expect: 100-continue\r\nlineside-protocol: {PROTOCOL}\r\nlineside-within-ms: {}\r\nlineside-call: {name}\r\n",
         call.host.name(),
         call.stdin.len(),
         within.as_millis(),
@@ -210,7 +210,7 @@ mod tests {
         let call = Call { host: Host::Copilot, event: Some("pre\r\nTool"), stdin: b"{}", grant };
         let mut stream = Said { answer: answer.as_bytes(), sent: Vec::new() };
         let mut signs = 0;
-        let answer = exchange(&mut stream, &call, Duration::from_millis(1500), || signs += 1);
+        let answer = exchange(&mut stream, (&call, "7-1"), Duration::from_millis(1500), || signs += 1);
         assert!(signs == 1 || answer.is_err(), "{signs}");
         (answer, String::from_utf8(stream.sent).unwrap())
     }
@@ -223,7 +223,7 @@ mod tests {
         let (answer, sent) = asked(ANSWER, Some("lsg_0"));
         assert_eq!(answer, Ok(Answer { stdout: b"a".to_vec(), stderr: b"bc".to_vec(), exit: 2 }));
         let expected = "POST /v1/hosts/copilot HTTP/1.1\r\nhost: lineside\r\ncontent-type: application/json\r\n\
-            content-length: 2\r\nexpect: 100-continue\r\nlineside-protocol: 1\r\nlineside-within-ms: 1500\r\nlineside-event: pre%0D%0ATool\r\n\
+            content-length: 2\r\nexpect: 100-continue\r\nlineside-protocol: 1\r\nlineside-within-ms: 1500\r\nlineside-call: 7-1\r\nlineside-event: pre%0D%0ATool\r\n\
             lineside-grant: lsg_0\r\n\r\n{}";
         assert_eq!(sent, expected);
     }

@@ -22,7 +22,7 @@ use crate::progress::Progress;
 use crate::start::start;
 use crate::{Answer, Call, Closed, closed, silent};
 
-/// How long the entry of a host lets its command run, as `lineside install` writes it.
+/// How long the entry of a host lets its command run, unless it says otherwise.
 const ENTRY: Duration = Duration::from_secs(60);
 /// The same at the end of a session and at an interruption of Codex.
 const ENTRY_OF_AN_END: Duration = Duration::from_secs(3);
@@ -70,7 +70,7 @@ fn start_alone(places: &[OsString], full: FullCommand) -> ExitCode {
 /// The answer to a call that began at that moment.
 fn answer(arguments: &Arguments, environment: &Environment, full: FullCommand, began: Instant) -> Answer {
     let host = arguments.host;
-    let progress = Arc::new(Progress::new(began + limit(host, b"")));
+    let progress = Arc::new(Progress::new(began + limit(host, arguments.within, b"")));
     // Reading, connecting and waiting have no limit of their own; the second thread has it, and ends the process there.
     let watch = {
         let arguments = arguments.clone();
@@ -89,7 +89,7 @@ fn answer(arguments: &Arguments, environment: &Environment, full: FullCommand, b
     let given = arguments.document.as_ref();
     let named = &arguments.named;
     let attempt = Attempt { host, event, given, environment, named, full, progress: &progress };
-    let (document, ended) = attempt.run(|document| began + limit(host, document));
+    let (document, ended) = attempt.run(|document| began + limit(host, arguments.within, document));
     while !progress.end() {
         // The other thread is about to end the process.
         thread::park();
@@ -105,12 +105,12 @@ fn undecided(arguments: &Arguments, document: &[u8], is_off: bool, why: Closed) 
 }
 
 /// How long a call may take.
-fn limit(host: Host, document: &[u8]) -> Duration {
+fn limit(host: Host, within: Option<Duration>, document: &[u8]) -> Duration {
     let is_end = |name: &str| matches!(name, "SessionEnd" | "Interrupt");
     let event = || Document::read(document)?.event;
     let entry = match host {
         Host::Codex if event().is_some_and(|name| is_end(&name)) => ENTRY_OF_AN_END,
-        _ => ENTRY,
+        _ => within.unwrap_or(ENTRY),
     };
     entry - EARLIER
 }

@@ -1,9 +1,12 @@
 //! A decision as people read it: what happened, every hook in order, what was changed, told, and begun.
 
+use std::time::Duration;
+
 use lineside::core::Strength;
-use lineside::json::{self, Value};
+use lineside::json::{self, Map, Value};
 use lineside::log::{Considered, Given, News, Why};
 
+use crate::control::span;
 use crate::log::line::{about, mark};
 use crate::page::difference::difference;
 use crate::page::fitting::{cut, wrapped};
@@ -22,29 +25,39 @@ const LONGEST: usize = 12;
 
 /// The lines of the page.
 pub(super) fn lines(why: &Why, columns: usize, style: Style) -> Vec<String> {
-    let project = why.decision.project.clone().unwrap_or_default();
-    let page = Page { width: columns.clamp(NARROWEST, WIDEST), style, project };
+    let page = Page::new(columns, style, why.decision.project.as_deref());
     let mut lines = page.head(why);
     lines.extend(page.hooks(&why.hooks));
+    lines.extend(page.approval(&why.given));
     lines.extend(page.changes(&why.given));
     lines.extend(page.told(why));
     lines.extend(page.since(&why.since));
     lines
 }
 
-struct Page {
+/// How such a page is written: its width, its colours, and the project within which paths are shown.
+pub(crate) struct Page {
     width: usize,
     style: Style,
     project: String,
 }
 
 impl Page {
+    pub(crate) fn new(columns: usize, style: Style, project: Option<&str>) -> Self {
+        let project = project.unwrap_or_default().to_owned();
+        Self { width: columns.clamp(NARROWEST, WIDEST), style, project }
+    }
+
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
     fn title(&self, text: &str) -> [String; 2] {
         [String::new(), self.style.paint(Tone::Bold, text)]
     }
 
     /// A text below a title; what goes on stands a little further to the right.
-    fn text(&self, tone: Tone, text: &str) -> Vec<String> {
+    pub(crate) fn text(&self, tone: Tone, text: &str) -> Vec<String> {
         let lines = wrapped(text, self.width - 4, LONGEST).into_iter();
         let indent = |index| if index == 0 { 2 } else { 4 };
         let line = |(index, line): (usize, String)| {
@@ -54,13 +67,14 @@ impl Page {
     }
 
     /// Where a hook is declared, within the project where it is there.
-    fn place<'a>(&self, origin: Option<&'a str>) -> &'a str {
+    pub(crate) fn place<'a>(&self, origin: Option<&'a str>) -> &'a str {
         let origin = origin.unwrap_or_default();
         let below = origin.strip_prefix(&self.project).filter(|_| !self.project.is_empty());
         below.and_then(|path| path.strip_prefix('/')).unwrap_or(origin)
     }
 
-    fn field(&self, label: &str, text: &str) -> Vec<String> {
+    /// A value with its label in front of it.
+    pub(crate) fn field(&self, label: &str, text: &str) -> Vec<String> {
         let mut lines = wrapped(text, self.width - LABEL, LONGEST).into_iter();
         let label = self.style.paint(Tone::Dim, &format!("{:LABEL$}", format!("  {label}")));
         let mut told = vec![label + &lines.next().unwrap_or_default()];
@@ -96,16 +110,17 @@ impl Page {
         lines.extend(self.field("session", &format!("{}{above}, event {}", decision.session, decision.seq)));
         lines.extend(self.field("agent", &format!("{agent}{host}")));
         lines.extend(decision.project.iter().flat_map(|project| self.field("project", project)));
-        lines.extend(self.payload(&decision.payload));
+        if let Ok(Value::Object(payload)) = json::from_str(&decision.payload) {
+            lines.extend(self.payload(&payload));
+        }
         lines.extend(self.field("hooks", &self.sum(why)));
         lines
     }
 
     /// What the event says, a line for each field that has a text, the tool's input field by field.
-    fn payload(&self, payload: &str) -> Vec<String> {
-        let Ok(Value::Object(fields)) = json::from_str(payload) else { return Vec::new() };
+    pub(crate) fn payload(&self, payload: &Map) -> Vec<String> {
         let mut lines = Vec::new();
-        for (name, value) in &fields {
+        for (name, value) in payload.iter() {
             match value {
                 Value::Object(inner) if !inner.is_empty() => {
                     for (inner, value) in inner.iter() {
@@ -197,6 +212,28 @@ impl Page {
         ]
     }
 
+    /// Who has answered what a hook has asked.
+    fn approval(&self, given: &[Given]) -> Vec<String> {
+        let mut lines = Vec::new();
+        for given in given.iter().filter(|given| given.what == "approval") {
+            let approval = json::from_str::<Value>(&given.text).unwrap_or_default();
+            let text = |field: &str| one_line(approval[field].as_str().unwrap_or_default());
+            let hook = one_line(given.hook.as_deref().unwrap_or_default());
+            lines.extend(self.title(&format!("The question of {hook} was answered")));
+            let waited = Duration::from_millis(approval["waited_ms"].as_u64().unwrap_or_default());
+            let scope = match &*text("scope") {
+                "once" => "for this once".to_owned(),
+                scope => format!("for the {scope}"),
+            };
+            let tone = if text("answer") == "allow" { Tone::Good } else { Tone::Bad };
+            let answer = format!("{} by {}, {scope}", text("answer"), text("by"));
+            lines.extend(self.text(tone, &answer));
+            let when = format!("question {}, answered at {}, after {}", text("id"), text("at"), span(waited));
+            lines.extend(self.text(Tone::Dim, &when));
+        }
+        lines
+    }
+
     fn changes(&self, given: &[Given]) -> Vec<String> {
         let mut lines = Vec::new();
         for change in given {
@@ -224,7 +261,8 @@ impl Page {
     /// What the agent and the user have heard of it.
     fn told(&self, why: &Why) -> Vec<String> {
         let mut lines = Vec::new();
-        let heard = why.given.iter().filter(|given| !given.what.ends_with("change"));
+        let is_told = |given: &&Given| given.what != "approval" && !given.what.ends_with("change");
+        let heard = why.given.iter().filter(is_told);
         let said: Vec<String> = heard
             .map(|given| {
                 let to = match &*given.what {

@@ -3,6 +3,7 @@
 
 mod stage;
 
+mod approvals;
 mod ascii;
 mod automations;
 mod beginning;

@@ -13,12 +13,13 @@ use lineside::Session;
 use lineside::bus::OpenSessionError;
 use lineside::hosts::{
     CallOrigin, Confinement, Host, HostAnswer, HostCall, HostReply, Ownership, ReadCall, SERVED,
-    ServeHostError,
+    ServeHostError, WhichAsks,
 };
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::agents::Shown;
+use crate::approvals::call::OfCall;
 use crate::body::{Document, Path, values};
 use crate::caller::{Caller, Connection, work_of};
 use crate::connections;
@@ -31,6 +32,10 @@ use crate::whole::{as_far_as_happened, if_happened, unless_left};
 const EVENT: &str = "lineside-event";
 /// The header with the time that is left.
 const WITHIN: &str = "lineside-within-ms";
+/// The header with what a call is known by when it comes again.
+const CALL: &str = "lineside-call";
+/// How long hooks may take for a call; what is left of its time beyond that is for questions that wait for a person.
+const HOOKS: Duration = Duration::from_secs(59);
 /// The header with the version of this protocol, of a request as of an answer.
 const PROTOCOL: HeaderName = HeaderName::from_static("lineside-protocol");
 /// The version.
@@ -62,6 +67,7 @@ const STDOUT: HeaderName = HeaderName::from_static("lineside-stdout-bytes");
         ("lineside-protocol" = u16, Header, description = "the version of this protocol, 1"),
         ("lineside-event" = Option<String>, Header, description = "the name of the event, as the host's entry states it; percent-encoded"),
         ("lineside-within-ms" = Option<u64>, Header, description = "the time that is left for the decision, in milliseconds"),
+        ("lineside-call" = Option<String>, Header, description = "what the call is known by when it comes again, after its daemon has gone away while it waited for a person; letters, digits and `-`, at most 64"),
     ),
     request_body(content = Object, description = "the host's document"),
     responses(
@@ -122,6 +128,7 @@ async fn serve_call(
         }
         return Ok(answer);
     }
+    let host = call.host;
     let call = ReadCall::from(call);
     let Some(root) = call.root().map(Cow::into_owned) else { return Ok(call.undecided("")) };
     if let Some(why) = other_version(headers) {
@@ -151,29 +158,50 @@ async fn serve_call(
     origin.attribution = Some(standing.attribution(daemon.bus()));
     origin.parent = standing.above.clone();
     origin.confined = if matches!(grant, Shown::Of(_)) { Confinement::ToParent } else { Confinement::No };
-    origin.within = within(headers)?;
+    let within = within(headers)?;
+    origin.within = within.map(|within| within.min(HOOKS));
     origin.work = peer.and_then(work_of);
     origin.connection = connection;
+    // From its first call on an agent is one.
+    let tree = || match (daemon.agents.tree(peer), standing.process) {
+        (Some(Tree::Rest), Some(process)) => Some(Tree::Agent(process)),
+        (tree, _) => tree,
+    };
     if daemon.bus().find(&root).is_none() {
-        // From its first call on an agent is one.
-        let tree = match (daemon.agents.tree(peer), standing.process) {
-            (Some(Tree::Rest), Some(process)) => Some(Tree::Agent(process)),
-            (tree, _) => tree,
-        };
-        origin.quota = tree.map(|tree| daemon.sessions.of_tree(tree));
+        origin.quota = tree().map(|tree| daemon.sessions.of_tree(tree));
     }
     origin.owns = Some({
         let (held, standing) = (Arc::clone(daemon), standing.clone());
         Arc::new(move |session: &Session| held.agents.owner(session, peer, &standing))
     });
+    let waits = daemon.approvals.settings().map(|settings| {
+        let until = within.and_then(|within| began.checked_add(within));
+        let named = text(headers, CALL).ok().flatten();
+        let which = if settings.of.all_of(host) { WhichAsks::All } else { WhichAsks::Unattended };
+        (OfCall::new(daemon, (&root, standing.process, tree()), named, until), which)
+    });
+    if let Some((waits, which)) = &waits {
+        origin.asks = Some((Arc::<OfCall>::clone(waits), *which));
+    }
+    let left_waiting = waits.as_ref().map(|(waits, _)| waits.left().clone());
     let held = Arc::clone(daemon);
     let is_fact = call.is_fact();
     let answer = async move {
         let answer = answer(&held, call, origin, began).await;
-        if let Some(session) = held.bus().find(&root) {
+        let is_noted = waits.as_ref().is_some_and(|(waits, _)| waits.has_noted());
+        if let Some(session) = held.bus().find(&root).filter(|_| !is_noted) {
             held.agents.note(&session, standing.process);
         }
         answer
+    };
+    let answer = async move {
+        match left_waiting {
+            // It asks the next daemon again, which finds its question.
+            Some(waiting) => {
+                waiting.run_until_cancelled(answer).await.unwrap_or_else(|| Err(Problem::ending()))
+            }
+            None => answer.await,
+        }
     };
     match left {
         Some(left) => if_happened(left, is_fact, answer).await,

@@ -10,9 +10,11 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 use utoipa::{IntoParams, ToSchema};
 
+pub use approvals::{AnswerApproval, ApprovalAnswer, Approvals, WaitingApproval};
 pub use attached::{AttachedEntry, AttachedOutcome, HookReach, RegisterHook, RegisteredHook, Removed};
 pub use control::{Ending, Failing, Finding, Health, Project, Reloaded, Status};
 
+mod approvals;
 mod attached;
 mod control;
 

@@ -5,6 +5,7 @@ mod house;
 
 mod acknowledgement;
 mod api;
+mod approvals;
 mod aside;
 mod attach;
 mod attacks;

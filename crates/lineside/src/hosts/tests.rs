@@ -1,5 +1,7 @@
 //! The time of calls.
 
+use std::time::Duration;
+
 use lineside_core::Verdict;
 use lineside_core::json::json;
 use lineside_points::BeforeTool;

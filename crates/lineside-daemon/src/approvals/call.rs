@@ -1,0 +1,307 @@
+//! The questions about one call of an agent program, from the hooks to the answer.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use lineside::bus::approver::{Approver, Asked, Question, Waiting};
+use lineside::core::Approval;
+use tokio::sync::oneshot;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use super::recorded::Recorded;
+use super::view::View;
+use super::{NoRoom, Taken, granted};
+use crate::daemon::Daemon;
+use crate::lineage::Process;
+use crate::shares::Tree;
+
+/// How long before the end of its call a question is over, so that the agent program receives what it came to.
+const EARLIER: Duration = Duration::from_millis(500);
+/// A question that a person has less time for is not put.
+const SHORTEST: Duration = Duration::from_secs(1);
+
+/// A call whose questions may wait.
+pub(crate) struct OfCall {
+    daemon: Arc<Daemon>,
+    call: Option<Arc<str>>,
+    until: Option<Instant>,
+    tree: Option<Tree>,
+    root: Arc<str>,
+    process: Option<Process>,
+    has_noted: AtomicBool,
+    left: CancellationToken,
+}
+
+impl OfCall {
+    /// A call in the session of this main agent and its process, which has to be answered until then.
+    pub(crate) fn new(
+        daemon: &Arc<Daemon>,
+        (root, process, tree): (&str, Option<Process>, Option<Tree>),
+        call: Option<&str>,
+        until: Option<Instant>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            daemon: Arc::clone(daemon),
+            call: call.filter(|call| Recorded::is_name(call)).map(Arc::from),
+            until,
+            tree,
+            root: root.into(),
+            process,
+            has_noted: AtomicBool::new(false),
+            left: CancellationToken::new(),
+        })
+    }
+
+    /// Whether the process of its agent is known already.
+    pub(crate) fn has_noted(&self) -> bool {
+        self.has_noted.load(Ordering::Relaxed)
+    }
+
+    /// Cancelled when it waits and the daemon ends: its agent program asks the next one.
+    pub(crate) fn left(&self) -> &CancellationToken {
+        &self.left
+    }
+}
+
+impl Approver for OfCall {
+    fn ask(&self, question: Question) -> Asked {
+        let approvals = &self.daemon.approvals;
+        let Some(settings) = approvals.settings() else { return Asked::Left };
+        let session = self.daemon.bus().find(&self.root);
+        let of = granted::Of::new(&question, session.clone());
+        if let Some(approval) = approvals.granted(&of) {
+            return Asked::Answered(approval);
+        }
+        // What the agent has started meanwhile is known for that from here on, and answers nothing.
+        if let Some(session) = &session {
+            self.daemon.agents.note(session, self.process);
+            self.has_noted.store(true, Ordering::Relaxed);
+        }
+        let now = Instant::now();
+        let end = self.until.map(|until| until.checked_sub(EARLIER).unwrap_or(now));
+        let until = end.map_or(now + settings.wait, |end| end.min(now + settings.wait));
+        if until < now + SHORTEST {
+            return Asked::Left;
+        }
+        let view = View::of(&question, self.call.clone(), self.process.map(|process| process.pid));
+        match approvals.take(view, of, self.call.as_ref(), (until, self.tree)) {
+            Ok(Err(answered)) => Asked::Answered(*answered),
+            Err(NoRoom) => {
+                let text =
+                    "a person has to approve this, and too many questions wait already, so it was denied";
+                Asked::Answered(approvals.refused(text))
+            }
+            Ok(Ok(taken)) => {
+                let within = taken.until.saturating_duration_since(now);
+                let id = Arc::clone(&taken.id);
+                let waits = Waits {
+                    daemon: Arc::clone(&self.daemon),
+                    id: Arc::clone(&id),
+                    call: taken.call.clone(),
+                    is_kept: false,
+                };
+                let left = self.left.clone();
+                Asked::Waits(Waiting { id, within, answer: Box::pin(waits.answer(taken, left)) })
+            }
+        }
+    }
+}
+
+/// A question that waits. Dropping it before its end gives it up.
+struct Waits {
+    daemon: Arc<Daemon>,
+    id: Arc<str>,
+    call: Option<Arc<str>>,
+    /// Whether its record stays for the next daemon.
+    is_kept: bool,
+}
+
+impl Waits {
+    /// Waits for the answer. Resolves never where the daemon ends meanwhile, which it cancels `left` for.
+    async fn answer(mut self, taken: Taken, left: CancellationToken) -> Approval {
+        let Taken { id, answer: mut receiver, asked, until, .. } = taken;
+        let daemon = Arc::clone(&self.daemon);
+        let approvals = &daemon.approvals;
+        let given = tokio::select! {
+            biased;
+            given = &mut receiver => given.ok(),
+            () = sleep_until(until) => None,
+            () = approvals.ending.cancelled() => {
+                self.is_kept = true;
+                drop(self);
+                left.cancel();
+                std::future::pending().await
+            }
+        };
+        // One that came at the same moment counts.
+        let given = match given {
+            None if approvals.kept().end(&id, "its time was over").is_none() => received(receiver).await,
+            given => given,
+        };
+        let now = approvals.bus.wall_clock();
+        match given {
+            Some(answer) => approvals.approval(Arc::clone(&id), answer, asked, now),
+            None => {
+                let waited = now.as_millisecond().saturating_sub(asked);
+                let waited = Duration::from_millis(u64::try_from(waited).unwrap_or_default());
+                approvals.unanswered(Arc::clone(&id), waited)
+            }
+        }
+    }
+}
+
+async fn received(receiver: oneshot::Receiver<super::recorded::Answer>) -> Option<super::recorded::Answer> {
+    receiver.await.ok()
+}
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        let approvals = &self.daemon.approvals;
+        let pending = approvals.kept().end(&self.id, "its agent no longer waits");
+        drop(pending);
+        if let Some(call) = self.call.as_ref().filter(|_| !self.is_kept) {
+            approvals.recorded.remove(call);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lineside::dialects::native::ApprovalSettings;
+    use lineside::dialects::{Places, Trust};
+    use lineside::points::BeforeTool;
+    use lineside::{Verdict, json::json};
+    use tokio::task::JoinHandle;
+
+    use super::*;
+    use crate::approvals::MOST;
+    use crate::serve::Server;
+    use crate::settings::Settings;
+    use crate::shares::PART;
+
+    async fn served(folder: &std::path::Path) -> Server {
+        let places = Places {
+            environment: [].into(),
+            project_root: None,
+            cwd: folder.to_path_buf(),
+            trust: Trust::Withheld,
+        };
+        let mut settings = Settings::new(folder.join("run/lineside.sock"), folder.join("state"), places);
+        settings.approvals = Some(ApprovalSettings::default());
+        let server = Server::start(settings).await.unwrap();
+        server.bus().intercept::<BeforeTool>("asks").gate(async |_, _| Verdict::ask("may it?")).unwrap();
+        server
+    }
+
+    /// A call with a name, in a session of that name.
+    fn call(server: &Server, name: &str, command: &'static str, tree: Option<Tree>) -> JoinHandle<Verdict> {
+        let (daemon, name) = (Arc::clone(&server.daemon), name.to_owned());
+        tokio::spawn(async move {
+            let session = match daemon.bus().find(&name) {
+                Some(session) => session,
+                None => daemon.bus().session(name.as_str()).open().await.unwrap(),
+            };
+            let waits = OfCall::new(&daemon, (&name, None, tree), Some(&name), None);
+            let event = session.event(BeforeTool::new("Shell", json!({"command": command})));
+            let left = waits.left().clone();
+            let decided = left.run_until_cancelled(event.answered_by(waits).publish()).await;
+            decided.map_or(Verdict::Continue, |decided| decided.unwrap().verdict().clone())
+        })
+    }
+
+    /// So many calls at once, each of another session.
+    fn flood(server: &Server, name: &str, number: usize, tree: Option<Tree>) -> Vec<JoinHandle<Verdict>> {
+        (0..number).map(|number| call(server, &format!("{name}-{number}"), "x", tree)).collect()
+    }
+
+    #[tokio::test]
+    async fn questions_have_a_bound_in_all_and_in_one_tree_and_one_too_many_is_denied() {
+        let folder = tempfile::tempdir().unwrap();
+        let server = served(folder.path()).await;
+        let approvals = &server.daemon.approvals;
+        let tree = Process::of(std::process::id()).map(Tree::Agent);
+        let denied = async |calls: Vec<JoinHandle<Verdict>>, waiting: usize| {
+            let mut left = calls;
+            while left.len() > waiting {
+                let (verdict, _, others) = futures_util::future::select_all(left).await;
+                let verdict = verdict.unwrap();
+                assert!(verdict.reason().unwrap().as_str().contains("too many"), "{verdict}");
+                left = others;
+            }
+            left
+        };
+        let share = MOST / PART;
+        let of_tree = denied(flood(&server, "tree", 10 * share, tree), share).await;
+        let others = denied(flood(&server, "other", 10 * MOST, None), MOST - share).await;
+        assert_eq!(approvals.list().len(), MOST);
+        let files = || std::fs::read_dir(folder.path().join("state/approvals/waiting")).unwrap().count();
+        assert_eq!(files(), MOST, "one record for each that waits");
+        for (view, _) in approvals.list() {
+            let id = view.text("id").to_owned();
+            let said = crate::approvals::Said {
+                is_allowed: true,
+                scope: lineside::core::ApprovalScope::Session,
+                pattern: None,
+                reason: None,
+                by: "a person".to_owned(),
+            };
+            approvals.answer(&id, &said).unwrap();
+        }
+        for waited in of_tree.into_iter().chain(others) {
+            assert_eq!(waited.await.unwrap().strength(), lineside::core::Strength::Allow);
+        }
+        assert_eq!((approvals.list().len(), files()), (0, 0));
+        server.end().await;
+    }
+
+    #[tokio::test]
+    async fn what_was_answered_before_the_daemon_was_killed_holds_for_that_call_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let record = folder.path().join("state/approvals/waiting/c-0");
+        for (command, is_answered) in [("x", true), ("y", false)] {
+            let server = served(folder.path()).await;
+            let mut signals = server.bus().signals();
+            let waits = flood(&server, "c", 1, None);
+            let asked = asked(&mut signals).await;
+            // What is left behind is as a kill leaves it: the end of a daemon keeps the records of what waits.
+            server.end().await;
+            for wait in waits {
+                assert_eq!(wait.await.unwrap(), Verdict::Continue, "nothing was decided");
+            }
+            let text = std::fs::read_to_string(&record).unwrap();
+            let answer =
+                r#""answer":{"is_allowed":true,"by":"a person","at":1,"scope":"once","reason":null}"#;
+            std::fs::write(&record, text.replace(r#""answer":null"#, answer)).unwrap();
+            let server = served(folder.path()).await;
+            let mut signals = server.bus().signals();
+            let mut again = call(&server, "c-0", command, None);
+            if is_answered {
+                assert_eq!(again.await.unwrap().strength(), lineside::core::Strength::Allow);
+                let receipt = server.daemon.feed().receipts(None, 1).pop().unwrap();
+                assert_eq!(*receipt.approval.as_ref().unwrap().id, *asked);
+                // It is used up: the same call is asked about once more.
+                again = call(&server, "c-0", command, None);
+            }
+            assert_ne!(self::asked(&mut signals).await, asked);
+            server.end().await;
+            assert_eq!(again.await.unwrap(), Verdict::Continue);
+            std::fs::remove_file(&record).ok();
+        }
+    }
+
+    /// The id of the next question.
+    async fn asked(signals: &mut lineside::Signals) -> String {
+        loop {
+            match signals.next().await {
+                Some(lineside::bus::signal::Watched::Signal(lineside::Signal::ApprovalAsked {
+                    id, ..
+                })) => {
+                    return id.to_string();
+                }
+                _ => continue,
+            }
+        }
+    }
+}

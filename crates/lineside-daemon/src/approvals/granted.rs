@@ -1,0 +1,411 @@
+//! Answers for more than one question: those for a session go with it, those for a pattern are kept in the state folder.
+//!
+//! Either counts for questions of the same hook about the same tool alone. One of several hooks that ask is answered for
+//! all of them where each has an answer.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use lineside::Session;
+use lineside::bus::approver::Question;
+use lineside::core::event::digest_of;
+use lineside::core::{ApprovalScope, Hook, tool_class};
+use lineside::json::{self, Value};
+use serde::{Deserialize, Serialize};
+
+use super::Said;
+use super::recorded::{self, Answer};
+
+/// How many answers there are for sessions, for one of them, and for patterns.
+const SESSIONS: usize = 1_024;
+const SESSION: usize = 64;
+const RULES: usize = 256;
+/// The longest file of those for patterns, and the longest pattern, in bytes.
+const FILE: u64 = 1 << 20;
+const PATTERN: usize = 1 << 10;
+/// What has a meaning for a shell: a `*` of a pattern stands for none of it.
+const OF_A_SHELL: &[char] = &[';', '&', '|', '<', '>', '$', '`', '(', ')', '{', '}', '\n', '\r', '\\', '\0'];
+
+/// The answers.
+pub(super) struct Granted {
+    file: PathBuf,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    of_sessions: Vec<OfSession>,
+    rules: Vec<Rule>,
+}
+
+struct OfSession {
+    /// That of the main agent: another one that has its id later has no answer.
+    session: Session,
+    id: Arc<str>,
+    hook: Asking,
+    tool: String,
+    digest: String,
+    answer: Answer,
+}
+
+/// An answer for calls that fit a pattern.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Rule {
+    /// The question that it was given to.
+    pub(crate) id: String,
+    /// The hook whose questions it answers, and the file that declares it.
+    pub(crate) hook: Asking,
+    pub(crate) tool: String,
+    pub(crate) pattern: String,
+    /// The project that it holds in; everywhere where a session has none.
+    pub(crate) project: Option<String>,
+    pub(crate) answer: Answer,
+}
+
+/// A hook that asks, as it is known again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Asking {
+    pub(crate) name: String,
+    pub(crate) file: Option<String>,
+}
+
+/// What an answer of a question is about.
+#[derive(Clone)]
+pub(crate) struct Of {
+    /// That of the main agent.
+    session: Option<Session>,
+    project: Option<String>,
+    hooks: Vec<Asking>,
+    tool: String,
+    /// Of the point and the payload, apart from the number of the call.
+    digest: String,
+    /// What a pattern is compared with, and whether a shell reads it.
+    subject: Option<(String, bool)>,
+}
+
+impl Of {
+    pub(super) fn new(question: &Question, session: Option<Session>) -> Self {
+        let event = &question.event;
+        let source = &event.envelope().source;
+        let mut payload = event.payload_json().clone();
+        payload.remove("tool_call_id");
+        payload.insert("".to_owned(), Value::from(event.point().name));
+        let asking = |hook: &Hook| Asking {
+            name: hook.name.to_string(),
+            file: hook.origin.as_ref().map(|origin| origin.file.display().to_string()),
+        };
+        let tool = event.payload().text("tool_name").unwrap_or_default();
+        let input = event.payload().value("tool_input");
+        let field = |name: &str| input?.get(name)?.as_str().map(str::to_owned);
+        let is_shell = tool_class::of_call(tool, input) == Some("shell");
+        let path = || ["file_path", "path", "url"].into_iter().find_map(field);
+        Self {
+            session,
+            project: source.project_root.as_deref().map(str::to_owned),
+            hooks: question.asks.iter().map(|(hook, _)| asking(hook)).collect(),
+            tool: tool.to_owned(),
+            digest: digest_of(&payload),
+            subject: if is_shell {
+                field("command").map(|line| (line, true))
+            } else {
+                path().map(|path| (path, false))
+            },
+        }
+    }
+
+    pub(super) fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    pub(super) fn hooks(&self) -> impl Iterator<Item = &Asking> {
+        self.hooks.iter()
+    }
+
+    /// That a pattern can be remembered, and is one of this question.
+    pub(super) fn check(&self, pattern: &str) -> Result<(), String> {
+        let Some((subject, _)) = &self.subject else {
+            return Err(
+                "a pattern is for the command of a shell, a path or a URL, and this call has none of them"
+                    .to_owned(),
+            );
+        };
+        if pattern.is_empty() || pattern.len() > PATTERN {
+            return Err(format!("a pattern has from 1 to {PATTERN} bytes"));
+        }
+        if pattern.trim_matches(['*', ' ']).is_empty() {
+            return Err("a pattern names what it is about, and not everything".to_owned());
+        }
+        if !self.fits(pattern) {
+            let told: String = subject.chars().take(100).collect();
+            return Err(format!(
+                "the pattern does not fit this call ({told}); `*` stands for any text, of a command without what a shell \
+                 gives a meaning to"
+            ));
+        }
+        Ok(())
+    }
+
+    fn fits(&self, pattern: &str) -> bool {
+        self.subject.as_ref().is_some_and(|(subject, is_shell)| fits(pattern, subject, *is_shell))
+    }
+}
+
+/// Whether a text fits a pattern, in which `*` stands for any text that has no meaning beyond itself: none that a shell
+/// gives one to, and no way up in a path.
+fn fits(pattern: &str, text: &str, is_shell: bool) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };
+    let may_stand = |between: &str| {
+        if is_shell { !between.contains(OF_A_SHELL) } else { !between.split('/').any(|step| step == "..") }
+    };
+    let mut parts = parts.peekable();
+    if parts.peek().is_none() {
+        return rest.is_empty();
+    }
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return rest.strip_suffix(part).is_some_and(may_stand);
+        }
+        let Some(at) = rest.find(part) else { return false };
+        if !may_stand(&rest[..at]) {
+            return false;
+        }
+        rest = &rest[at + part.len()..];
+    }
+    true
+}
+
+impl Granted {
+    /// Those that a folder has for patterns.
+    pub(super) fn of(folder: &Path) -> Self {
+        let file = folder.join("answers.json");
+        let read = recorded::text(&file, FILE).map(|text| json::from_str::<Vec<Rule>>(&text));
+        let rules = match read {
+            Some(Ok(rules)) => rules,
+            Some(Err(error)) => {
+                tracing::warn!(%error, file = %file.display(), "the answers for patterns are not readable; none counts");
+                Vec::new()
+            }
+            None => Vec::new(),
+        };
+        Self { file, kept: Mutex::new(Kept { of_sessions: Vec::new(), rules }) }
+    }
+
+    /// Remembers an answer, as far as it is for more than its question. The oldest gives way where there is no room.
+    pub(super) fn grant(&self, id: &str, of: &Of, said: &Said, answer: &Answer) {
+        let mut kept = self.kept();
+        for hook in &of.hooks {
+            match (said.scope, &said.pattern, &of.session) {
+                (ApprovalScope::Session, _, Some(session)) => kept.add(OfSession {
+                    session: session.clone(),
+                    id: id.into(),
+                    hook: hook.clone(),
+                    tool: of.tool.clone(),
+                    digest: of.digest.clone(),
+                    answer: answer.clone(),
+                }),
+                (ApprovalScope::Pattern, Some(pattern), _) => {
+                    let rule = Rule {
+                        id: id.to_owned(),
+                        hook: hook.clone(),
+                        tool: of.tool.clone(),
+                        pattern: pattern.clone(),
+                        project: of.project.clone(),
+                        answer: answer.clone(),
+                    };
+                    if kept.rules.len() >= RULES {
+                        kept.rules.remove(0);
+                    }
+                    kept.rules.push(rule);
+                }
+                _ => {}
+            }
+        }
+        if said.scope == ApprovalScope::Pattern {
+            self.write(&kept.rules);
+        }
+    }
+
+    fn write(&self, rules: &[Rule]) {
+        let written = json::to_string(rules).map_err(std::io::Error::other);
+        if let Err(error) = written.and_then(|text| recorded::replace(&self.file, &text)) {
+            tracing::warn!(%error, file = %self.file.display(), "an answer for a pattern is not kept beyond this daemon");
+        }
+    }
+
+    /// The answer to a question, with the question that it was given to: a refusal of any of its hooks, else the approval
+    /// of all.
+    pub(super) fn find(&self, of: &Of) -> Option<(Arc<str>, Answer)> {
+        let kept = self.kept();
+        let answers: Vec<_> = of.hooks.iter().map(|hook| kept.find(of, hook)).collect();
+        drop(kept);
+        let refused = answers.iter().flatten().find(|(_, answer)| !answer.is_allowed).cloned();
+        refused.or_else(|| answers.into_iter().collect::<Option<Vec<_>>>()?.into_iter().next())
+    }
+
+    pub(super) fn rules(&self) -> Vec<Rule> {
+        self.kept().rules.clone()
+    }
+
+    /// Takes those back that were given to this question.
+    pub(super) fn forget_rule(&self, id: &str) -> bool {
+        let mut kept = self.kept();
+        let before = kept.rules.len();
+        kept.rules.retain(|rule| rule.id != id);
+        let is_forgotten = kept.rules.len() < before;
+        if is_forgotten {
+            self.write(&kept.rules);
+        }
+        is_forgotten
+    }
+
+    /// A session is over.
+    pub(super) fn forget(&self) {
+        self.kept().of_sessions.retain(|granted| granted.session.is_open());
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    fn add(&mut self, granted: OfSession) {
+        let of_root = |other: &OfSession| other.session.id() == granted.session.id();
+        let oldest = if self.of_sessions.iter().filter(|other| of_root(other)).count() >= SESSION {
+            self.of_sessions.iter().position(of_root)
+        } else {
+            (self.of_sessions.len() >= SESSIONS).then_some(0)
+        };
+        if let Some(oldest) = oldest {
+            self.of_sessions.remove(oldest);
+        }
+        self.of_sessions.push(granted);
+    }
+
+    fn find(&self, of: &Of, hook: &Asking) -> Option<(Arc<str>, Answer)> {
+        let is_same = |granted: &&OfSession| {
+            of.session.as_ref().is_some_and(|session| session.id() == granted.session.id())
+                && granted.session.is_open()
+                && granted.hook == *hook
+                && granted.tool == of.tool
+                && granted.digest == of.digest
+        };
+        let of_session = self.of_sessions.iter().rev().find(is_same);
+        if let Some(granted) = of_session {
+            return Some((Arc::clone(&granted.id), granted.answer.clone()));
+        }
+        let fits = |rule: &&Rule| {
+            rule.hook == *hook && rule.tool == of.tool && rule.project == of.project && of.fits(&rule.pattern)
+        };
+        let rule = self.rules.iter().rev().find(fits)?;
+        Some((rule.id.as_str().into(), rule.answer.clone()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answered(is_allowed: bool) -> Answer {
+        let text =
+            format!(r#"{{"is_allowed":{is_allowed},"by":"a person","at":1,"scope":"once","reason":null}}"#);
+        json::from_str(&text).unwrap()
+    }
+
+    fn said(scope: ApprovalScope, pattern: Option<String>) -> Said {
+        Said { is_allowed: true, scope, pattern, reason: None, by: "a person".to_owned() }
+    }
+
+    fn of(session: &Session, command: &str) -> Of {
+        Of {
+            session: Some(session.clone()),
+            project: None,
+            hooks: vec![Asking { name: "h".to_owned(), file: None }],
+            tool: "Shell".to_owned(),
+            digest: command.to_owned(),
+            subject: Some((command.to_owned(), true)),
+        }
+    }
+
+    #[tokio::test]
+    async fn of_answers_the_oldest_give_way() {
+        let (folder, bus) = (tempfile::tempdir().unwrap(), lineside::Bus::new());
+        let granted = Granted::of(folder.path());
+        let command = |number: usize| format!("run {number}");
+        let session = said(ApprovalScope::Session, None);
+        let one = bus.session("one").open().await.unwrap();
+        for number in 0..10 * SESSION {
+            granted.grant("q", &of(&one, &command(number)), &session, &answered(true));
+        }
+        let knows = |session: &Session, number: usize| granted.find(&of(session, &command(number))).is_some();
+        assert!(knows(&one, 10 * SESSION - 1) && knows(&one, 9 * SESSION) && !knows(&one, 9 * SESSION - 1));
+        let mut last = one.clone();
+        for number in 0..10 * SESSIONS {
+            last = bus.session(format!("s{number}")).open().await.unwrap();
+            granted.grant("q", &of(&last, &command(number)), &session, &answered(true));
+        }
+        assert_eq!(granted.kept().of_sessions.len(), SESSIONS);
+        assert!(!knows(&one, 10 * SESSION - 1) && knows(&last, 10 * SESSIONS - 1));
+        last.close().await;
+        let again = bus.session(last.id().as_str()).open().await.unwrap();
+        assert!(!knows(&again, 10 * SESSIONS - 1), "it is another session");
+        granted.forget();
+        assert_eq!(granted.kept().of_sessions.len(), SESSIONS - 1);
+        for number in 0..10 * RULES {
+            let pattern = said(ApprovalScope::Pattern, Some(format!("go {number} *")));
+            granted.grant(
+                &number.to_string(),
+                &of(&one, &format!("go {number} x")),
+                &pattern,
+                &answered(true),
+            );
+        }
+        let ids = |granted: &Granted| granted.rules().iter().map(|rule| rule.id.clone()).collect::<Vec<_>>();
+        assert_eq!((ids(&granted).len(), ids(&granted)[0].as_str()), (RULES, &*(9 * RULES).to_string()));
+        assert_eq!(ids(&Granted::of(folder.path())), ids(&granted), "they are kept on the disk");
+    }
+
+    #[tokio::test]
+    async fn of_several_hooks_each_needs_an_answer_and_a_refusal_of_one_is_enough() {
+        let (folder, bus) = (tempfile::tempdir().unwrap(), lineside::Bus::new());
+        let s = bus.session("s").open().await.unwrap();
+        let granted = Granted::of(folder.path());
+        let session = said(ApprovalScope::Session, None);
+        let mut both = of(&s, "x");
+        both.hooks.push(Asking { name: "other".to_owned(), file: None });
+        granted.grant("q", &of(&s, "x"), &session, &answered(true));
+        assert!(granted.find(&of(&s, "x")).is_some() && granted.find(&both).is_none());
+        let other = Of { hooks: vec![both.hooks[1].clone()], ..of(&s, "x") };
+        granted.grant("q", &other, &session, &answered(false));
+        assert!(!granted.find(&both).unwrap().1.is_allowed);
+        assert!(granted.find(&Of { tool: "Other".to_owned(), ..of(&s, "x") }).is_none());
+        // A hook of the same name in another file is another one.
+        let elsewhere = vec![Asking { name: "h".to_owned(), file: Some("/else".to_owned()) }];
+        assert!(granted.find(&Of { hooks: elsewhere, ..of(&s, "x") }).is_none());
+    }
+
+    #[test]
+    fn a_star_of_a_pattern_stands_for_no_text_that_runs_something_else() {
+        for (pattern, text, is_fit) in [
+            ("git push *", "git push origin main", true),
+            ("git push *", "git push", false),
+            ("git push *", "git pushed x", false),
+            ("git * main", "git push origin main", true),
+            ("git push origin main", "git push origin main", true),
+            ("git push *", "git push x; rm -rf /", false),
+            ("git push *", "git push $(rm x)", false),
+            ("git push *", "git push x\nrm x", false),
+            ("git push *", "git push x && rm y", false),
+            ("git push *", "git push >file", false),
+            ("git * main", "git x | main", false),
+            ("a && b *", "a && b c", true),
+            ("*", "ls", true),
+        ] {
+            assert_eq!(fits(pattern, text, true), is_fit, "{pattern}: {text}");
+        }
+        assert!(fits("/repo/docs/*", "/repo/docs/a/b.md", false));
+        assert!(!fits("/repo/docs/*", "/repo/docs/../src/x", false));
+        assert!(!fits("/repo/docs/*", "/repo/doc", false));
+    }
+}
