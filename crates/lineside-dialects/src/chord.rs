@@ -34,14 +34,16 @@ use lineside_core::json::Map;
 use lineside_core::{Hook, Part, PointInfo};
 
 use self::entry::Declared;
-use self::file::{Counts, Entry};
+use self::file::Entry;
 use self::handler::Runtime;
 use self::places::Place;
 use self::points::Class;
 use crate::broken::Owner;
 use crate::dialect::{Dialect, ForeignHook, Loaded, LogTarget, Places, Trust, Watched};
 use crate::findings::Findings;
+use crate::listed::Counts;
 use crate::programs::Search;
+use crate::tree::Node;
 
 /// The name of the dialect.
 const DIALECT: &str = "chord";
@@ -75,8 +77,11 @@ impl Dialect for Chord {
         // In this order, and in that of each file (CH-2).
         for place in places::all(places) {
             let mut findings = Findings::about(&place.file);
-            for entry in file::read(&place, places.boundary(place.layer), &search, &mut counts, &mut findings)
-            {
+            let read = |point, unnamed, item: &Node, findings: &mut Findings| {
+                entry::read(point, unnamed, item, &search, findings)
+            };
+            let boundary = places.boundary(place.layer);
+            for entry in file::CONFIG.read(&place.file, boundary, &mut counts, &mut findings, read) {
                 take(entry, &place, places.trust, &runtime, &findings, &mut loaded);
             }
             let trust = places.trust.of_layer(place.layer);
@@ -109,7 +114,7 @@ fn take(
     findings: &Findings,
     loaded: &mut Loaded,
 ) {
-    let Entry { point, name, line, declared } = entry;
+    let Entry { row: point, name, line, declared } = entry;
     let origin = Some(findings.origin(line));
     let Some(declared) = declared else { return };
     let name: Arc<str> = name.into();

@@ -31,12 +31,12 @@ pub use definition::{DEFAULT_TIMEOUT, Definition, Run};
 pub use handler::FlytoHook;
 pub use output::HookResult;
 
-use self::entry::Entry;
-use self::file::Counts;
 use self::places::{Level, Place};
 use crate::broken::Owner;
 use crate::dialect::{Dialect, ForeignHook, Loaded, Places, Watched};
 use crate::findings::Findings;
+use crate::listed::{Counts, Listed};
+use crate::tree::Node;
 
 /// The name of the dialect.
 pub const DIALECT: &str = "flyto";
@@ -60,7 +60,11 @@ impl Dialect for Flyto {
         let (found, lost) = places::find(places);
         for place in found {
             let mut findings = Findings::about(&place.file);
-            for entry in file::read(&place, place.level.boundary(places), &mut counts, &mut findings) {
+            let read = |hook_type, unnamed, item: &Node, findings: &mut Findings| {
+                entry::read(hook_type, unnamed, item, &place, findings)
+            };
+            let boundary = place.level.boundary(places);
+            for entry in file::SETTINGS.read(&place.file, boundary, &mut counts, &mut findings, read) {
                 take(entry, &place, places, &findings, &mut loaded);
             }
             finish(findings, place.level, places, &mut loaded);
@@ -95,10 +99,16 @@ fn finish(mut findings: Findings, level: Level, places: &Places, loaded: &mut Lo
 }
 
 /// Puts an entry behind those that are loaded.
-fn take(entry: Entry, place: &Place, places: &Places, findings: &Findings, loaded: &mut Loaded) {
-    let Entry { hook_type, name, line, definition } = entry;
+fn take(
+    entry: Listed<HookType, Definition>,
+    place: &Place,
+    places: &Places,
+    findings: &Findings,
+    loaded: &mut Loaded,
+) {
+    let Listed { row: hook_type, name, line, declared } = entry;
     let (layer, origin) = (place.level.layer(), Some(findings.origin(line)));
-    let Some(definition) = definition else { return };
+    let Some(definition) = declared else { return };
     let hook = FlytoHook::new(hook_type, name, definition, places::absolute(&places.cwd));
     loaded.hooks.push(installed(hook, |hook| {
         hook.layer(layer)

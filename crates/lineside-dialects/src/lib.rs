@@ -50,6 +50,7 @@ mod unspoken;
 mod layers;
 mod web_address;
 mod lined_json;
+mod listed;
 mod raw_object;
 mod text;
 mod tree;

@@ -15,7 +15,7 @@ use crate::findings::Findings;
 use crate::programs::Search;
 use crate::schema::{Is, Keys, Row, Schema};
 use crate::text::truncated;
-use crate::tree::{Content, Entry, Node};
+use crate::tree::{Content, Node};
 
 /// The keys of an entry, and the words for what is wrong with them (CH-4 to CH-7).
 #[rustfmt::skip]
@@ -98,11 +98,15 @@ pub(super) fn about(point: &ChordPoint, name: &str) -> String {
 pub(super) fn read(
     point: &'static ChordPoint,
     unnamed: String,
-    line: u32,
-    entries: &[Entry],
+    item: &Node,
     search: &Search,
     findings: &mut Findings,
 ) -> (String, Option<Declared>) {
+    let Some(entries) = item.mapping() else {
+        let what = format!("the entry is {}, not a mapping", shown(item));
+        findings.hook_error(item.line, about(point, &unnamed), what);
+        return (unnamed, None);
+    };
     let mut keys = Keys::new(&ENTRY, entries, findings);
     let given = keys.given("name").and_then(|(_, value)| value.written()).filter(|name| !name.is_empty());
     // A name is one line (CH-6); an entry without one is named by its place (CH-8).
@@ -113,7 +117,7 @@ pub(super) fn read(
         keys.wrong(line, "name", &found, "one line without control characters");
     }
     keys.unknown();
-    let declared = declared(&mut keys, point, line, search);
+    let declared = declared(&mut keys, point, item.line, search);
     (name, declared.filter(|_| keys.sound))
 }
 

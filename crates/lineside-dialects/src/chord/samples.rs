@@ -9,9 +9,11 @@ use lineside_core::invocation::{Captured, Ended, Exit, Leaked};
 use lineside_core::json::{Map, Value};
 use lineside_core::{Agent, Amendment, AnyEvent, Diagnostic, Envelope};
 
-use super::file::{self, Counts, Entry};
+use super::entry;
+use super::file::{CONFIG, Entry};
 use super::handler::{Hook, Runtime};
 use crate::findings::Findings;
+use crate::listed::Counts;
 use crate::programs::Search;
 use crate::samples;
 
@@ -68,7 +70,12 @@ pub(super) fn fields(value: Value) -> Map {
 pub(super) fn read(text: &str) -> (Vec<Entry>, Vec<Diagnostic>) {
     let mut findings = Findings::about("/f/config.yaml".as_ref());
     let search = Search { path: Some("/no/such".to_owned()), work_dir: PathBuf::from("/") };
-    let entries = file::entries(text.as_bytes(), &search, &mut Counts::default(), &mut findings);
+    let entries = CONFIG.entries(
+        text.as_bytes(),
+        &mut Counts::default(),
+        &mut findings,
+        |point, unnamed, item, findings| entry::read(point, unnamed, item, &search, findings),
+    );
     (entries, findings.diagnostics)
 }
 
@@ -81,7 +88,7 @@ pub(super) fn hook(point: &str, keys: &str) -> Hook {
     let declared = entry.declared.unwrap();
     Hook {
         name: entry.name.into(),
-        point: entry.point,
+        point: entry.row,
         run: declared.run,
         timeout: declared.timeout,
         environment: declared.environment,

@@ -40,32 +40,19 @@ const ENTRY: Schema = Schema {
     last: true,
 };
 
-/// An entry.
-#[derive(Debug)]
-pub(super) struct Entry {
-    /// The type that it stands under.
-    pub(super) hook_type: &'static HookType,
-    /// Its name, or the one that it gets.
-    pub(super) name: String,
-    /// The line on which it begins.
-    pub(super) line: u32,
-    /// What it declares; absent when something is wrong with it.
-    pub(super) definition: Option<Definition>,
-}
-
-/// Reads an entry.
+/// Reads an entry: its name, or the one that it gets, and what it declares; nothing when something is wrong with it.
 pub(super) fn read(
     hook_type: &'static HookType,
     default_name: String,
     item: &Node,
     place: &Place,
     findings: &mut Findings,
-) -> Entry {
+) -> (String, Option<Definition>) {
     let line = item.line;
     let Some(entries) = item.mapping() else {
         let what = format!("hook \"{default_name}\" must be an object, not {}", item.json_label());
         findings.error(line, what);
-        return Entry { hook_type, name: default_name, line, definition: None };
+        return (default_name, None);
     };
     let mut keys = Keys::new(&ENTRY, entries, findings);
     let about = |name: &str| format!("hook \"{name}\": ");
@@ -79,7 +66,7 @@ pub(super) fn read(
         keys.findings.error(line, what);
     }
     let definition = definition(&mut keys, hook_type, place);
-    Entry { hook_type, name, line, definition: definition.filter(|_| keys.sound) }
+    (name, definition.filter(|_| keys.sound))
 }
 
 fn definition(keys: &mut Keys<'_, '_>, hook_type: &HookType, place: &Place) -> Option<Definition> {

@@ -9,18 +9,24 @@ fn place(plugin: Option<Plugin>) -> Place {
     Place { file: PathBuf::from("/f/settings.json"), level: Level::Project, plugin }
 }
 
+/// What an entry is called and declares.
+struct Entry {
+    name: String,
+    definition: Option<Definition>,
+}
+
 /// The entry, and what was found, as `line severity text`.
 fn read_at(hook_type: &str, text: &str, place: &Place) -> (Entry, Vec<String>) {
     let mut findings = Findings::about(&place.file);
     let item = crate::lined_json::read(text).unwrap().root;
     let hook_type = HookType::find(hook_type).unwrap();
-    let entry = read(hook_type, format!("{}-0", hook_type.name()), &item, place, &mut findings);
+    let (name, definition) = read(hook_type, format!("{}-0", hook_type.name()), &item, place, &mut findings);
     let told = findings.diagnostics.iter().map(|one| {
         let line = one.origin.as_ref().unwrap().line;
         let severity = if one.severity == Severity::Error { "error" } else { "warning" };
         format!("{line} {severity} {}", one.text)
     });
-    (entry, told.collect())
+    (Entry { name, definition }, told.collect())
 }
 
 fn definition(text: &str) -> Definition {
