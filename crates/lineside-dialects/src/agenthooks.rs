@@ -94,7 +94,7 @@ impl Dialect for AgentHooks {
             diagnostics.extend(findings.into_diagnostics());
         }
         let mut loaded: Vec<Found> = loaded.found.into_iter().flatten().collect();
-        // AH-28: the sort keeps the load order of equal priorities.
+        // The sort keeps the load order of equal priorities (AH-28).
         loaded.sort_by_key(|found| Reverse(found.declared.priority));
         Loaded {
             hooks: loaded
@@ -194,7 +194,7 @@ impl Found {
         let name: Arc<str> = declared.name.into();
         let origin = Findings::about(&folder.file()).origin(declared.name_line);
         let part = match declared.mode {
-            // AH-29: one after another, each once.
+            // One after another, each once (AH-29).
             Mode::Sync => Part::Amender,
             Mode::Async => Part::Detached,
         };
@@ -204,7 +204,7 @@ impl Found {
             .priority(declared.priority)
             .on_failure(declared.on_failure)
             .timeout(declared.timeout + MARGIN)
-            // AH-5
+            // Hooks of a project without trust are listed and never started (AH-5).
             .standby(trust.of_layer(folder.layer).standby())
             .when(declared.filter.map(|filter| Arc::new(filter) as Arc<dyn Select>));
         let closed = declared.closed.is_some();

@@ -8,7 +8,7 @@
 //!
 //! This crate reads files when hooks are loaded. It does not know the bus, starts no process and opens no connection:
 //! a handler only says what is to be run, and reads what came of it.
-// What only formats that are off would use is there all the same.
+// What only formats that are off would use is compiled anyway.
 #![cfg_attr(
     not(all(
         feature = "agenthooks",

@@ -24,7 +24,7 @@ pub(super) fn answer(hook: &Identity, event: &AnyEvent, ended: &Ended) -> Result
     match ending::status(ended)? {
         0 => {
             let mut answer = printed(hook, event, &ended.stdout)?;
-            // AH-53
+            // The user reads what is on standard error (AH-53).
             let stderr = ended.stderr.trimmed_text();
             if !stderr.is_empty() && hook.mode == Mode::Sync {
                 let text = format!("[Hook {}]: {}", hook.name, truncated(&stderr, LONGEST));
@@ -32,9 +32,9 @@ pub(super) fn answer(hook: &Identity, event: &AnyEvent, ended: &Ended) -> Result
             }
             Ok(answer)
         }
-        // AH-61
+        // Nothing can be blocked by a hook that is not waited for (AH-61).
         2 if hook.mode == Mode::Async => Ok(Answer::default()),
-        // AH-47
+        // Standard error is the reason of a block (AH-47).
         2 => {
             let stderr = ended.stderr.trimmed_text();
             let reason = if stderr.is_empty() { "Blocked by hook (exit code 2)" } else { &stderr };
@@ -86,13 +86,13 @@ fn said(hook: &Identity, event: &AnyEvent, reply: Reply) -> Answer {
     let mut answer = match (reply.decision, hook.trigger.ask) {
         (Decision::None, _) => Answer::default(),
         (Decision::Deny, _) => block(hook, event, reason(&format!("Blocked by hook '{}'", hook.name))),
-        // AH-59
+        // Where no user can be asked, `ask` is a block or has no effect (AH-59).
         (Decision::Ask, Ask::Asks) => Verdict::ask(asks()).into(),
         (Decision::Ask, Ask::Blocks) => block(hook, event, asks()),
         (Decision::Ask, Ask::Refused) => remark(format!("no user can be asked at {}", hook.trigger.page)),
     };
     if let Some(input) = reply.modified_input {
-        // AH-30, AH-50
+        // Only before a tool is there an input to change (AH-30, AH-50).
         if hook.trigger.kind == Kind::BeforeTool {
             answer.amendment = Amendment::default().with("tool_input", Value::Object(input));
         } else {
@@ -101,7 +101,7 @@ fn said(hook: &Identity, event: &AnyEvent, reply: Reply) -> Answer {
         }
     }
     if let Some(text) = reply.additional_context {
-        // AH-55
+        // Where the context would not be read, it is dropped (AH-55).
         match no_context(hook.trigger.kind, event) {
             None => answer.context.push(Append::system(text)),
             Some(why) => answer.remarks.push(why.into()),
@@ -124,13 +124,13 @@ fn no_context(kind: Kind, event: &AnyEvent) -> Option<&'static str> {
 /// A block, as it is put at this trigger.
 pub(super) fn block(hook: &Identity, event: &AnyEvent, reason: String) -> Answer {
     let kind = hook.trigger.kind;
-    // AH-58
+    // Such a stop cannot be kept from happening (AH-58).
     if kind == Kind::BeforeStop
         && let Some(stop @ ("tool_rejected" | "max_steps")) = event.payload().text("reason")
     {
         return remark(format!("a block has no effect on a stop for {stop}: {reason}"));
     }
-    // AH-56, AH-57
+    // A block keeps the agent working, three times in a row at most (AH-56, AH-57).
     let keep_working = kind.keeps_working().then(|| {
         Box::new(KeepWorking {
             append: Append::system(format!("[Hook blocked stop: {reason}]")),

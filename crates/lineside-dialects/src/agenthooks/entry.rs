@@ -81,7 +81,7 @@ impl Entry {
             }
             _ if !by_itself => Program::argv(chosen()),
             Kind::Script(..) | Kind::Unreadable => Program::argv([script]),
-            // AH-36: used when the kernel refuses it.
+            // Used when the kernel refuses it (AH-36).
             Kind::Text | Kind::Binary => {
                 Program { without_interpreter: Some(chosen()), ..Program::argv([script.clone()]) }
             }

@@ -88,7 +88,7 @@ impl Hook {
 
     /// The entry point as it stands, and what it takes to run it.
     fn entry(&self, work_dir: &Path) -> Result<(Entry, Search), Failure> {
-        // AH-6: looked up again at every start.
+        // Looked up again at every start (AH-6).
         let entry = entry::find(&self.identity.folder).ok_or_else(|| cannot_start(entry::NONE))?;
         Ok((entry, Search { path: self.runtime.path.clone(), work_dir: work_dir.to_owned() }))
     }
@@ -102,7 +102,7 @@ impl Hook {
 impl Handler for Hook {
     fn prepare(&self, event: &AnyEvent) -> Result<Call, Failure> {
         if let Some(error) = &self.closed {
-            // AH-16
+            // A guard that cannot load refuses (AH-16).
             let refusal = refusal(&self.identity.name, error);
             return Err(Failure { refusal: Some(refusal.into()), ..cannot_start(error) });
         }
@@ -135,7 +135,7 @@ impl Handler for Hook {
             stdin: stdin.into_bytes(),
             environment: self.environment(event, &work_dir),
             files: Vec::new(),
-            // AH-38
+            // It runs where the agent works (AH-38).
             working_directory: Some(work_dir),
             limits: self.limits(),
         }))
@@ -177,7 +177,7 @@ impl Handler for Hook {
         (!started && self.closed.is_none()).then_some(Start::Missing)
     }
 
-    /// AH-66, with the message of AH-56 and the exception of AH-58.
+    /// What a guard that failed refuses (AH-66), with the message of AH-56 and the exception of AH-58.
     fn refuse(&self, event: &AnyEvent, failure: &Failure) -> Option<Answer> {
         let verdict = self.on_failure.verdict(&self.identity.name, failure);
         let reason = verdict.reason()?.to_string();

@@ -13,17 +13,17 @@ use crate::hosts::Seen;
 pub(super) fn text(hook: &Identity, event: &AnyEvent, work_dir: &str) -> String {
     let envelope = event.envelope();
     let mut fields = Map::new();
-    // AH-43
+    // What every event has comes first (AH-43),
     fields.insert("event_type".into(), json!(hook.trigger_as_written));
     fields.insert("timestamp".into(), Value::String(timestamp(envelope)));
     fields.insert("session_id".into(), json!(envelope.source.session.as_str()));
     fields.insert("work_dir".into(), json!(work_dir));
-    // AH-44
+    // then what is of this one (AH-44),
     event_fields(hook.trigger.kind, envelope, event.payload_json(), &mut fields);
     if let Some(Seen { name, host_name: Some(host_name) }) = seen(event) {
         presented(&mut fields, name, host_name);
     }
-    // AH-45
+    // and last what lineside adds (AH-45).
     let mut context = envelope.to_json(event.point().name);
     context.insert("hook".into(), json!(&*hook.name));
     context.insert("hook_dir".into(), json!(hook.folder.to_string_lossy()));

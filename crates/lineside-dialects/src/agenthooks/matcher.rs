@@ -64,7 +64,7 @@ pub(super) fn seen(event: &AnyEvent) -> Option<Seen<'_>> {
     Some(Seen { name: event.payload().text("tool_name")?, host_name: None })
 }
 
-/// AH-23. `null` stands for a tool input that is not there. One hit is a match; without one, a text whose search was
+/// The text that a pattern searches (AH-23). `null` stands for a tool input that is not there. One hit is a match; without one, a text whose search was
 /// given up counts.
 fn search_input(pattern: &Pattern, input: &Value, effort: &mut Effort) -> Search {
     if input.is_null() {
@@ -101,7 +101,7 @@ impl Select for Filter {
         match self.search(event) {
             Search::Found => Selected::Runs,
             Search::Absent => Selected::Skipped(SkipReason::Filter),
-            // AH-25
+            // What cannot be known counts as a match (AH-25).
             Search::Exhausted => Selected::InDoubt(
                 "the search of its matcher would have taken too long and counts as a match".into(),
             ),

@@ -48,7 +48,7 @@ pub(super) struct Found {
 /// The places, in load order.
 pub(super) fn all(places: &Places) -> impl Iterator<Item = (Layer, PathBuf)> {
     let project = absolute(places.work_dir()).join(".agents/hooks");
-    // AH-1: an empty or relative `XDG_CONFIG_HOME` counts as unset.
+    // An empty or relative `XDG_CONFIG_HOME` counts as unset (AH-1).
     let user = places.configuration().map(|folder| (Layer::User, folder.join("agents/hooks")));
     user.into_iter().chain([(Layer::Project, project)])
 }
@@ -79,7 +79,7 @@ enum Inside {
     Other(Vec<Diagnostic>),
 }
 
-/// AH-2. Names are compared as they are listed, so that `hook.md` is not taken for `HOOK.md` where the file system
+/// What a folder is (AH-2). Names are compared as they are listed, so that `hook.md` is not taken for `HOOK.md` where the file system
 /// would.
 fn look_into(folder: &Path, boundary: Boundary<'_>) -> Inside {
     let Ok(entries) = fs::read_dir(folder) else {

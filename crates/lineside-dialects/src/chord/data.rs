@@ -115,7 +115,7 @@ pub(super) fn of(kind: Kind, event: &AnyEvent) -> Data {
         }
     }
     let mut out = data.out;
-    // CH-16
+    // What only the host knows stands beside it (CH-16).
     for (name, value) in event.envelope().extra.iter().flat_map(|extra| extra.iter()) {
         if !out.contains_key(name) {
             out.insert(name.clone(), value.clone());
@@ -202,7 +202,7 @@ impl<'a> Fields<'a> {
             });
             Some(paths).filter(|paths| !paths.is_empty())
         };
-        // CH-45: what the host says of the paths is about the arguments that are gone.
+        // What the host says of the paths is about the arguments that are gone (CH-45).
         let paths = if amended { named().or_else(listed) } else { listed().or_else(named) };
         if let Some(paths) = paths {
             self.put_if("path", paths.first().cloned());

@@ -164,7 +164,7 @@ struct Share {
     in_doubt: bool,
 }
 
-/// CH-17: of the patterns one, of the candidates one; without a pattern everything passes.
+/// Whether one of the patterns matches one of the candidates; without a pattern everything passes (CH-17).
 fn passes<'a>(globs: &[Glob], candidates: impl IntoIterator<Item = &'a str>, share: &mut Share) -> bool {
     let mut is_match = |glob: &Glob, candidate| match glob.search(candidate, &mut share.left) {
         Search::Found => true,

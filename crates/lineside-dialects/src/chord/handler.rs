@@ -73,9 +73,9 @@ impl Handler for Hook {
             stdin: input::text(envelope, data),
             environment,
             files: Vec::new(),
-            // CH-31
+            // It runs in the root of the project (CH-31).
             working_directory: Some(project_of(event, &self.runtime.cwd)),
-            // CH-32 to CH-35
+            // At its deadline it is killed (CH-32 to CH-35).
             limits: limits(self.timeout, Ending::Kill),
         }))
     }
@@ -88,7 +88,7 @@ impl Handler for Hook {
             return Err(ending::bad_status(status, ended));
         }
         let read = match self.point.class {
-            // CH-40
+            // What an observer prints is not read (CH-40).
             Class::Observer => Ok(Answer::default()),
             Class::Sync => {
                 Reply::read(&ended.stdout).and_then(|reply| effects::answer(self.point, event, &reply))

@@ -47,7 +47,7 @@ impl Level {
         matches!(self, Self::User | Self::UserPlugin)
     }
 
-    /// FL-2: whether hooks of it run.
+    /// Whether hooks of it run (FL-2).
     pub(super) fn trust(self, places: &Places) -> Trust {
         if self.is_trusted() { Trust::Granted } else { places.trust }
     }
