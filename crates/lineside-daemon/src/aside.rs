@@ -78,6 +78,15 @@ impl Aside {
 }
 
 #[cfg(test)]
+impl Aside {
+    /// Every place: nothing is worked at aside until this is dropped.
+    pub(crate) async fn all_places(&self) -> tokio::sync::OwnedSemaphorePermit {
+        let all = u32::try_from(AT_ONCE).unwrap();
+        Arc::clone(&self.0).acquire_many_owned(all).await.unwrap()
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use std::sync::mpsc;
 

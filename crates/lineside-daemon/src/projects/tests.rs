@@ -43,8 +43,10 @@ async fn files_of_a_project_are_read_beside_the_requests_of_others() {
     let folder = tempfile::tempdir().unwrap();
     let (root, assembly, projects) = projects(folder.path(), "hooks: []\nkey: 1\n");
     for _ in 0..2 {
+        let places = projects.inner.aside.all_places().await;
         let mut loads = std::pin::pin!(projects.load_at(&root));
-        assert!(futures_util::poll!(&mut loads).is_pending());
+        assert!(futures_util::poll!(&mut loads).is_pending(), "read without a place beside the requests");
+        drop(places);
         loads.await.unwrap();
         fs::write(root.join(".lineside/hooks.yaml"), "hooks: [{name: h, on: on_idle, command: [\"true\"]}]")
             .unwrap();
