@@ -88,6 +88,7 @@ mod missing;
 pub mod project;
 #[cfg(feature = "dialects")]
 mod seal;
+#[cfg(feature = "dialects")]
 mod sealed_program;
 #[cfg(feature = "dialects")]
 mod patience;
@@ -101,6 +102,7 @@ mod safe_path;
 mod workers;
 #[cfg(feature = "dialects")]
 mod last_good;
+#[cfg(feature = "dialects")]
 mod layered;
 #[cfg(feature = "dialects")]
 mod debug_log;

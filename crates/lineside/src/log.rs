@@ -126,10 +126,9 @@ fn of_job(news: &JobNews) -> (&'static str, String) {
 /// let file = folder.path().join("log.sqlite");
 /// let bus = Bus::new();
 /// let mut follower = Follower::new(&bus, Log::open(&file, Options::default())?);
-/// bus.gate("policy", |event: Event<BeforeTool>| async move {
-///     if event.tool_name == "Shell" { Verdict::block("not here") } else { Verdict::Continue }
-/// })?;
 /// let session = bus.session("s1").open().await?;
+/// let policy = session.intercept::<BeforeTool>("policy").matching(tool("Shell"));
+/// policy.gate(async |_call, _cx| Verdict::block("not here"))?;
 /// session.publish(BeforeTool::new("Shell", json!({"command": "ls"}))).await?;
 /// follower.end();
 /// let why = Look::open(&file)?.why_last(&Query::default())?.ok_or("nothing was decided")?;

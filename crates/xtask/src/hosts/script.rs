@@ -72,7 +72,7 @@ const SCRIPTS: &[(&str, &[Act])] = &[
             Act::Shell("git push --force-with-lease; echo 2 >> ran.txt"),
             Act::Shell("git push -n -f; echo 3 >> ran.txt"),
             Act::Shell("echo git commit -m 'rm -rf docs'; echo 4 >> ran.txt"),
-            Act::Shell("rm -rf none/build; echo 5 >> ran.txt"),
+            Act::Shell("rm -r none/build; echo 5 >> ran.txt"),
             Act::Shell("grep -r 'git push --force' none; echo 6 >> ran.txt"),
             Act::Shell("# git push -f\necho 7 >> ran.txt"),
             Act::Shell("cat <<'E'\nrm -rf /\nE\necho 8 >> ran.txt"),

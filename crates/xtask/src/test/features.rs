@@ -11,10 +11,10 @@ use crate::workspace::Workspace;
 const LIBRARY: &str = "lineside";
 
 /// The features, each with those that it brings along.
-const FEATURES: [&str; 24] = [
-    "", "actors", "counter", "automation", "journal", "exec", "http", "dialects", "agenthooks", "chord",
-    "flyto", "jcli", "openclaw", "hosts", "claude", "codex", "copilot", "cursor", "gemini", "kimi",
-    "opencode", "qwen", "client", "macros",
+const FEATURES: [&str; 26] = [
+    "", "actors", "counter", "automation", "journal", "log", "commands", "exec", "http", "dialects",
+    "agenthooks", "chord", "flyto", "jcli", "openclaw", "hosts", "claude", "codex", "copilot", "cursor",
+    "gemini", "kimi", "opencode", "qwen", "client", "macros",
 ];
 
 /// How many crates of others the bus alone may have.
