@@ -21,7 +21,7 @@ use lineside_dialects::{
 };
 #[cfg(feature = "http")]
 use lineside_exec::Proxy;
-use lineside_exec::{Containment, HttpClient, Runner};
+use lineside_exec::{Containment, Runner};
 use tokio::sync::Mutex as AsyncMutex;
 
 use crate::binding::{Binder, Bound};
@@ -353,7 +353,7 @@ impl Assembly {
     #[cfg(feature = "http")]
     #[must_use]
     pub fn proxied(mut self, proxy: Proxy) -> Self {
-        self.outside.http = HttpClient::new().through(proxy);
+        self.outside.http = lineside_exec::HttpClient::new().through(proxy);
         self
     }
 
