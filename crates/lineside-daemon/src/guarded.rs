@@ -3,7 +3,7 @@
 //!
 //! A process is recorded when a second call of a session comes from it, and for as long as it lives, also where its
 //! session has ended: the end of a session is an event that a program below can send. What the daemon remembers beside that
-//! is for [`agents`](crate::agents).
+//! is for `agents`.
 
 use std::collections::HashSet;
 use std::fs::{self, DirBuilder, OpenOptions};

@@ -1,7 +1,7 @@
 //! The processes above a caller, as `/proc` has them, and as it had them: a process keeps the ancestors that it was seen
 //! with, so that one whose parent has ended since is still known to come from there.
 //!
-//! A process is its number and its start. Whose session a process has is for [`agents`](crate::agents).
+//! A process is its number and its start. Whose session a process has is for `agents`.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
