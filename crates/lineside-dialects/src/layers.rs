@@ -1,7 +1,7 @@
 //! What a lower layer may do to the hooks of those above it: it adds hooks of its own, and may tighten theirs. It takes none
 //! away, switches none off and stands in the place of none, whatever its format says.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -49,20 +49,37 @@ impl Tightening {
 
 /// Tightens the hooks that are found together with what is asked of them.
 pub fn tighten(loaded: &mut Loaded) {
-    for asked in &loaded.tightenings {
-        for found in loaded.hooks.iter_mut().filter(|found| asked.is_about(&found.hook)) {
-            if let Some(tightened) = found.hook.tightened(asked.asked) {
+    let asked = by_name(&loaded.tightenings, |asked| &asked.name);
+    for found in &mut loaded.hooks {
+        for asked in asked.get(&*found.hook.name).into_iter().flatten() {
+            if asked.is_about(&found.hook)
+                && let Some(tightened) = found.hook.tightened(asked.asked)
+            {
                 found.hook = tightened;
             }
         }
     }
 }
 
+/// What has each name, in its order: a file may have tens of thousands.
+fn by_name<T>(all: &[T], name: impl Fn(&T) -> &str) -> HashMap<&str, Vec<&T>> {
+    let mut named: HashMap<&str, Vec<&T>> = HashMap::new();
+    for one in all {
+        named.entry(name(one)).or_default().push(one);
+    }
+    named
+}
+
 /// A finding for each thing that is asked and changes no hook above: there is none of that name, it is as strict already, or
 /// nothing waits for it.
 pub fn unmet(asked: &[Tightening], above: &[ForeignHook]) -> Vec<Diagnostic> {
+    if asked.is_empty() {
+        return Vec::new();
+    }
+    let above = by_name(above, |found| &found.hook.name);
     let finding = |asked: &Tightening| {
-        let mut meant = above.iter().filter(|found| asked.is_about(&found.hook)).peekable();
+        let named = above.get(&*asked.name).into_iter().flatten().copied();
+        let mut meant = named.filter(|found| asked.is_about(&found.hook)).peekable();
         let Some(first) = meant.peek().copied() else {
             let text = format!(
                 "no hook \"{}\" stands in a layer above, and this one has nothing to run: it does nothing",
@@ -95,11 +112,11 @@ pub fn unmet(asked: &[Tightening], above: &[ForeignHook]) -> Vec<Diagnostic> {
 
 /// A finding for each hook that has the name of one in a layer above: both run.
 pub fn namesakes(hooks: &[ForeignHook], above: &[ForeignHook]) -> Vec<Diagnostic> {
-    let mut told = HashSet::new();
+    let (mut told, above) = (HashSet::new(), by_name(above, |found| &found.hook.name));
     let finding = |found: &ForeignHook| {
-        let is_above =
-            |other: &&ForeignHook| other.hook.layer < found.hook.layer && other.hook.name == found.hook.name;
-        let (origin, other) = (found.hook.origin.clone()?, above.iter().find(is_above)?);
+        let is_above = |other: &&&ForeignHook| other.hook.layer < found.hook.layer;
+        let (origin, other) =
+            (found.hook.origin.clone()?, above.get(&*found.hook.name)?.iter().find(is_above)?);
         let place = other.hook.origin.as_ref().map(|origin| format!(" ({origin})")).unwrap_or_default();
         told.insert(origin.clone()).then(|| {
             let text = format!(
