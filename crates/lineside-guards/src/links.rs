@@ -3,11 +3,11 @@
 //! What lies on a file system of this machine is asked at once. Of any other, which may be that of a server that is gone, a
 //! thread of its own asks; what it does not say in time is not known.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use lineside_commands::{FileLinks, Links};
 /// How long a file system that is not of this machine may take for one path.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// After how many readings the list of mounts is read anew.
+/// After how many readings with a path in them the list of mounts is read anew.
 const READINGS: u32 = 32;
 
 /// The beginnings of the types of file systems that may not answer.
@@ -27,14 +27,15 @@ const REMOTE: [&str; 14] = [
 
 /// The links of this machine, for one reading of an event.
 pub(crate) struct LocalLinks {
-    remote: Vec<PathBuf>,
+    /// Looked up with the first path: most commands have none.
+    remote: OnceCell<Arc<[PathBuf]>>,
     /// What was not answered in time.
     silent: RefCell<Option<String>>,
 }
 
 impl LocalLinks {
     pub(crate) fn new() -> Self {
-        Self { remote: remote(), silent: RefCell::default() }
+        Self { remote: OnceCell::new(), silent: RefCell::default() }
     }
 
     /// The path of which it is not known where its links lead, if there was one.
@@ -45,7 +46,8 @@ impl LocalLinks {
 
 impl Links for LocalLinks {
     fn resolve(&self, path: &str, last: bool) -> Option<String> {
-        let is_local = |path: &Path| !self.remote.iter().any(|mount| path.starts_with(mount));
+        let remote = self.remote.get_or_init(remote);
+        let is_local = |path: &Path| !remote.iter().any(|mount| path.starts_with(mount));
         if let Ok(found) = FileLinks::resolve_within(path, last, &is_local) {
             return found;
         }
@@ -60,19 +62,22 @@ impl Links for LocalLinks {
 }
 
 /// The mounts whose file systems may not answer.
-fn remote() -> Vec<PathBuf> {
-    static MOUNTS: Mutex<(u32, Vec<PathBuf>)> = Mutex::new((0, Vec::new()));
+fn remote() -> Arc<[PathBuf]> {
+    static MOUNTS: Mutex<(u32, Option<Arc<[PathBuf]>>)> = Mutex::new((0, None));
     let mut mounts = MOUNTS.lock().unwrap_or_else(PoisonError::into_inner);
     if mounts.0 == 0 {
-        let listed = fs::read_to_string("/proc/self/mountinfo");
-        // Where there is no list, any may be one.
-        mounts.1 = listed.map_or_else(|_| vec![PathBuf::from("/")], |text| remote_of(&text));
+        mounts.1 = None;
     }
     mounts.0 = (mounts.0 + 1) % READINGS;
-    mounts.1.clone()
+    let listed = mounts.1.get_or_insert_with(|| {
+        let listed = fs::read_to_string("/proc/self/mountinfo");
+        // Where there is no list, any may be one.
+        listed.map_or_else(|_| [PathBuf::from("/")].into(), |text| remote_of(&text))
+    });
+    Arc::clone(listed)
 }
 
-fn remote_of(mountinfo: &str) -> Vec<PathBuf> {
+fn remote_of(mountinfo: &str) -> Arc<[PathBuf]> {
     let mount = |line: &str| {
         let (place, kind) = line.split_once(" - ")?;
         let kind = kind.split(' ').next()?;
@@ -121,7 +126,7 @@ mod tests {
     fn what_is_not_of_this_machine_is_found_among_the_mounts() {
         let text = "22 1 0:21 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n\
             30 22 0:30 / /mnt/with\\040blank rw - nfs4 server:/x rw\n31 22 0:31 / /home/dev/s rw - fuse.sshfs s: rw\n";
-        assert_eq!(remote_of(text), [Path::new("/mnt/with blank"), Path::new("/home/dev/s")]);
+        assert_eq!(*remote_of(text), [Path::new("/mnt/with blank"), Path::new("/home/dev/s")]);
     }
 
     #[test]
@@ -131,7 +136,7 @@ mod tests {
         std::os::unix::fs::symlink("real", root.join("link")).unwrap();
         let at = |path: &str| format!("{}/{path}", root.display());
         for remote in [vec![], vec![PathBuf::from("/")], vec![root.clone()]] {
-            let links = LocalLinks { remote, silent: RefCell::default() };
+            let links = LocalLinks { remote: OnceCell::from(Arc::from(remote)), silent: RefCell::default() };
             assert_eq!(links.resolve(&at("link/a"), true), Some(at("real/a")));
             assert_eq!(links.resolve(&at("link"), false), None);
             assert_eq!(links.silent(), None);
