@@ -209,7 +209,7 @@ impl Approvals {
             is_allowed: said.is_allowed,
             by: said.by.clone(),
             at: self.bus.wall_clock().as_millisecond(),
-            scope: said.scope.as_str().to_owned(),
+            scope: said.scope,
             reason: said.reason.clone(),
         };
         if let (Some(call), Some(record)) = (view.call(), record) {
@@ -260,11 +260,6 @@ impl Approvals {
 
     fn approval(&self, id: Arc<str>, answer: Answer, asked: i64, now: Timestamp) -> Approval {
         let Answer { is_allowed, by, at, scope, reason } = answer;
-        let scope = match &*scope {
-            "session" => ApprovalScope::Session,
-            "pattern" => ApprovalScope::Pattern,
-            _ => ApprovalScope::Once,
-        };
         let verdict = if is_allowed {
             Verdict::allow_because(reason.unwrap_or_else(|| format!("approved by {by}")))
         } else {

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use lineside::bus::approver::{Approver, Asked, Question, Waiting};
 use lineside::core::Approval;
-use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
@@ -137,7 +136,7 @@ impl Waits {
         };
         // One that came at the same moment counts.
         let given = match given {
-            None if approvals.kept().end(&id, "its time was over").is_none() => received(receiver).await,
+            None if approvals.kept().end(&id, "its time was over").is_none() => receiver.await.ok(),
             given => given,
         };
         let now = approvals.bus.wall_clock();
@@ -150,10 +149,6 @@ impl Waits {
             }
         }
     }
-}
-
-async fn received(receiver: oneshot::Receiver<super::recorded::Answer>) -> Option<super::recorded::Answer> {
-    receiver.await.ok()
 }
 
 impl Drop for Waits {

@@ -8,7 +8,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use lineside::core::Timestamp;
+use lineside::core::{ApprovalScope, Timestamp};
 use lineside::json;
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +38,7 @@ pub(crate) struct Answer {
     pub(super) by: String,
     /// When, in milliseconds since 1970.
     pub(super) at: i64,
-    pub(super) scope: String,
+    pub(super) scope: ApprovalScope,
     pub(super) reason: Option<String>,
 }
 

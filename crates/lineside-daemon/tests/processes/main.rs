@@ -67,9 +67,14 @@ impl House {
         command
     }
 
-    /// An owner that guards a session.
+    /// An owner that guards the session `s1`.
     fn owner(&self, text: &str) -> Owner {
-        let mut child = self.agent(&["guard", "s1", text]).stdin(Stdio::piped()).spawn().unwrap();
+        self.owner_of("s1", text)
+    }
+
+    /// An owner that guards a session.
+    fn owner_of(&self, session: &str, text: &str) -> Owner {
+        let mut child = self.agent(&["guard", session, text]).stdin(Stdio::piped()).spawn().unwrap();
         let mut out = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         out.read_line(&mut line).unwrap();

@@ -101,14 +101,7 @@ fn a_forged_call_with_a_grant_ends_no_session_with_hooks_below_that() {
 fn what_runs_below_an_agent_ends_no_session_that_it_takes_over() {
     let house = House::new();
     let mut outer = agent(&house, "outer");
-    let mut guard = house.agent(&["guard", "outer", "not here"]);
-    let mut guard = guard.stdin(std::process::Stdio::piped()).spawn().unwrap();
-    let mut line = String::new();
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(guard.stdout.take().unwrap()), &mut line)
-        .unwrap();
-    assert_eq!(line, "guarding\n");
-    guard.kill().unwrap();
-    guard.wait().unwrap();
+    house.owner_of("outer", "not here").kill();
     house.owner("nor there").kill();
     for id in ["outer", "s1"] {
         assert_eq!(outer.calls(&format!("run {AGENT} close {id} || echo refused")), "refused", "{id}");
@@ -149,17 +142,11 @@ fn a_session_that_a_forged_call_opens_has_nothing_below_it() {
 fn a_forged_end_takes_no_guard_of_a_program_from_an_agent() {
     let house = House::new();
     let mut outer = agent(&house, "outer");
-    let mut guard = house.agent(&["guard", "outer", "not here"]);
-    let mut guard = guard.stdin(std::process::Stdio::piped()).spawn().unwrap();
-    let mut line = String::new();
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(guard.stdout.take().unwrap()), &mut line)
-        .unwrap();
-    assert_eq!(line, "guarding\n");
+    let guard = house.owner_of("outer", "not here");
     assert_eq!(outer.calls(&format!("run {AGENT} end outer")), "200");
     let told = outer.calls("rm x");
     assert!(told.contains("not here"), "{told}");
-    drop(guard.stdin.take());
-    guard.wait().unwrap();
+    guard.ends();
     house.ends();
 }
 
