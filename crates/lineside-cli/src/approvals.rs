@@ -1,9 +1,8 @@
 //! `lineside approvals`: the questions of hooks that wait in the daemon, and the answers of a person.
 
-use std::io::{BufRead as _, IsTerminal as _, stdin};
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use lineside::Client;
 use lineside::client::RequestError;
@@ -12,6 +11,7 @@ use lineside::json::{Map, Value, json};
 use crate::control::{NO_DAEMON, ask, is_no_daemon};
 use crate::daemon_paths::{DaemonArgs, DaemonPaths};
 use crate::painter::one_line;
+use crate::person::types;
 use crate::style::{COLUMNS, Styles, Tone, columns, print, print_json, print_unbroken, tell};
 
 mod page;
@@ -84,6 +84,7 @@ enum What {
 
 /// What is typed.
 const WORD: &str = "always";
+const ELSEWHERE: &str = "an answer for a pattern is asked about at a terminal; without one, say --yes";
 
 impl ApprovalsArgs {
     /// The daemon whose questions are answered, if they are.
@@ -217,7 +218,7 @@ async fn answer(args: &ApprovalsArgs, paths: &DaemonPaths, styles: Styles) -> Re
         if !args.json {
             print_unbroken(page::rule(question, word, pattern, columns().unwrap_or(COLUMNS), styles.out))?;
         }
-        if !args.yes && !is_meant()? {
+        if !args.yes && !types(WORD, "answer all of these calls so", &ELSEWHERE)? {
             tell("nothing was answered");
             return Ok(ExitCode::FAILURE);
         }
@@ -261,17 +262,6 @@ async fn forget(args: &ApprovalsArgs, paths: &DaemonPaths) -> Result<ExitCode> {
         print([format!("{id}  the answers for its patterns are taken back")])?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Asks the person at the terminal.
-fn is_meant() -> Result<bool> {
-    if !stdin().is_terminal() {
-        bail!("an answer for a pattern is asked about at a terminal; without one, say --yes");
-    }
-    tell(&format!("To answer all of these calls so, type {WORD}:"));
-    let mut line = String::new();
-    stdin().lock().read_line(&mut line).context("failed to read the answer")?;
-    Ok(line.trim() == WORD)
 }
 
 /// An id as a part of a path.

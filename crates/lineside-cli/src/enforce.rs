@@ -1,10 +1,9 @@
 //! `lineside enforce`: has a hook count that was in shadow, after a person has seen what it would have done.
 
-use std::io::{BufRead as _, IsTerminal as _, stdin};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 use lineside::LoadedHook;
 use lineside::core::Origin;
@@ -18,6 +17,7 @@ use crate::loading::load;
 use crate::log::line::{Lines, Order};
 use crate::log::{StoreArgs, now};
 use crate::painter::one_line;
+use crate::person::types;
 use crate::places::PlaceArgs;
 use crate::stats::{shadows, would_refuse};
 use crate::style::{COLUMNS, Styles, Tone, columns, print, print_unbroken, tell};
@@ -58,6 +58,7 @@ const PARTS: usize = 1;
 
 /// What is typed.
 const WORD: &str = "enforce";
+const ELSEWHERE: &str = "consent is asked for at a terminal; without one, say --yes";
 
 impl EnforceArgs {
     pub(crate) fn daemon(&self) -> DaemonArgs {
@@ -88,7 +89,7 @@ pub(crate) async fn run(args: &EnforceArgs, styles: Styles) -> Result<ExitCode> 
     lines.extend(old);
     lines.push(styles.out.paint(Tone::Good, &format!("+ {}", one_line(&edit.new))));
     print(lines)?;
-    if !args.yes && !is_agreed()? {
+    if !args.yes && !types(WORD, "have it count", &ELSEWHERE)? {
         tell("nothing was changed");
         return Ok(ExitCode::FAILURE);
     }
@@ -149,15 +150,4 @@ fn show(name: &str, look: &Look, styles: Styles) -> Result<()> {
         print_unbroken(Lines::new(width, Order::ByTime, styles.out).of(&found))?;
     }
     Ok(())
-}
-
-/// Asks the person at the terminal. What comes from a pipe is no answer: a program may have written it.
-fn is_agreed() -> Result<bool> {
-    if !stdin().is_terminal() {
-        bail!("consent is asked for at a terminal; without one, say --yes");
-    }
-    tell(&format!("To have it count, type {WORD}:"));
-    let mut line = String::new();
-    stdin().lock().read_line(&mut line).context("failed to read the answer")?;
-    Ok(line.trim() == WORD)
 }

@@ -1,11 +1,14 @@
 //! Whether a person asks: what stands below an agent takes off no guard, by no command.
 //!
-//! It is one question for all commands that do. The daemon answers it; what it has written down answers it without one.
+//! It is one question for all commands that do. The daemon answers it; what it has written down answers it without one. What
+//! a person agrees to is typed at a terminal.
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::io::{BufRead as _, IsTerminal as _, stdin};
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use lineside::client::RequestError;
 use lineside::core::propagation::GRANT;
 use lineside::hosts::SERVED;
@@ -19,6 +22,7 @@ use crate::daemon_paths::{DaemonArgs, DaemonPaths};
 use crate::hosts::machine;
 use crate::places::environment;
 use crate::project::of_user;
+use crate::style::tell;
 
 /// Refuses what stands below an agent of this daemon, of one that has a place in common with it, or of one that the entries of
 /// agent programs name: which daemon an agent is under is not for the agent to choose.
@@ -45,6 +49,21 @@ pub(crate) async fn refuse_agents(named: &DaemonArgs) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether the person at the terminal types this word, which is asked for to do what `purpose` says. What comes from a pipe is
+/// no answer: a program may have written it.
+///
+/// # Errors
+/// There is no terminal, for which `elsewhere` says what to do, or it cannot be read.
+pub(crate) fn types(word: &str, purpose: &str, elsewhere: &dyn Display) -> Result<bool> {
+    if !stdin().is_terminal() {
+        bail!("{elsewhere}");
+    }
+    tell(&format!("To {purpose}, type {word}:"));
+    let mut line = String::new();
+    stdin().lock().read_line(&mut line).context("failed to read the answer")?;
+    Ok(line.trim() == word)
 }
 
 const INSTEAD: &str = "a person does it in a terminal that no agent has started";

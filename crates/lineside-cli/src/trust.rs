@@ -1,7 +1,6 @@
 //! `lineside trust`: a person looks at the hooks of a project and says that exactly these may run; `lineside untrust` takes
 //! it back.
 
-use std::io::{BufRead as _, IsTerminal as _, stdin};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -16,6 +15,7 @@ use crate::control::ask;
 use crate::daemon_paths::{DaemonArgs, DaemonPaths};
 use crate::loading::finding;
 use crate::painter::one_line;
+use crate::person::types;
 use crate::places::{directory, environment};
 use crate::project::{Found, find, of_user};
 use crate::style::{Styles, Tone, count, print, print_json, tell};
@@ -90,6 +90,7 @@ Exit status:
 
 /// What is typed.
 const WORD: &str = "trust";
+const ELSEWHERE: &str = "consent is asked for at a terminal; without one, name what you have seen";
 
 /// Runs the command.
 ///
@@ -118,7 +119,7 @@ pub(crate) async fn run(args: &TrustArgs, styles: Styles) -> Result<ExitCode> {
     match &args.yes {
         Some(named) if *named == digest => {}
         Some(_) => bail!("the content has another digest: {digest}; `lineside trust --show` shows it"),
-        None if !is_agreed(&digest)? => {
+        None if !types(WORD, "trust exactly this", &format_args!("{ELSEWHERE}: --yes {digest}"))? => {
             tell("nothing was trusted");
             return Ok(ExitCode::FAILURE);
         }
@@ -158,17 +159,6 @@ fn project(named: Option<&Path>, paths: &DaemonPaths) -> Result<Found> {
     find(&folder, &places(), paths).with_context(|| {
         format!("there are no hooks in {} or above it, up to the root of its working tree", folder.display())
     })
-}
-
-/// Asks the person at the terminal. What comes from a pipe is no answer: a program may have written it.
-fn is_agreed(digest: &str) -> Result<bool> {
-    if !stdin().is_terminal() {
-        bail!("consent is asked for at a terminal; without one, name what you have seen: --yes {digest}");
-    }
-    tell(&format!("To trust exactly this, type {WORD}:"));
-    let mut line = String::new();
-    stdin().lock().read_line(&mut line).context("failed to read the answer")?;
-    Ok(line.trim() == WORD)
 }
 
 /// Has a daemon that runs look again. It notices by itself as well, where it watches the project.
