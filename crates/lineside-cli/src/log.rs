@@ -173,7 +173,7 @@ fn report(look: &Look, query: &Query, nothing: bool, style: Style) -> Result<()>
     if lost > 0 {
         let warning = style.paint(Tone::Warning, "warning");
         tell(&format!(
-            "{warning}: {lost} records of this time are not in the log, which could not keep up or not be written"
+            "{warning}: {lost} records of this time are not in the log: it could not be written, or ended before it was"
         ));
     }
     Ok(())

@@ -15,6 +15,7 @@ mod queue;
 mod writer;
 mod redacted;
 mod schema;
+mod lock;
 mod store;
 mod names;
 mod retention;

@@ -10,6 +10,9 @@ use crate::record::Record;
 const BATCH: usize = 1_000;
 const EVERY: Duration = Duration::from_millis(200);
 
+/// How often it is noted meanwhile how many have come.
+const NOTED: Duration = Duration::from_millis(20);
+
 /// How a log stands.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -29,7 +32,7 @@ pub(crate) struct Queue {
     most: (usize, usize),
     inner: Mutex<Inner>,
     /// Something came that the writer may wait for.
-    came: Condvar,
+    wakes: Condvar,
     /// Something was written, or given up.
     done: Condvar,
 }
@@ -42,6 +45,8 @@ struct Inner {
     generation: u64,
     /// What was lost since the writer last looked.
     lost: u64,
+    /// How many have come to the store: what it has from before, and what has come since, also what had no room.
+    came: u64,
     offered: u64,
     taken: u64,
     settled: u64,
@@ -66,7 +71,7 @@ pub(crate) struct Batch {
 impl Queue {
     /// A queue of at most so many records, and so many bytes of them together.
     pub(crate) fn new(most: (usize, usize)) -> Self {
-        Self { most, inner: Mutex::default(), came: Condvar::new(), done: Condvar::new() }
+        Self { most, inner: Mutex::default(), wakes: Condvar::new(), done: Condvar::new() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -77,6 +82,7 @@ impl Queue {
     pub(crate) fn offer(&self, record: Record) {
         let weight = record.weight();
         let mut inner = self.lock();
+        inner.came += 1;
         let is_full = inner.waiting.len() >= self.most.0 || inner.bytes + weight > self.most.1;
         if inner.ended || is_full && !inner.waiting.is_empty() {
             inner.lost += 1;
@@ -91,7 +97,7 @@ impl Queue {
         let wakes = matches!(inner.waiting.len(), 1 | BATCH);
         drop(inner);
         if wakes {
-            self.came.notify_one();
+            self.wakes.notify_one();
         }
     }
 
@@ -99,15 +105,30 @@ impl Queue {
         self.lock().generation = generation;
     }
 
-    /// Waits until there is something, and a little longer for what belongs to the same transaction.
-    pub(crate) fn take(&self) -> Batch {
+    /// There are so many in the store, or are said to be lost there.
+    pub(crate) fn begin_at(&self, settled: u64) {
+        self.lock().came += settled;
+    }
+
+    /// Waits until there is something, and a little longer for what belongs to the same transaction. How many have come is
+    /// noted again and again meanwhile.
+    pub(crate) fn take(&self, mut note: impl FnMut(u64)) -> Batch {
         let inner = self.lock();
         // A loss alone wakes nothing: what cannot be written now is not tried again for itself.
         let idle = |inner: &mut Inner| inner.waiting.is_empty() && !inner.ended;
-        let inner = self.came.wait_while(inner, idle).unwrap_or_else(PoisonError::into_inner);
+        let inner = self.wakes.wait_while(inner, idle).unwrap_or_else(PoisonError::into_inner);
         let few = |inner: &mut Inner| inner.waiting.len() < BATCH && !inner.hurried && !inner.ended;
-        let (mut inner, _) =
-            self.came.wait_timeout_while(inner, EVERY, few).unwrap_or_else(PoisonError::into_inner);
+        let mut inner = inner;
+        for _ in 0..EVERY.as_millis() / NOTED.as_millis() {
+            if !few(&mut inner) {
+                break;
+            }
+            let came = inner.came;
+            drop(inner);
+            note(came);
+            let waited = self.wakes.wait_timeout_while(self.lock(), NOTED, few);
+            inner = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
         inner.hurried = false;
         let count = inner.waiting.len().min(BATCH);
         let mut batch = Batch { records: Vec::with_capacity(count), ..Batch::default() };
@@ -119,6 +140,9 @@ impl Queue {
         inner.taken += count as u64;
         batch.lost = std::mem::take(&mut inner.lost);
         batch.is_last = inner.ended && inner.waiting.is_empty();
+        let came = inner.came;
+        drop(inner);
+        note(came);
         batch
     }
 
@@ -162,20 +186,25 @@ impl Queue {
         let mut inner = self.lock();
         let (wanted, begun) = (inner.offered, inner.settled);
         inner.hurried = true;
-        self.came.notify_one();
+        self.wakes.notify_one();
         let is_vain = |inner: &Inner| inner.settled > begun && inner.state.trouble.is_some();
         while inner.settled < wanted && !inner.gone && !is_vain(&inner) {
             inner.hurried = true;
             let waited = self.done.wait_timeout(inner, EVERY).unwrap_or_else(PoisonError::into_inner);
             inner = waited.0;
-            self.came.notify_one();
+            self.wakes.notify_one();
         }
+    }
+
+    /// How many have come.
+    pub(crate) fn came(&self) -> u64 {
+        self.lock().came
     }
 
     /// No record is taken any more.
     pub(crate) fn end(&self) {
         self.lock().ended = true;
-        self.came.notify_one();
+        self.wakes.notify_one();
     }
 
     /// Whether no record is taken any more.
@@ -208,7 +237,7 @@ mod tests {
         }
         assert_eq!(queue.state().lost, 3);
         queue.flush_soon();
-        let batch = queue.take();
+        let batch = queue.take(|_| {});
         assert_eq!((batch.records.len(), batch.lost), (2, 3));
         let small = Queue::new((9, 1));
         small.offer(Record::Lost(1));

@@ -6,13 +6,13 @@
 use rusqlite::Connection;
 
 /// The version of the tables, which `PRAGMA user_version` has.
-pub const VERSION: i64 = 3;
+pub const VERSION: i64 = 4;
 
 /// By which a file is known to be a log: `line`.
 pub(crate) const APPLICATION: i64 = 0x6c69_6e65;
 
 /// What makes a version of the one before.
-const STEPS: [&str; 3] = [ONE, TWO, THREE];
+const STEPS: [&str; 4] = [ONE, TWO, THREE, FOUR];
 
 /// Words that are usual stand as NULL: a verdict `continue`, and of a hook that it answered.
 const ONE: &str = "
@@ -93,6 +93,12 @@ const TWO: &str = "CREATE INDEX event_kind ON event(kind);";
 const THREE: &str = "
 ALTER TABLE hook ADD COLUMN mode TEXT;
 CREATE INDEX run_shadow ON run(verdict, event) WHERE what = 'shadow';
+";
+
+/// How many records were settled: written, or said to be lost; NULL before the first.
+const FOUR: &str = "
+CREATE TABLE tally (settled INTEGER);
+INSERT INTO tally VALUES (NULL);
 ";
 
 /// Why the tables cannot be made or brought to this version.

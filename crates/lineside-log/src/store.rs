@@ -36,8 +36,6 @@ pub(crate) struct Store {
     latest: i64,
     /// Which file it is: its device and its number there.
     file: (u64, u64),
-    /// Held for as long as it is written.
-    _lock: File,
 }
 
 /// Why a store cannot be opened, or a batch not be written.
@@ -72,6 +70,12 @@ pub(crate) fn regular(path: &Path) -> io::Result<Option<(u64, u64)>> {
     }
 }
 
+/// Opens the regular file at a path for reading and writing; makes it with mode 0600 where there is none.
+pub(crate) fn made(path: &Path) -> io::Result<File> {
+    regular(path)?;
+    OpenOptions::new().create(true).truncate(false).read(true).write(true).mode(0o600).open(path)
+}
+
 /// The files that belong to the one at a path.
 pub(crate) fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
@@ -82,17 +86,8 @@ pub(crate) fn beside(path: &Path, end: &str) -> PathBuf {
 impl Store {
     /// Opens a store or makes one, with mode 0600.
     pub(crate) fn open(path: &Path, retention: Retention) -> Result<Self, StoreError> {
-        let make = |path: &Path| {
-            regular(path)?;
-            OpenOptions::new().create(true).append(true).mode(0o600).open(path)
-        };
-        let lock = make(&beside(path, ".lock"))?;
-        lock.try_lock().map_err(|error| match error {
-            std::fs::TryLockError::WouldBlock => StoreError::Taken,
-            std::fs::TryLockError::Error(error) => StoreError::Io(error),
-        })?;
         // SQLite gives its other files the mode of this one.
-        let made = make(path)?.metadata()?;
+        let made = made(path)?.metadata()?;
         let mut connection = Connection::open(path)?;
         connection.busy_timeout(PATIENCE)?;
         connection.set_prepared_statement_cache_capacity(64);
@@ -102,10 +97,21 @@ impl Store {
         connection.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY")?;
         connection.query_row("PRAGMA journal_size_limit = 67108864", [], |_| Ok(()))?;
         migrate(&mut connection)?;
-        let next =
-            connection.query_row("SELECT coalesce(max(row), 0) + 1 FROM event", [], |row| row.get(0))?;
+        let last = |table| {
+            let sql = format!("SELECT row, time FROM {table} ORDER BY row DESC LIMIT 1");
+            let last = connection.query_row(&sql, [], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+            Ok::<(i64, i64), rusqlite::Error>(last.unwrap_or_default())
+        };
+        let ((row, time), (_, news)) = (last("event")?, last("happened")?);
         let (names, file) = (Names::default(), (made.dev(), made.ino()));
-        Ok(Self { connection, names, retention, next, latest: 0, file, _lock: lock })
+        Ok(Self { connection, names, retention, next: row + 1, latest: time.max(news), file })
+    }
+
+    /// How many records are in it or said to be lost there; `None` for one that is new.
+    pub(crate) fn settled(&self) -> rusqlite::Result<Option<u64>> {
+        let settled: Option<i64> =
+            self.connection.query_row("SELECT settled FROM tally", [], |row| row.get(0))?;
+        Ok(settled.map(i64::unsigned_abs))
     }
 
     /// Whether its file is still the one at this path.
@@ -113,9 +119,9 @@ impl Store {
         regular(path).is_ok_and(|file| file == Some(self.file))
     }
 
-    /// Writes a batch, all of it or none of it.
-    pub(crate) fn append(&mut self, batch: &Batch) -> Result<(), StoreError> {
-        let done = self.append_all(batch);
+    /// Writes a batch, all of it or none of it, with which so many records are settled.
+    pub(crate) fn append(&mut self, batch: &Batch, settled: u64) -> Result<(), StoreError> {
+        let done = self.append_all(batch, settled);
         if done.is_err() {
             // Numbers that were given are undone with the rows.
             self.names.forget();
@@ -123,7 +129,7 @@ impl Store {
         Ok(done?)
     }
 
-    fn append_all(&mut self, batch: &Batch) -> rusqlite::Result<()> {
+    fn append_all(&mut self, batch: &Batch, settled: u64) -> rusqlite::Result<()> {
         let Self { connection, names, next, latest, .. } = self;
         let transaction = connection.transaction()?;
         let mut writing = Writing { to: &transaction, names, next: *next, latest: *latest };
@@ -141,6 +147,7 @@ impl Store {
         }
         writing.names.note_last(&transaction)?;
         let (after, seen) = (writing.next, writing.latest);
+        transaction.prepare_cached("UPDATE tally SET settled = ?")?.execute([integer(settled)])?;
         transaction.commit()?;
         (*next, *latest) = (after, seen);
         Ok(())

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use crate::lock::Lock;
 use crate::queue::{Batch, Queue, State};
 use crate::record::Record;
 use crate::retention::Retention;
@@ -91,7 +92,14 @@ impl Log {
     /// No thread can be started.
     pub fn open(path: &Path, options: Options) -> Result<Self, OpenLogError> {
         let queue = Arc::new(Queue::new((options.waiting, options.waiting_bytes)));
-        let writer = Writer { queue: Arc::clone(&queue), path: path.to_owned(), options, store: None };
+        let writer = Writer {
+            queue: Arc::clone(&queue),
+            path: path.to_owned(),
+            options,
+            lock: None,
+            settled: None,
+            store: None,
+        };
         let thread =
             std::thread::Builder::new().name("lineside-log".to_owned()).spawn(move || writer.run())?;
         Ok(Self { queue, path: path.to_owned(), thread: Some(thread) })
@@ -140,6 +148,9 @@ struct Writer {
     queue: Arc<Queue>,
     path: PathBuf,
     options: Options,
+    lock: Option<Lock>,
+    /// How many records are in the store or said to be lost there, of all processes; not known before it was opened.
+    settled: Option<u64>,
     store: Option<Store>,
 }
 
@@ -156,12 +167,17 @@ impl Writer {
             self.queue.trouble(self.told(&error));
         }
         loop {
-            let batch = self.queue.take();
+            let batch = self.queue.take(|came| {
+                // What cannot be noted is not known to the next process, and costs nothing else.
+                self.lock.as_mut().map(|lock| lock.note(came).ok());
+            });
             let is_last = batch.is_last;
             let records = batch.records.len() as u64;
             if records > 0 || batch.lost > 0 {
                 match self.write(&batch) {
                     Ok(()) => {
+                        let came = self.queue.came();
+                        self.lock.as_mut().map(|lock| lock.note(came).ok());
                         let pruned = self.open().and_then(Store::prune);
                         self.queue.settle(records, 0, pruned.err().map(|error| self.told(&error)));
                     }
@@ -194,22 +210,48 @@ impl Writer {
         }
         let store = match self.store.take() {
             Some(store) => store,
-            None => match Store::open(&self.path, self.options.retention) {
-                Err(error) if error.is_damage() => {
-                    self.put_aside(&error)?;
-                    Store::open(&self.path, self.options.retention)?
-                }
-                opened => opened?,
-            },
+            None => self.begin()?,
         };
         Ok(self.store.insert(store))
     }
 
-    fn write(&mut self, batch: &Batch) -> Result<(), StoreError> {
-        match self.open().and_then(|store| store.append(batch)) {
+    /// Opens the store, and says in it how many records a process before had not written when it was killed.
+    fn begin(&mut self) -> Result<Store, StoreError> {
+        let lock = match self.lock.take() {
+            Some(lock) => lock,
+            None => Lock::take(&beside(&self.path, ".lock"))?,
+        };
+        let noted = self.lock.insert(lock).noted();
+        let mut store = match Store::open(&self.path, self.options.retention) {
             Err(error) if error.is_damage() => {
                 self.put_aside(&error)?;
-                self.open()?.append(batch)
+                Store::open(&self.path, self.options.retention)?
+            }
+            opened => opened?,
+        };
+        if self.settled.is_none() {
+            let settled = store.settled()?.unwrap_or(noted);
+            let lost = noted.saturating_sub(settled);
+            if lost > 0 {
+                store.append(&Batch { lost, ..Batch::default() }, settled + lost)?;
+                self.queue.note(format!(
+                    "the last {lost} records of the run before, or a few more, are not in the decision log: it was killed \
+                     before they were written"
+                ));
+            }
+            self.settled = Some(settled + lost);
+            self.queue.begin_at(settled + lost);
+        }
+        Ok(store)
+    }
+
+    fn write(&mut self, batch: &Batch) -> Result<(), StoreError> {
+        self.open()?;
+        let settled = self.settled.unwrap_or_default() + batch.records.len() as u64 + batch.lost;
+        let written = match self.open().and_then(|store| store.append(batch, settled)) {
+            Err(error) if error.is_damage() => {
+                self.put_aside(&error)?;
+                self.open()?.append(batch, settled)
             }
             Err(error) => {
                 // What is wrong may be of the connection, as after a change of the file system below it.
@@ -217,7 +259,8 @@ impl Writer {
                 Err(error)
             }
             done => done,
-        }
+        };
+        written.inspect(|()| self.settled = Some(settled))
     }
 
     /// Keeps the damaged file under another name, in the place of one that was damaged earlier.

@@ -38,10 +38,13 @@ pub(crate) enum Victim {
     Command,
     /// `lineside serve`, with its clients.
     Daemon,
+    /// The same, judged by what its decision log has.
+    Log,
 }
 
-/// How often the daemon is killed when nothing else is said.
+/// How often the daemon is killed when nothing else is said, and how often while its log is written as fast as it can be.
 const CYCLES_OF_DAEMON: u32 = 50;
+const CYCLES_OF_LOG: u32 = 100;
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,20 +56,27 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    /// Reads `--command` or `--daemon`, `--cycles N` and `--seed N`.
+    /// Reads `--command`, `--daemon` or `--log`, `--cycles N` and `--seed N`.
     pub(crate) fn read(arguments: &[&str]) -> Result<Self> {
         let (victim, arguments) = match arguments {
             ["--command", rest @ ..] => (Victim::Command, rest),
             ["--daemon", rest @ ..] => (Victim::Daemon, rest),
+            ["--log", rest @ ..] => (Victim::Log, rest),
             all => (Victim::Programme, all),
         };
-        let cycles = if victim == Victim::Daemon { CYCLES_OF_DAEMON } else { CYCLES };
+        let cycles = match victim {
+            Victim::Programme | Victim::Command => CYCLES,
+            Victim::Daemon => CYCLES_OF_DAEMON,
+            Victim::Log => CYCLES_OF_LOG,
+        };
         let mut order = Self { victim, cycles, seed: None };
         for pair in arguments.chunks(2) {
             let number = |text: &str| text.parse::<u64>().with_context(|| format!("`{text}` is no number"));
             match pair {
                 ["--cycles", cycles] => order.cycles = u32::try_from(number(cycles)?)?,
-                ["--seed", seed] if victim != Victim::Daemon => order.seed = Some(number(seed)?),
+                ["--seed", seed] if !matches!(victim, Victim::Daemon | Victim::Log) => {
+                    order.seed = Some(number(seed)?);
+                }
                 _ => bail!("`crash` does not take `{}`; `cargo xtask` shows what it takes", pair.join(" ")),
             }
         }
@@ -80,7 +90,8 @@ pub(crate) fn run(workspace: &Workspace, order: Order) -> Result<ExitCode> {
     let kept = match order.victim {
         Victim::Programme => kill(workspace, order)?,
         Victim::Command => kill_command(workspace, order)?,
-        Victim::Daemon => kill_daemon(workspace, order)?,
+        Victim::Daemon => kill_daemon(workspace, "daemon_kills", order)?,
+        Victim::Log => kill_daemon(workspace, "log_kills", order)?,
     };
     Ok(if kept { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -96,10 +107,10 @@ pub(crate) fn judge(workspace: &Workspace) -> Result<Outcome> {
     Ok(Outcome::Judged(counts))
 }
 
-/// Whether the daemon kept what its test says, over so many lives. That it is killed at another point of its work in each
-/// is the test's own affair; it is one of the tests of the command, with fewer lives.
-fn kill_daemon(workspace: &Workspace, order: Order) -> Result<bool> {
-    let test = ["test", "--quiet", "--package", "lineside-cli", "--test", "cli", "daemon_kills"];
+/// Whether the daemon kept what the tests of a module say, over so many lives. That it is killed at another point of its work in each
+/// is the tests' own affair; they are among the tests of the command, with fewer lives.
+fn kill_daemon(workspace: &Workspace, module: &str, order: Order) -> Result<bool> {
+    let test = ["test", "--quiet", "--package", "lineside-cli", "--test", "cli", module, "--", "--nocapture"];
     let ended = watch(workspace.cargo(test).env("LINESIDE_LIVES", order.cycles.to_string()), FOR_A_BUILD)?;
     Ok(ended.status.success())
 }

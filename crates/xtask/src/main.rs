@@ -43,6 +43,7 @@ cargo xtask CHORE
   crash [--cycles N] [--seed N]        a journal's programme killed again and again, and judged
   crash --command [--cycles N] …       the same for `lineside run --journal`, judged by its own lines
   crash --daemon [--cycles N]          the same for `lineside serve`, judged by what its clients have seen
+  crash --log [--cycles N]             the same while its decision log is written, judged by what that has
   faults [--repeat N]                  the tests of the table of faults, and how each row fared
   fuzz [--minutes N]                   commands that no person has written, for a nightly run
   reality [NAME]                       published plugins through lineside and through OpenClaw, and where they differ

@@ -21,6 +21,7 @@ mod joined_stops;
 mod kit;
 mod list;
 mod log;
+mod log_kills;
 mod opencode;
 mod policies;
 mod replay;
