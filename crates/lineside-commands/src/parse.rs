@@ -3,8 +3,10 @@
 //! A parser knows where a word begins and ends, and nothing of what it means: quotes, expansions and substitutions
 //! are read by [`crate::expand`] from the word's own text. So any parser of shells can stand behind [`Parse`].
 
+mod plain;
 mod shuck;
 
+pub(crate) use plain::plain;
 pub(crate) use shuck::Shuck;
 
 use crate::Shell;
@@ -13,28 +15,6 @@ use crate::Shell;
 pub(crate) trait Parse {
     /// The statements of a text. Where it does not parse, those of the lines in front of the error.
     fn parse<'t>(&self, text: &'t str, shell: Shell) -> Parsed<'t>;
-}
-
-/// Words that are of the grammar, or whose words may be.
-const RESERVED: &[&str] = &[
-    "always", "case", "coproc", "declare", "do", "done", "elif", "else", "end", "esac", "export", "fi",
-    "float", "for", "foreach", "function", "if", "in", "integer", "let", "local", "nocorrect", "readonly",
-    "repeat", "select", "then", "time", "typeset", "until", "while",
-];
-
-/// The one statement of a text that is words of plain signs and nothing else, as most are: no parser is needed for it.
-pub(crate) fn plain(text: &str) -> Option<Statement<'_>> {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b" -_./:=,+@%".contains(&byte);
-    if text.len() > crate::limits::PLAIN || !text.bytes().all(is_plain) {
-        return None;
-    }
-    let words: Vec<&str> = text.split(' ').filter(|word| !word.is_empty()).collect();
-    let first = words.first()?;
-    if RESERVED.contains(first) || first.contains('=') {
-        return None;
-    }
-    let command = Command::Simple { assignments: Vec::new(), words };
-    Some(Statement { command, redirections: Vec::new(), background: false })
 }
 
 /// What a text consists of.
@@ -125,26 +105,4 @@ pub(crate) enum Redirect<'t> {
     Document { body: &'t str, expands: bool, strips: bool },
     /// `>&2`, `<&3`: the target as it stands.
     Duplicate { target: &'t str, input: bool },
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_text_of_plain_words_is_what_the_parser_says() {
-        let reserved = RESERVED.iter().map(|word| format!("{word} a b"));
-        let texts = [
-            "ls", "git push -f origin a:b", " rm  -rf ./a/@x,y ", "A=1", "A=1 ls", "ls A=1", "declare A=1",
-            "exit 1", "",
-        ];
-        for text in texts.into_iter().map(str::to_owned).chain(reserved) {
-            let parsed = Shuck.parse(&text, Shell::Bash);
-            if let Some(statement) = plain(&text) {
-                assert_eq!(parsed.error, None, "{text}");
-                assert_eq!(format!("{:?}", parsed.statements), format!("{:?}", [statement]), "{text}");
-            }
-        }
-        assert!(plain("git push -f").is_some() && plain("if a b").is_none() && plain("a;b").is_none());
-    }
 }

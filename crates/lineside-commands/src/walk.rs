@@ -200,8 +200,8 @@ impl Walk<'_> {
             self.levels -= 1;
             return;
         }
-        if let Some(statement) = plain(text) {
-            self.list(&[statement]);
+        if let Some(statements) = plain(text) {
+            self.list(&statements);
             self.levels -= 1;
             return;
         }
