@@ -1,5 +1,8 @@
 //! Literal calls in the code of other languages: what is started, deleted, read and written by texts that stand there.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 /// A call with literal arguments.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Call {
@@ -131,15 +134,10 @@ pub(crate) fn calls(text: &str, language: &str) -> Vec<Call> {
                 if is_environment(name, language, &tokens[at + 1..]) {
                     all.push(Call::Environment);
                 }
-                let found = CALLS.iter().filter(|row| row.0 == language).find(|row| {
-                    row.1.split(' ').any(|call| {
-                        name == call || name.ends_with(call) && name[..name.len() - call.len()].ends_with('.')
-                    })
-                });
                 // A lone `run` or `remove` is a function of the code's own.
-                if let Some((_, _, does)) = found {
+                if let Some(does) = does(language, name) {
                     open = Some(at);
-                    called(*does, language, name, &tokens[at + 1..], &mut all);
+                    called(does, language, name, &tokens[at + 1..], &mut all);
                 }
             }
             // `"cmd" | getline`, `print | "cmd"`.
@@ -171,6 +169,18 @@ pub(crate) fn calls(text: &str, language: &str) -> Vec<Call> {
         }
     }
     all
+}
+
+/// What a call does: by the first row with its name, or with what stands behind one of its dots.
+fn does(language: &str, name: &str) -> Option<Does> {
+    type Names = HashMap<(&'static str, &'static str), usize, foldhash::fast::FixedState>;
+    static NAMES: LazyLock<Names> = LazyLock::new(|| {
+        let rows = CALLS.iter().enumerate().rev();
+        rows.flat_map(|(at, row)| row.1.split(' ').map(move |call| ((row.0, call), at))).collect()
+    });
+    let behind = name.match_indices('.').map(|(dot, _)| &name[dot + 1..]);
+    let rows = std::iter::once(name).chain(behind).filter_map(|name| NAMES.get(&(language, name)));
+    rows.min().map(|row| CALLS[*row].2)
 }
 
 fn is_environment(name: &str, language: &str, rest: &[Token]) -> bool {
@@ -340,8 +350,9 @@ fn tokens(text: &str, language: &str) -> Vec<Token> {
             }
             let name: String = chars[start..at].iter().collect();
             // `do shell script "…"` is one call.
-            let words: String = chars[start..].iter().take(15).collect();
-            if words == "do shell script" {
+            if language == "osascript"
+                && chars[start..].iter().take(15).copied().eq("do shell script".chars())
+            {
                 at = start + 15;
                 all.push(Token::Name("do_shell_script".to_owned()));
             } else if let (true, Some(open)) =

@@ -1,7 +1,7 @@
 //! Lists of globs over paths, prepared so that a path is compared with the few that can fit it.
 
 use crate::filter::glob_fits;
-use crate::path::{is_pattern, meet};
+use crate::path::{begin_otherwise, is_pattern, meet, names_meet, tail};
 use crate::state::Surroundings;
 
 type ByName = std::collections::HashMap<String, Vec<usize>, foldhash::fast::FixedState>;
@@ -9,30 +9,66 @@ type ByName = std::collections::HashMap<String, Vec<usize>, foldhash::fast::Fixe
 /// Globs of which one has to fit. `~` is home, what is relative lies in the project.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Globs {
-    all: Vec<String>,
+    all: Vec<Glob>,
     /// Those that end with a name, by it.
     by_name: ByName,
     /// Those that end with a pattern.
     others: Vec<usize>,
 }
 
-impl Globs {
-    pub(crate) fn new<S: Into<String>>(globs: impl IntoIterator<Item = S>) -> Globs {
-        let mut list = Globs::default();
-        list.extend(globs);
-        list
-    }
+#[derive(Clone, Debug)]
+struct Glob {
+    text: String,
+    from: From,
+    /// Where its name begins, if it asks for nothing else: `**/name`.
+    name: Option<usize>,
+    /// Where the signs begin that each path has to end with.
+    tail: usize,
+}
 
-    pub(crate) fn extend<S: Into<String>>(&mut self, globs: impl IntoIterator<Item = S>) {
-        for glob in globs.into_iter().map(Into::into) {
-            let name = last_name(&glob);
+/// What a glob is below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum From {
+    Anywhere,
+    Root,
+    Home,
+    Project,
+}
+
+impl<S: Into<String>> Extend<S> for Globs {
+    fn extend<I: IntoIterator<Item = S>>(&mut self, globs: I) {
+        for text in globs.into_iter().map(Into::into) {
+            let name = last_name(&text);
             if is_pattern(name) || name.starts_with('~') || name.contains('\\') {
                 self.others.push(self.all.len());
             } else {
                 self.by_name.entry(name.to_owned()).or_default().push(self.all.len());
             }
-            self.all.push(glob);
+            let from = match text.as_bytes() {
+                [b'~', ..] => From::Home,
+                [b'/', ..] => From::Root,
+                [b'*', b'*', ..] => From::Anywhere,
+                _ => From::Project,
+            };
+            let alone = text.strip_prefix("**/").filter(|name| !name.contains('/') && !name.contains("**"));
+            let name = alone.filter(|name| !name.is_empty()).map(|name| text.len() - name.len());
+            let tail = text.len() - tail(&text).len();
+            self.all.push(Glob { text, from, name, tail });
         }
+    }
+}
+
+impl<S: Into<String>> FromIterator<S> for Globs {
+    fn from_iter<I: IntoIterator<Item = S>>(globs: I) -> Globs {
+        let mut list = Globs::default();
+        list.extend(globs);
+        list
+    }
+}
+
+impl Globs {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
+        self.all.iter().map(|glob| glob.text.as_str())
     }
 
     /// Whether one fits a path that may be a pattern itself.
@@ -40,11 +76,26 @@ impl Globs {
         if self.all.is_empty() {
             return false;
         }
+        let end = tail(path).as_bytes();
+        let (home, project) = (!begin_otherwise(path, state.home), !begin_otherwise(path, state.project));
+        // What cannot fit, by its first or last signs.
+        let may_fit = |glob: &&Glob| {
+            let asked = glob.text.as_bytes().get(glob.tail..).unwrap_or_default();
+            let known = asked.len().min(end.len());
+            asked[asked.len() - known..] == end[end.len() - known..]
+                && match glob.from {
+                    From::Anywhere => true,
+                    From::Root => !begin_otherwise(path, &glob.text),
+                    From::Home => home,
+                    From::Project => project,
+                }
+        };
         if is_pattern(path) {
-            return self.all.iter().any(|glob| glob_fits(glob, path, state));
+            return self.all.iter().filter(may_fit).any(|glob| glob_fits(&glob.text, path, state));
         }
         let named = self.by_name.get(last_name(path)).map_or(&[][..], Vec::as_slice);
-        self.others.iter().chain(named).any(|index| fits_name(&self.all[*index], path, state))
+        let all = self.others.iter().chain(named).map(|index| &self.all[*index]);
+        all.filter(may_fit).any(|glob| glob.fits_name(path, state))
     }
 }
 
@@ -52,15 +103,56 @@ fn last_name(path: &str) -> &str {
     path.trim_end_matches('/').rsplit('/').next().unwrap_or_default()
 }
 
-/// Whether a glob fits a path that is no pattern; the same as [`glob_fits`] answers, without a copy of either.
-fn fits_name(glob: &str, path: &str, state: &Surroundings<'_>) -> bool {
-    let below = |folder: &str, glob: &str| {
-        path.strip_prefix(folder.trim_end_matches('/'))
-            .is_some_and(|rest| (rest.is_empty() || rest.starts_with('/')) && meet(rest, glob))
-    };
-    match glob.strip_prefix('~') {
-        Some(rest) => below(state.home, rest),
-        None if glob.starts_with('/') || glob.starts_with("**") => meet(path, glob),
-        None => below(state.project, glob),
+impl Glob {
+    /// Whether it fits a path that is no pattern; the same as [`glob_fits`] answers, without a copy of either.
+    fn fits_name(&self, path: &str, state: &Surroundings<'_>) -> bool {
+        let below = |folder: &str, glob: &str| {
+            path.strip_prefix(folder.trim_end_matches('/'))
+                .is_some_and(|rest| (rest.is_empty() || rest.starts_with('/')) && meet(rest, glob))
+        };
+        if let Some(asked) = self.name.map(|name| &self.text[name..]) {
+            let name = last_name(path);
+            return !begin_otherwise(name, asked) && !name.is_empty() && names_meet(name, asked);
+        }
+        match self.from {
+            From::Home => below(state.home, self.text.get(1..).unwrap_or_default()),
+            From::Root | From::Anywhere => meet(path, &self.text),
+            From::Project => below(state.project, &self.text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_answers_as_its_globs_do() {
+        let globs = [
+            "**/.env", "**/.env.*", "**/*.env", "~/.ssh/**", "/etc/shadow*", "src/*.rs", "logs/**",
+            "**/s.{a,b}", "~/.kube/**", "**/[ab]c", "/proc/*/environ", "**/a*c", "**/x/**", "/etc/**", "**",
+            "a\\*b", "~", "src",
+        ];
+        let folders = [
+            "/proj", "/proj/src", "/home/dev", "/home/dev/.ssh", "/home/developer", "/etc", "/proj/logs/x",
+            "",
+        ];
+        let names = [
+            ".env", ".env.ci", "a.env", "id", "shadow", "a.rs", "*", "*.rs", "**/*.env", "**/*", ".e*", "?",
+            "[a-c]c", "s.a", "s.c", "ac", "abc", "a*", "*c", "**", "a*b", "x", "src", "s*", "**/.env",
+            "self/environ",
+        ];
+        let state = Surroundings::new("/proj", "/home/dev");
+        let (mut fit, mut all) = (0, 0);
+        for path in folders.iter().flat_map(|folder| names.map(|name| format!("{folder}/{name}"))) {
+            for glob in globs {
+                let expected = glob_fits(glob, &path, &state);
+                assert_eq!(Globs::from_iter([glob]).fit(&path, &state), expected, "{glob} and {path}");
+                (fit, all) = (fit + usize::from(expected), all + 1);
+            }
+            let expected = globs.iter().any(|glob| glob_fits(glob, &path, &state));
+            assert_eq!(Globs::from_iter(globs).fit(&path, &state), expected, "{path}");
+        }
+        assert!(fit > 300 && fit < all / 2, "{fit} of {all}");
     }
 }

@@ -1,5 +1,7 @@
 //! Paths as text, and patterns of them.
 
+use std::borrow::Cow;
+
 /// The path joined to a folder, without `.`, `..` and doubled slashes.
 pub(crate) fn normal(folder: &str, path: &str) -> String {
     let folder = if path.starts_with('/') { "" } else { folder };
@@ -28,7 +30,7 @@ pub(crate) fn is_within(path: &str, folder: &str) -> bool {
 
 /// Whether both patterns can mean one path. `*`, `?` and `[…]` stay within a name, `**` crosses names.
 pub(crate) fn meet(one: &str, other: &str) -> bool {
-    if differ(one, other) {
+    if begin_otherwise(one, other) || end_otherwise(one, other) {
         return false;
     }
     // A path that is written crosses no names, and what is asked for does so once or twice: no table is needed.
@@ -67,11 +69,21 @@ fn is_sign(byte: u8) -> bool {
     matches!(byte, b'*' | b'?' | b'[' | b']' | b'{' | b'}' | b'\\' | b'/' | b'~')
 }
 
-/// Whether two patterns differ at one of their ends, in front of any sign.
-fn differ(one: &str, other: &str) -> bool {
+/// Whether two patterns differ in front of any sign, so that no path fits both.
+pub(crate) fn begin_otherwise(one: &str, other: &str) -> bool {
     let mut pairs = one.bytes().zip(other.bytes());
     let first = pairs.find(|(a, b)| a != b || is_sign(*a) && *a != b'/');
-    first.is_some_and(|(a, b)| !is_sign(a) && !is_sign(b)) || end_otherwise(one, other)
+    first.is_some_and(|(a, b)| !is_sign(a) && !is_sign(b))
+}
+
+/// The signs that the name of each path of a pattern ends with.
+pub(crate) fn tail(pattern: &str) -> &str {
+    // A longer name may be any.
+    if pattern.len() > LONGEST {
+        return "";
+    }
+    let sign = pattern.bytes().rposition(is_sign);
+    &pattern[sign.map_or(0, |sign| sign + 1)..]
 }
 
 /// Whether the last signs of two patterns say that no path fits both.
@@ -116,6 +128,12 @@ fn below<'n, I: DoubleEndedIterator<Item = &'n str> + Clone>(mut given: I, mut a
         }
     }
     given.next().is_none()
+}
+
+/// The text of a pattern as if it were a path: no other pattern fits it but one that fits all of its paths.
+pub(crate) fn literal(pattern: &str) -> Cow<'_, str> {
+    const SIGNS: [char; 3] = ['*', '?', '['];
+    if pattern.contains(SIGNS) { pattern.replace(SIGNS, "\u{1}").into() } else { pattern.into() }
 }
 
 pub(crate) fn is_pattern(name: &str) -> bool {

@@ -1,7 +1,10 @@
 //! Filters over the paths of a command.
 
+use std::borrow::Cow;
+
 use super::{Match, RunsFilter, WhenUnclear, owned, unclear_program};
 use crate::analysis::{Access, Analysis, CommandProgram, Touch};
+use crate::globs::Globs;
 use crate::path;
 use crate::state::Surroundings;
 use crate::tables::secrets;
@@ -9,8 +12,8 @@ use crate::tables::secrets;
 /// Asks for paths.
 #[derive(Clone, Debug, Default)]
 pub struct Paths {
-    globs: Vec<String>,
-    not: Vec<String>,
+    globs: Globs,
+    not: Globs,
     outside: bool,
     secret: bool,
     roots: Vec<String>,
@@ -23,7 +26,7 @@ impl Paths {
     /// Paths that one of these globs fits. `~` is home, what is relative lies in the project.
     #[must_use]
     pub fn matching(globs: &[&str]) -> Paths {
-        Paths { globs: owned(globs), ..Paths::default() }
+        Paths { globs: globs.iter().copied().collect(), ..Paths::default() }
     }
 
     /// Paths outside of the project and of the folders for temporary files.
@@ -47,7 +50,7 @@ impl Paths {
     /// These as well as those.
     #[must_use]
     pub fn or(mut self, other: Paths) -> Paths {
-        self.globs.extend(other.globs);
+        self.globs.extend(other.globs.iter());
         self.roots.extend(other.roots);
         self.outside |= other.outside;
         self.secret |= other.secret;
@@ -57,7 +60,7 @@ impl Paths {
     /// Not those that one of these globs fits.
     #[must_use]
     pub fn not(mut self, globs: &[&str]) -> Paths {
-        self.not.extend(owned(globs));
+        self.not.extend(globs.iter().copied());
         self
     }
 
@@ -76,7 +79,7 @@ impl Paths {
     }
 
     pub(super) fn except(mut self, globs: &[String], programs: &[RunsFilter]) -> Paths {
-        self.not.extend_from_slice(globs);
+        self.not.extend(globs);
         self.except.extend_from_slice(programs);
         self
     }
@@ -142,28 +145,26 @@ impl Paths {
             // Where it lies is not known.
             return false;
         }
-        // Of a pattern, only what all of it is, is not asked for.
-        let literal = path.replace(['*', '?', '['], "\u{1}");
-        if self.not.iter().any(|glob| glob_fits(glob, &literal, state)) {
-            return false;
-        }
-        let below = |glob: &String| {
+        let below = |glob: &str| {
             let glob = absolute(glob, state);
             let folder = glob.split(['*', '?', '[', '{']).next().unwrap_or_default();
-            all_below && path::is_within(folder, path)
+            path::is_within(folder, path)
         };
-        self.outside && is_outside(path, state)
+        let is_asked = self.outside && is_outside(path, state)
             || self.secret && secrets::is_secret(path, state.home)
             || self.roots.iter().any(|root| covers(path, &absolute(root, state)))
-            || self.globs.iter().any(|glob| glob_fits(glob, path, state) || below(glob))
+            || self.globs.fit(path, state)
+            || all_below && self.globs.iter().any(below);
+        // Of a pattern, only what all of it is, is not asked for.
+        is_asked && !self.not.fit(&path::literal(path), state)
     }
 }
 
-fn absolute(glob: &str, state: &Surroundings<'_>) -> String {
+fn absolute<'g>(glob: &'g str, state: &Surroundings<'_>) -> Cow<'g, str> {
     match glob.strip_prefix('~') {
-        Some(rest) => format!("{}{rest}", state.home),
-        None if glob.starts_with('/') || glob.starts_with("**") => glob.to_owned(),
-        None => format!("{}/{glob}", state.project),
+        Some(rest) => format!("{}{rest}", state.home).into(),
+        None if glob.starts_with('/') || glob.starts_with("**") => glob.into(),
+        None => format!("{}/{glob}", state.project).into(),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use crate::globs::Globs;
+use crate::path::literal;
 use crate::state::Surroundings;
 
 /// Files that hold secrets.
@@ -44,9 +45,9 @@ const HARMLESS: &[&str] = &[
 /// Whether a file of this path holds secrets.
 pub(crate) fn is_secret(path: &str, home: &str) -> bool {
     static LISTS: LazyLock<[Globs; 2]> =
-        LazyLock::new(|| [SECRETS, HARMLESS].map(|list| Globs::new(list.iter().copied())));
+        LazyLock::new(|| [SECRETS, HARMLESS].map(|list| list.iter().copied().collect()));
     let mut state = Surroundings::new("/", home);
     state.project = "";
     let [secrets, harmless] = &*LISTS;
-    secrets.fit(path, &state) && !harmless.fit(&path.replace(['*', '?', '['], "\u{1}"), &state)
+    secrets.fit(path, &state) && !harmless.fit(&literal(path), &state)
 }
