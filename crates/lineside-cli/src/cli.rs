@@ -34,6 +34,7 @@ use crate::schema::SchemaArgs;
 use crate::serve::ServeArgs;
 use crate::stats::StatsArgs;
 use crate::style::{COLUMNS, Styles, When, columns};
+use crate::tap::TapArgs;
 use crate::test::TestArgs;
 use crate::tree::SessionsArgs;
 use crate::trust::{TrustArgs, UntrustArgs};
@@ -41,7 +42,7 @@ use crate::why::WhyArgs;
 use crate::{
     approvals, check, control, demo, doctor, dump, enforce, explain, hook, hosts, import, init, install,
     jobs, kit, list, loading, log, manual, new_hook, person, policies, replay, run, schema, serve, stats,
-    test, tree, trust, why,
+    tap, test, tree, trust, why,
 };
 
 /// A hook bus for AI agents: events in, hooks run, decisions out.
@@ -90,7 +91,7 @@ const HELP: &str = "\
 Commands:
 {subcommands}
   also:    approvals, completions, dump, hook, import, init, kit, log, man, new,
-           policies, reload, schema, sessions, trust, untrust
+           policies, reload, schema, sessions, tap, trust, untrust
 
 Options:
 {options}{after-help}";
@@ -129,6 +130,8 @@ enum Command {
     Approvals(ApprovalsArgs),
     #[command(hide = true)]
     Log(LogArgs),
+    #[command(hide = true)]
+    Tap(TapArgs),
     #[command(hide = true)]
     Stats(StatsArgs),
     #[command(hide = true)]
@@ -191,6 +194,7 @@ impl Cli {
             Command::Why(args) => why::run(args, styles),
             Command::Approvals(args) => unless_interrupted(approvals::run(args, styles)).await,
             Command::Log(args) => unless_interrupted(log::run(args, styles)).await,
+            Command::Tap(args) => unless_interrupted(tap::run(args, styles)).await,
             Command::Stats(args) => stats::run(args, styles),
             Command::Enforce(args) => enforce::run(args, styles).await,
             Command::List(args) => unless_interrupted(list::run(args, styles)).await,
@@ -265,6 +269,7 @@ impl Command {
             | Self::Kit(_)
             | Self::Why(_)
             | Self::Log(_)
+            | Self::Tap(_)
             | Self::Stats(_)
             | Self::Status(_)
             | Self::Sessions(_)
@@ -297,6 +302,7 @@ impl Command {
             | Self::Why(_)
             | Self::Approvals(_)
             | Self::Log(_)
+            | Self::Tap(_)
             | Self::Stats(_)
             | Self::Status(_)
             | Self::Sessions(_)

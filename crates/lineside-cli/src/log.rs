@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use lineside::Bus;
 use lineside::core::Timestamp;
-use lineside::json::{Value, json};
+use lineside::json::Value;
 use lineside::log::{Decision, FILE, Look, Query};
 
 use crate::daemon_paths::DaemonArgs;
@@ -111,13 +111,17 @@ impl StoreArgs {
 /// # Errors
 /// It is none.
 pub(crate) fn query(words: &[String]) -> Result<Query> {
+    Ok(Query::parse(&query_text(words), now())?)
+}
+
+/// The text of the query of these arguments.
+pub(crate) fn query_text(words: &[String]) -> String {
     // What a shell has taken the quotes off is one text again, unless it is a query by itself.
     let word = |word: &String| {
         let is_text = word.contains(char::is_whitespace) && !word.contains([':', '"']);
         if is_text { format!("\"{word}\"") } else { word.clone() }
     };
-    let text = words.iter().map(word).collect::<Vec<_>>().join(" ");
-    Ok(Query::parse(&text, now())?)
+    words.iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
 pub(crate) fn now() -> Timestamp {
@@ -153,7 +157,7 @@ pub(crate) async fn run(args: &LogArgs, styles: Styles) -> Result<ExitCode> {
 impl LogArgs {
     fn show(&self, found: &[Decision], lines: &mut Lines) -> Result<()> {
         if self.json {
-            found.iter().try_for_each(|decision| print_json(&object(decision)))?;
+            found.iter().try_for_each(|decision| print_json(&decision.to_json()))?;
         } else if self.csv {
             print_unbroken([CSV.join(",")])?;
             print_unbroken(found.iter().map(csv))?;
@@ -179,29 +183,15 @@ fn report(look: &Look, query: &Query, nothing: bool, style: Style) -> Result<()>
     Ok(())
 }
 
-/// A decision as programs read it.
-pub(crate) fn object(decision: &Decision) -> Value {
-    let payload = lineside::json::from_str::<Value>(&decision.payload).unwrap_or_default();
-    json!({
-        "id": decision.id, "time": decision.time.to_string(), "session": decision.session, "tree": decision.tree,
-        "parent": decision.parent, "seq": decision.seq, "agent": decision.agent, "agent_type": decision.agent_type,
-        "host": decision.host, "project": decision.project, "point": decision.point, "tool": decision.tool,
-        "verdict": decision.verdict, "by": decision.by, "origin": decision.by_origin, "reason": decision.reason,
-        "took_us": u64::try_from(decision.took.as_micros()).unwrap_or(u64::MAX), "generation": decision.generation,
-        "changes": decision.changes, "failures": decision.failures, "runs": decision.runs, "shadows": decision.shadows,
-        "payload": payload,
-    })
-}
-
 const CSV: [&str; 15] = [
     "id", "time", "session", "tree", "seq", "agent", "host", "project", "point", "tool", "verdict", "by",
     "reason", "took_us", "payload",
 ];
 
 fn csv(decision: &Decision) -> String {
-    let object = object(decision);
+    let object = decision.to_json();
     let field = |name: &&str| {
-        let text = match object.get(*name) {
+        let text = match object.get(name) {
             None | Some(Value::Null) => String::new(),
             Some(Value::String(text)) => text.clone(),
             Some(other) => other.to_string(),

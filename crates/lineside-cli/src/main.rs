@@ -8,6 +8,7 @@ mod run;
 mod explain;
 mod list;
 mod log;
+mod tap;
 mod why;
 mod approvals;
 mod stats;

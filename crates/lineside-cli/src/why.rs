@@ -7,7 +7,7 @@ use clap::Args;
 use lineside::json::{Value, json};
 use lineside::log::{Considered, Why};
 
-use crate::log::{StoreArgs, object, query};
+use crate::log::{StoreArgs, query};
 use crate::painter::one_line;
 use crate::style::{COLUMNS, Styles, columns, print_json, print_unbroken, tell};
 
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &WhyArgs, styles: Styles) -> Result<ExitCode> {
 
 /// The page as programs read it.
 fn of(why: &Why) -> Value {
-    let mut decision = object(&why.decision);
+    let mut decision = Value::Object(why.decision.to_json());
     let hook = |hook: &Considered| {
         json!({
             "hook": hook.hook, "origin": hook.origin, "dialect": hook.dialect, "layer": hook.layer, "part": hook.part,

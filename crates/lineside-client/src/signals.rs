@@ -5,6 +5,7 @@ use lineside_core::json::Map;
 
 use crate::client::Client;
 use crate::request::RequestError;
+use crate::segment::segment;
 use crate::wire;
 
 /// What happens in a daemon, from the time at which it was asked for. Dropping this ends the stream.
@@ -29,6 +30,19 @@ impl Client {
     pub async fn signals(&self) -> Result<Signals, RequestError> {
         self.stream("/v1/signals", None).await.map(Signals::of)
     }
+
+    /// Hears what a query asks for, in the words of `lineside log`, as the decision log has it and without secrets: a decision
+    /// with the fields that `lineside log --json` prints and the kind `decided`, everything else with `time`, `session`,
+    /// `event`, `hook`, `job`, `took_us` and `detail`.
+    ///
+    /// It begins after the signal with this id, as [`Signals::last`] gives it, and without one from here on.
+    ///
+    /// # Errors
+    /// As [`signals`](Self::signals), or something that is no query of the stream.
+    pub async fn signals_as_logged(&self, query: &str, after: Option<&str>) -> Result<Signals, RequestError> {
+        let path = format!("/v1/signals?form=log&query={}", segment(query));
+        self.stream(&path, after).await.map(Signals::of)
+    }
 }
 
 impl Signals {
@@ -52,7 +66,7 @@ impl Signals {
 
     /// Waits for the id after which the stream begins: from then on nothing is lost when the connection breaks. Cancel
     /// safe.
-    pub(crate) async fn begins(&mut self) {
+    pub async fn begins(&mut self) {
         self.block().await;
     }
 
@@ -71,8 +85,9 @@ impl Signals {
         }
     }
 
-    /// The id of the last signal, or of the one after which the stream began.
-    pub(crate) fn last(&self) -> Option<&str> {
+    /// The id of the last signal, or of the one after which the stream began: a word for the daemon, a hyphen and a number.
+    #[must_use]
+    pub fn last(&self) -> Option<&str> {
         self.last.as_deref()
     }
 }

@@ -179,7 +179,7 @@ impl Daemon {
         Self {
             switch: WatchedSwitch::new(Switch::of(&settings.state).or_beside(&settings.socket)),
             vocabulary: Vocabulary::new(&settings.dialects),
-            feed: Feed::new(assembly.bus().signals(), most).written_to(settings.open_log(), assembly.bus()),
+            feed: Feed::new(assembly.bus(), most).written_to(settings.open_log()),
             room: Room::new(settings.limits.memory),
             agents: Agents::of(&settings.state),
             sessions: Sessions::of(assembly.bus()),

@@ -6,13 +6,14 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use lineside::bus::signal::{Signals, Watched};
-use lineside::core::{EventId, Receipt, SessionId};
+use lineside::core::{EventId, Receipt, SessionId, Timestamp};
 use lineside::json::{Map, json};
 use lineside::log::{self, Log, Record};
 use lineside::{Bus, Signal, wire};
 use tokio::sync::watch;
 use uuid::Uuid;
 
+use crate::api::shapes::SignalForm;
 use crate::room::SMALL;
 
 /// What a feed holds at most.
@@ -43,6 +44,8 @@ pub(crate) struct Entry {
     pub(crate) id: u64,
     /// Its number among those of its session, from 1, without a gap.
     pub(crate) seq: Option<u64>,
+    /// When the feed took it.
+    at: Timestamp,
     pub(crate) what: What,
     size: usize,
 }
@@ -64,8 +67,10 @@ pub(crate) struct Feed {
     /// The id of the last entry, for those who wait.
     last: watch::Sender<u64>,
     most: Most,
-    /// Where everything is written down that the feed takes, and whose clock says when.
-    log: Option<(Log, Bus)>,
+    /// Whose clock says when.
+    bus: Bus,
+    /// Where everything is written down that the feed takes.
+    log: Option<Log>,
 }
 
 #[derive(Default)]
@@ -84,22 +89,22 @@ struct Kept {
 type Gone = Vec<Entry>;
 
 impl Feed {
-    /// A feed of what is sent from now on.
-    pub(crate) fn new(sent: Signals, most: Most) -> Self {
+    /// A feed of what a bus sends from now on.
+    pub(crate) fn new(bus: &Bus, most: Most) -> Self {
         let epoch = format!("{:08x}", Uuid::new_v4().as_fields().0);
-        let last = watch::Sender::new(0);
-        Self { sent: Mutex::new(sent), epoch, kept: Mutex::default(), last, most, log: None }
+        let (sent, last) = (Mutex::new(bus.signals()), watch::Sender::new(0));
+        Self { sent, epoch, kept: Mutex::default(), last, most, bus: bus.clone(), log: None }
     }
 
-    /// With a log that everything goes to which the feed takes, with the time of this bus.
-    pub(crate) fn written_to(mut self, log: Option<Log>, bus: &Bus) -> Self {
-        self.log = log.map(|log| (log, bus.clone()));
+    /// With a log that everything goes to which the feed takes.
+    pub(crate) fn written_to(mut self, log: Option<Log>) -> Self {
+        self.log = log;
         self
     }
 
     /// The log.
     pub(crate) fn log(&self) -> Option<&Log> {
-        self.log.as_ref().map(|(log, _)| log)
+        self.log.as_ref()
     }
 
     /// What is decided from now on is decided by this generation of hooks.
@@ -110,10 +115,10 @@ impl Feed {
     }
 
     /// Hands something over to the log, which never waits.
-    fn write(&self, watched: &Watched) {
-        if let Some((log, bus)) = &self.log {
+    fn write(&self, watched: &Watched, at: Timestamp) {
+        if let Some(log) = &self.log {
             log.offer(match watched {
-                Watched::Signal(signal) => log::record(signal, bus.wall_clock()),
+                Watched::Signal(signal) => log::record(signal, at),
                 Watched::Lost(lost) => Record::Lost(*lost),
             });
         }
@@ -142,15 +147,16 @@ impl Feed {
         let mut kept = self.kept();
         let before = kept.last;
         for watched in std::iter::from_fn(|| sent.try_next()).take(most) {
-            self.write(&watched);
+            let at = self.bus.wall_clock();
+            self.write(&watched, at);
             match watched {
                 Watched::Signal(signal) => {
                     if let Signal::SessionClosed { session, .. } = &signal {
                         over.push(session.clone());
                     }
-                    kept.push(signal, self.most, &mut gone);
+                    kept.push((signal, at), self.most, &mut gone);
                 }
-                Watched::Lost(lost) => kept.push_lost(lost, self.most, &mut gone),
+                Watched::Lost(lost) => kept.push_lost((lost, at), self.most, &mut gone),
             }
         }
         let last = kept.last;
@@ -237,7 +243,7 @@ impl Feed {
 
 impl Kept {
     /// Adds a signal.
-    fn push(&mut self, signal: Signal, most: Most, gone: &mut Gone) {
+    fn push(&mut self, (signal, at): (Signal, Timestamp), most: Most, gone: &mut Gone) {
         let size = match &signal {
             Signal::Decided(receipt) => size(receipt),
             other => other.weight(),
@@ -261,19 +267,25 @@ impl Kept {
             Signal::Decided(receipt) => self.keep(Arc::clone(receipt), size, most),
             _ => {}
         }
-        self.add(seq, What::Signal(signal), (size, most), gone);
+        self.add((seq, at), What::Signal(signal), (size, most), gone);
     }
 
     /// Adds that the bus was faster.
-    fn push_lost(&mut self, lost: u64, most: Most, gone: &mut Gone) {
+    fn push_lost(&mut self, (lost, at): (u64, Timestamp), most: Most, gone: &mut Gone) {
         self.lost += lost;
-        self.add(None, What::Lost(lost), (0, most), gone);
+        self.add((None, at), What::Lost(lost), (0, most), gone);
     }
 
-    fn add(&mut self, seq: Option<u64>, what: What, (size, most): (usize, Most), gone: &mut Gone) {
+    fn add(
+        &mut self,
+        (seq, at): (Option<u64>, Timestamp),
+        what: What,
+        (size, most): (usize, Most),
+        gone: &mut Gone,
+    ) {
         self.last += 1;
         self.bytes += size;
-        self.entries.push_back(Entry { id: self.last, seq, what, size });
+        self.entries.push_back(Entry { id: self.last, seq, at, what, size });
         while self.entries.len() > most.signals || (self.bytes > most.bytes && self.entries.len() > 1) {
             let Some(oldest) = self.entries.pop_front() else { break };
             self.bytes -= oldest.size;
@@ -307,15 +319,27 @@ impl Entry {
         }
     }
 
-    /// Its kind and its fields.
-    pub(crate) fn to_json(&self) -> (&'static str, Map) {
-        let (kind, mut fields) = match &self.what {
-            What::Signal(signal) => {
+    /// What the log keeps of it.
+    pub(crate) fn record(&self) -> Record {
+        match &self.what {
+            What::Signal(signal) => log::record(signal, self.at),
+            What::Lost(lost) => Record::Lost(*lost),
+        }
+    }
+
+    /// Its kind and its fields: all that it says, or what the log keeps of it.
+    pub(crate) fn to_json(&self, form: SignalForm) -> (&'static str, Map) {
+        let (kind, mut fields) = match (&self.what, form) {
+            (What::Signal(signal), SignalForm::Whole) => {
                 let about = wire::signal(signal);
                 (about.kind, about.fields)
             }
-            What::Lost(lost) => ("lost", lost_fields(*lost)),
+            (What::Signal(_), SignalForm::Log) => log::line(&self.record()),
+            (What::Lost(lost), _) => ("lost", lost_fields(*lost)),
         };
+        if fields.get("time").is_none() {
+            fields.insert("time".to_owned(), json!(self.at.to_string()));
+        }
         if let Some(seq) = self.seq {
             fields.insert("signal_seq".to_owned(), json!(seq));
         }
@@ -340,7 +364,7 @@ mod tests {
     #[tokio::test]
     async fn a_publisher_takes_its_share_into_the_feed_and_waits_for_no_other() {
         let bus = Bus::new();
-        let feed = Feed::new(bus.signals(), Most { signals: 2, receipts: 2, bytes: 1 << 20 });
+        let feed = Feed::new(&bus, Most { signals: 2, receipts: 2, bytes: 1 << 20 });
         for text in ["one", "two", "three"] {
             bus.announce(lineside::core::Notice::info(text));
         }
@@ -362,7 +386,7 @@ mod tests {
     #[tokio::test]
     async fn what_comes_after_the_end_of_a_session_has_no_number_and_the_session_is_not_kept_for_it() {
         let bus = Bus::new();
-        let feed = Feed::new(bus.signals(), Most { signals: 64, receipts: 8, bytes: 1 << 20 });
+        let feed = Feed::new(&bus, Most { signals: 64, receipts: 8, bytes: 1 << 20 });
         let session = bus.session("s").open().await.unwrap();
         session.close().await;
         let late = Signal::Notified {
@@ -374,7 +398,7 @@ mod tests {
         feed.hear(|_| {});
         let mut kept = feed.kept();
         let before = kept.seqs.len();
-        kept.push(late, feed.most, &mut Vec::new());
+        kept.push((late, bus.wall_clock()), feed.most, &mut Vec::new());
         assert_eq!((before, kept.seqs.len()), (0, 0));
         assert_eq!(kept.entries.back().map(|entry| entry.seq), Some(None));
     }

@@ -24,6 +24,7 @@ mod look;
 mod why;
 mod stats;
 mod recorded;
+mod live;
 
 pub use look::{Decision, Look, LookError, News};
 pub use query::{ParseQueryError, Query};

@@ -2,8 +2,11 @@
 //!
 //! What a log is and how it is read is said by the crate behind it; here a signal becomes a record.
 
+use std::time::Duration;
+
 use lineside_bus::signal::{Signals, Watched};
 use lineside_bus::{Bus, JobNews, Signal};
+use lineside_core::json::{Map, Value, json};
 use lineside_core::{Notice, Outcome, Timestamp};
 
 pub use lineside_log::{
@@ -95,6 +98,39 @@ pub fn record(signal: &Signal, at: Timestamp) -> Record {
         }),
         other => news("unknown", &|it| it.detail = format!("{other:?}")),
     }
+}
+
+/// A record as one line for a reader of the stream, without secrets: its kind, and a decision as
+/// [`Decision::to_json`] has it, or `time`, `session`, `event`, `hook`, `job`, `took_us` and `detail` of what else happens.
+#[must_use]
+pub fn line(record: &Record) -> (&'static str, Map) {
+    let micros = |took: Duration| u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+    let (kind, fields) = match record {
+        Record::Decided(receipt) => ("decided", Value::Object(Decision::of(receipt, None).to_json())),
+        Record::Shadowed(shadowed) => {
+            let Shadowed { event, hook, outcome, took, .. } = &**shadowed;
+            let said = outcome.verdict().map(lineside_core::Verdict::strength);
+            (
+                "shadowed",
+                json!({"event": event, "hook": hook.name, "verdict": said, "took_us": micros(*took)}),
+            )
+        }
+        Record::Happened(happened) => {
+            let News { time, hook, job, took, detail, .. } = News::of(happened);
+            let fields = json!({
+                "time": time.to_string(), "session": happened.session, "event": happened.event, "hook": hook,
+                "job": job, "took_us": took.map(micros), "detail": detail,
+            });
+            (happened.what, fields)
+        }
+        Record::Lost(lost) => ("lost", json!({"lost": lost})),
+        _ => ("unknown", Value::Null),
+    };
+    let mut line = Map::from_iter([("kind".to_owned(), json!(kind))]);
+    if let Value::Object(fields) = fields {
+        line.extend(fields);
+    }
+    (kind, line)
 }
 
 fn of_job(news: &JobNews) -> (&'static str, String) {

@@ -1,7 +1,9 @@
 //! Logged decisions as lines: a row for each, and below it why it was refused or what was changed.
 
+use std::time::Duration;
+
 use lineside::core::{Payload, Strength};
-use lineside::json::Map;
+use lineside::json::{Map, Value};
 use lineside::log::Decision;
 use lineside::points;
 
@@ -23,6 +25,12 @@ const TEXT: usize = INDENT + SESSION + 1;
 /// A page is never narrower, and rows are not spread over a wider one.
 const NARROWEST: usize = 64;
 const WIDEST: usize = 160;
+
+/// What is shown with a warning.
+const FAILURES: [&str; 9] = [
+    "abandoned", "context_dropped", "coverage_mismatch", "detached_failed", "job_dead", "job_refused",
+    "job_retried", "lost", "observer_lagged",
+];
 
 /// In which order events stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +73,38 @@ impl Lines {
         lines
     }
 
+    /// The lines of something that happened beside decisions, as the stream of the daemon has it.
+    pub(crate) fn of_news(&mut self, news: &Map) -> Vec<String> {
+        let text = |field: &str| news.get(field).and_then(Value::as_str).unwrap_or_default();
+        let (kind, time) = (text("kind"), text("time"));
+        let mut lines: Vec<String> =
+            self.rule(&format!("{} UTC", time.get(..10).unwrap_or_default())).into_iter().collect();
+        let about = match news.get("lost") {
+            Some(lost) => format!("{lost} records: the daemon was faster"),
+            None => [text("hook"), text("detail")]
+                .into_iter()
+                .filter(|text| !text.is_empty())
+                .collect::<Vec<_>>()
+                .join(": "),
+        };
+        let (symbol, tone) = if FAILURES.contains(&kind) { ("!", Tone::Warning) } else { ("·", Tone::Dim) };
+        let (symbol, tone) = if kind == "approval_asked" { ("?", Tone::Asked) } else { (symbol, tone) };
+        let took =
+            news.get("took_us").and_then(Value::as_u64).map(|took| milliseconds(Duration::from_micros(took)));
+        let room = self.width - TEXT - POINT - 1 - TOOK;
+        let row = format!(
+            "{} {} {} {} {}{}",
+            self.style.paint(Tone::Dim, time.get(11..19).unwrap_or_default()),
+            self.style.paint(tone, symbol),
+            self.session(text("session"), ""),
+            self.style.paint(Tone::Dim, &column(&kind.replace('_', " "), POINT)),
+            self.style.paint(Tone::Dim, &column(&in_passing(&about), room)),
+            self.style.paint(Tone::Dim, &format!("{:>TOOK$}", took.unwrap_or_default())),
+        );
+        lines.push(row.trim_end().to_owned());
+        lines
+    }
+
     /// The day, or the tree, where it is another one than before.
     fn heading(&mut self, decision: &Decision) -> Option<String> {
         let heading = match self.order {
@@ -74,10 +114,14 @@ impl Lines {
                 in_passing(&format!("{} {}{host}", day(decision), decision.tree))
             }
         };
+        self.rule(&heading)
+    }
+
+    fn rule(&mut self, heading: &str) -> Option<String> {
         if heading == self.heading {
             return None;
         }
-        self.heading.clone_from(&heading);
+        heading.clone_into(&mut self.heading);
         let rule = "─".repeat(self.width.saturating_sub(heading.chars().count() + 4));
         Some(self.style.paint(Tone::Dim, &cut(&format!("── {heading} {rule}"), self.width)))
     }
@@ -85,6 +129,7 @@ impl Lines {
     fn row(&mut self, decision: &Decision) -> String {
         let (symbol, tone) = mark(decision);
         let about = about(decision);
+        let branch = self.branch(decision);
         let room = self.width - TEXT - POINT - 1 - TOOK;
         let took = if decision.runs > 0 { milliseconds(decision.took) } else { String::new() };
         let loud = if decision.verdict > Strength::Allow { Tone::Bold } else { Tone::Plain };
@@ -92,7 +137,7 @@ impl Lines {
             "{} {} {} {} {}{}",
             self.style.paint(Tone::Dim, &clock(decision)),
             self.style.paint(tone, symbol),
-            self.session(decision),
+            self.session(&decision.session, &branch),
             column(&decision.point, POINT),
             self.style.paint(loud, &column(&about, room)),
             self.style.paint(Tone::Dim, &format!("{took:>TOOK$}")),
@@ -100,22 +145,26 @@ impl Lines {
         row.trim_end().to_owned()
     }
 
-    fn session(&mut self, decision: &Decision) -> String {
-        let number = self.sessions.iter().position(|known| *known == decision.session).unwrap_or_else(|| {
+    fn session(&mut self, session: &str, branch: &str) -> String {
+        let number = self.sessions.iter().position(|known| known == session).unwrap_or_else(|| {
             if self.sessions.len() >= AGENTS.len() * 16 {
                 self.sessions.clear();
             }
-            self.sessions.push(decision.session.clone());
+            self.sessions.push(session.to_owned());
             self.sessions.len() - 1
         });
+        let name = column(&in_passing(session), SESSION - branch.chars().count());
+        self.style.paint(Tone::Dim, branch) + &self.style.paint(Tone::Agent(number), &name)
+    }
+
+    /// What stands before the name of a session that another one has started.
+    fn branch(&self, decision: &Decision) -> String {
         let depth = usize::try_from(decision.depth).unwrap_or_default();
-        let branch = match (self.order, depth) {
+        match (self.order, depth) {
             (_, 0) => String::new(),
             (Order::ByTime, _) => "└ ".to_owned(),
             (Order::ByTree, depth) => format!("{}└ ", "  ".repeat((depth - 1).min(2))),
-        };
-        let name = column(&in_passing(&decision.session), SESSION - branch.chars().count());
-        self.style.paint(Tone::Dim, &branch) + &self.style.paint(Tone::Agent(number), &name)
+        }
     }
 
     /// Why it was not let through as it was, by whom.

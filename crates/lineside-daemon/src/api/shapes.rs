@@ -522,6 +522,23 @@ pub struct SignalsQuery {
     pub point: Option<String>,
     /// From this id on, exclusive: what the header `Last-Event-ID` says takes precedence. Only new ones without either.
     pub after: Option<String>,
+    /// Only what this asks for, in the words of `lineside log`; without `shadow`, which the log alone can answer.
+    pub query: Option<String>,
+    /// How much of each.
+    #[param(inline)]
+    pub form: SignalForm,
+}
+
+/// How much of a signal is sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SignalForm {
+    /// Everything that it says.
+    #[default]
+    Whole,
+    /// What the decision log keeps of it, without secrets: decisions as `lineside log --json` prints them, and of everything
+    /// else `time`, `session`, `event`, `hook`, `job`, `took_us`, and `detail` for people.
+    Log,
 }
 
 impl From<&BusAgent> for Agent {

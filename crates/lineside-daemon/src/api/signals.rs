@@ -12,11 +12,11 @@ use axum::response::{IntoResponse as _, Response};
 use futures_util::stream::unfold;
 use lineside::core::{PointInfo, SessionId};
 use lineside::json::{Map, Value};
-use lineside::{Session, Signal, points};
+use lineside::{Session, Signal, log, points};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::shapes::SignalsQuery;
+use super::shapes::{SignalForm, SignalsQuery};
 use crate::body::Query;
 use crate::caller::{self, Caller};
 use crate::daemon::Daemon;
@@ -38,7 +38,7 @@ const PIECE: usize = 64 << 10;
 /// What happens, as it happens (`text/event-stream`).
 ///
 /// Each event has an `id`, which is the epoch of this daemon and a number, a name such as `decided`, and a JSON object as data, with `signal_seq`, a gap-free number
-/// within its session. The stream begins with an `id` alone, the one after which it begins. A reader that comes back sends `Last-Event-ID`. What is not there any more is counted in an event
+/// within its session, and `time`. The stream begins with an `id` alone, the one after which it begins. A reader that comes back sends `Last-Event-ID`. What is not there any more is counted in an event
 /// `lost`, whose data has the number of signals under `lost`.
 #[utoipa::path(
     get, path = "/v1/signals", tag = "events", params(SignalsQuery),
@@ -62,6 +62,14 @@ pub(super) async fn stream(
         None if is_confined => return Err(caller::too_far()),
         _ => None,
     };
+    let fitting = query.query.as_deref().map(|text| log::Query::parse(text, daemon.bus().wall_clock()));
+    let fitting = fitting.transpose().map_err(|error| Problem::bad_request(error.to_string()))?;
+    if fitting.as_ref().is_some_and(log::Query::is_about_shadows) {
+        return Err(Problem::bad_request(
+            "what a hook in shadow would have done is known after its event; `lineside log` answers it"
+                .to_owned(),
+        ));
+    }
     let feed = daemon.feed();
     let (watch, epoch) = (feed.watch(), &feed.epoch);
     let after = match headers.get("last-event-id") {
@@ -75,8 +83,9 @@ pub(super) async fn stream(
         Some(id) if id > last => 0,
         Some(id) => id,
     };
+    let (waiting, form) = (VecDeque::new(), query.form);
     let reader =
-        Reader { after, session: query.session, family, point, waiting: VecDeque::new(), watch, daemon };
+        Reader { after, session: query.session, family, point, fitting, form, waiting, watch, daemon };
     let begins = Bytes::from(format!("id: {}\n\n", reader.id(after)));
     let pieces = unfold((reader, begins), async |(mut reader, mut rest)| {
         if rest.is_empty() {
@@ -114,6 +123,9 @@ struct Reader {
     family: Option<Family>,
     /// Only what was decided about events of this point.
     point: Option<&'static PointInfo>,
+    /// Only what this asks for.
+    fitting: Option<log::Query>,
+    form: SignalForm,
     waiting: VecDeque<Entry>,
 }
 
@@ -153,13 +165,13 @@ impl Reader {
     fn text(&self, entry: &Entry) -> Bytes {
         let id = entry.id;
         let made = || {
-            let (kind, fields) = entry.to_json();
+            let (kind, fields) = entry.to_json(self.form);
             self.event(id, kind, fields)
         };
         match entry.large() {
             None => made().into(),
             Some(bytes) => {
-                let text = self.daemon.texts.of(id, bytes, made);
+                let text = self.daemon.texts.of((id, self.form), bytes, made);
                 text.unwrap_or_else(|| self.event(id, "lost", lost_fields(1)).into())
             }
         }
@@ -183,13 +195,14 @@ impl Reader {
                 return false;
             }
         }
-        match (entry.session(), &self.family, &self.session) {
+        let is_of_them = match (entry.session(), &self.family, &self.session) {
             (Some(session), Some(family), _) => family.has(session, entry.id),
             (Some(session), None, Some(wanted)) => session.as_str() == wanted,
             // What is about the whole bus concerns every reader that may see all of it.
             (None, Some(Family { is_confined: true, .. }), _) => matches!(entry.what, What::Lost(_)),
             _ => true,
-        }
+        };
+        is_of_them && self.fitting.as_ref().is_none_or(|query| query.fits(&entry.record()))
     }
 }
 
@@ -271,7 +284,7 @@ mod tests {
     #[tokio::test]
     async fn of_sessions_that_have_ended_a_reader_keeps_the_last_alone() {
         let bus = Bus::new();
-        let feed = Feed::new(bus.signals(), Most { signals: 8, receipts: 1, bytes: 1 << 20 });
+        let feed = Feed::new(&bus, Most { signals: 8, receipts: 1, bytes: 1 << 20 });
         let top = bus.session("top").open().await.unwrap();
         let members = HashMap::from([(top.id().clone(), 0)]);
         let mut family = Family { members, ended: VecDeque::new(), grows: true, is_confined: false };

@@ -121,6 +121,29 @@ async fn a_reader_hears_one_session_when_it_says_so() {
 }
 
 #[tokio::test]
+async fn a_reader_hears_what_its_query_asks_for_in_the_form_of_the_log() {
+    let house = House::new().await;
+    let call = |session: &str, command: &str| json!({"point": "before_tool", "session": session, "payload": {"tool_name": "Shell", "tool_input": {"command": command}}});
+    for (session, command) in [("a", "ls"), ("b", "make token=abcdef1234567890"), ("b", "ls")] {
+        assert_eq!(house.post("/v1/events?open=true", &call(session, command)).await.0, 200);
+    }
+    let mut reader = Reader::open(&house, "/v1/signals?form=log&after=0&query=session:b%20make", None).await;
+    let (_, kind, data) = reader.next().await.unwrap();
+    assert_eq!((kind.as_str(), &data["session"], &data["tree"]), ("decided", &json!("b"), &json!("b")));
+    assert_eq!(data["payload"]["tool_input"]["command"], json!("make token=[redacted]"));
+    let mut reader = Reader::open(&house, "/v1/signals?form=log&after=0&query=session:b", None).await;
+    let (_, kind, data) = reader.next().await.unwrap();
+    assert_eq!((kind.as_str(), &data["session"]), ("session_opened", &json!("b")));
+    assert!(data["time"].as_str().is_some_and(|time| time.ends_with('Z')), "{data}");
+    assert_eq!(reader.kinds(2).await, ["decided", "decided"]);
+    for (query, told) in [("tol:x", "did you mean `tool`?"), ("shadow:any", "`lineside log`")] {
+        let (status, problem) = house.get(&format!("/v1/signals?query={query}")).await;
+        assert_eq!(status, 400);
+        assert!(problem["detail"].as_str().is_some_and(|detail| detail.contains(told)), "{problem}");
+    }
+}
+
+#[tokio::test]
 async fn w08_a_reader_learns_how_many_signals_it_has_lost() {
     let house = House::with(|settings| settings.limits(small(|limits| limits.signals = 4))).await;
     for _ in 0..9 {
