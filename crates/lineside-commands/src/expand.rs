@@ -4,15 +4,14 @@ mod braces;
 mod escapes;
 mod parameter;
 mod pattern;
-mod scan;
 mod substitutions;
 
 pub(crate) use braces::braces;
 pub(crate) use escapes::ansi;
 pub(crate) use parameter::is_secret_name;
 pub(crate) use pattern::fits;
-pub(crate) use scan::closing;
 
+use crate::scan::closing;
 use crate::value::{self, FRESH, OPEN, QUEST, STAR, UNKNOWN, Value, globbing};
 use crate::walk::Walk;
 

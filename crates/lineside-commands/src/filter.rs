@@ -7,7 +7,6 @@ use crate::analysis::{Access, Analysis, Trait, Unclear, Unknown};
 use crate::state::Surroundings;
 
 pub use paths::Paths;
-pub(crate) use paths::glob_fits;
 pub use runs::{AnyOfRuns, RunsFilter, runs};
 
 /// Asks for something that a command does. A value: it can be kept and combined.

@@ -1,7 +1,8 @@
 //! Lists of globs over paths, prepared so that a path is compared with the few that can fit it.
 
-use crate::filter::glob_fits;
-use crate::path::{begin_otherwise, is_pattern, meet, names_meet, tail};
+use std::borrow::Cow;
+
+use crate::path::{begin_otherwise, is_pattern, is_within, meet, names_meet, tail};
 use crate::state::Surroundings;
 
 type ByName = std::collections::HashMap<String, Vec<usize>, foldhash::fast::FixedState>;
@@ -76,7 +77,7 @@ impl Globs {
         if self.all.is_empty() {
             return false;
         }
-        let end = tail(path).as_bytes();
+        let end = tail(path);
         let (home, project) = (!begin_otherwise(path, state.home), !begin_otherwise(path, state.project));
         // What cannot fit, by its first or last signs.
         let may_fit = |glob: &&Glob| {
@@ -91,7 +92,8 @@ impl Globs {
                 }
         };
         if is_pattern(path) {
-            return self.all.iter().filter(may_fit).any(|glob| glob_fits(&glob.text, path, state));
+            let given = Pattern::new(path);
+            return self.all.iter().filter(may_fit).any(|glob| given.fits(&glob.text, state));
         }
         let named = self.by_name.get(last_name(path)).map_or(&[][..], Vec::as_slice);
         let all = self.others.iter().chain(named).map(|index| &self.all[*index]);
@@ -104,7 +106,7 @@ fn last_name(path: &str) -> &str {
 }
 
 impl Glob {
-    /// Whether it fits a path that is no pattern; the same as [`glob_fits`] answers, without a copy of either.
+    /// Whether it fits a path that is no pattern; the same as [`Pattern::fits`] answers, without a copy of either.
     fn fits_name(&self, path: &str, state: &Surroundings<'_>) -> bool {
         let below = |folder: &str, glob: &str| {
             path.strip_prefix(folder.trim_end_matches('/'))
@@ -119,6 +121,58 @@ impl Glob {
             From::Root | From::Anywhere => meet(path, &self.text),
             From::Project => below(state.project, &self.text),
         }
+    }
+}
+
+/// The path that a glob means.
+pub(crate) fn absolute<'g>(glob: &'g str, state: &Surroundings<'_>) -> Cow<'g, str> {
+    match glob.strip_prefix('~') {
+        Some(rest) => format!("{}{rest}", state.home).into(),
+        None if glob.starts_with('/') || glob.starts_with("**") => glob.into(),
+        None => format!("{}/{glob}", state.project).into(),
+    }
+}
+
+/// A path that may be a pattern itself.
+struct Pattern<'p> {
+    path: &'p str,
+    /// A search from a folder on, `/proj/**/*.log`: the folder and what is searched for.
+    search: Option<(&'p str, &'p str)>,
+    name: &'p str,
+}
+
+impl<'p> Pattern<'p> {
+    fn new(path: &'p str) -> Pattern<'p> {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        Pattern { path, search: path.split_once("/**/"), name }
+    }
+
+    /// Whether a glob and it can mean one path.
+    fn fits(&self, glob: &str, state: &Surroundings<'_>) -> bool {
+        // A search finds what it is asked to by name, and all of a folder asked for.
+        if let Some((folder, name)) = self.search {
+            let asked = absolute(glob, state);
+            let (asked_folder, asked_name) = asked.rsplit_once('/').unwrap_or(("", &asked));
+            return match asked_name {
+                "**" => meet(folder, &asked),
+                _ if asked_folder == "**" || is_within(asked_folder, folder) => {
+                    (asked_name.starts_with('*') || !name.starts_with('*')) && names_meet(name, asked_name)
+                }
+                _ => false,
+            };
+        }
+        let asked = glob.rsplit('/').next().unwrap_or_default();
+        // `logs/*` can mean any file; asked for are those that it is meant for.
+        if self.name.starts_with('*')
+            && (!asked.starts_with('*') || self.name.trim_matches('*').is_empty() && asked != "**")
+        {
+            return false;
+        }
+        if self.name.starts_with('*') && !self.name.contains("**") && asked.starts_with("**") {
+            let folder = self.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            return meet(folder, &absolute(glob, state));
+        }
+        meet(self.path, &absolute(glob, state))
     }
 }
 
@@ -146,11 +200,11 @@ mod tests {
         let (mut fit, mut all) = (0, 0);
         for path in folders.iter().flat_map(|folder| names.map(|name| format!("{folder}/{name}"))) {
             for glob in globs {
-                let expected = glob_fits(glob, &path, &state);
+                let expected = Pattern::new(&path).fits(glob, &state);
                 assert_eq!(Globs::from_iter([glob]).fit(&path, &state), expected, "{glob} and {path}");
                 (fit, all) = (fit + usize::from(expected), all + 1);
             }
-            let expected = globs.iter().any(|glob| glob_fits(glob, &path, &state));
+            let expected = globs.iter().any(|glob| Pattern::new(&path).fits(glob, &state));
             assert_eq!(Globs::from_iter(globs).fit(&path, &state), expected, "{path}");
         }
         assert!(fit > 300 && fit < all / 2, "{fit} of {all}");

@@ -28,6 +28,7 @@ mod parse;
 mod path;
 mod places;
 mod reading;
+mod scan;
 mod sql;
 mod state;
 mod tables;

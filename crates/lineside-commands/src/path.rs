@@ -76,18 +76,16 @@ pub(crate) fn begin_otherwise(one: &str, other: &str) -> bool {
     first.is_some_and(|(a, b)| !is_sign(a) && !is_sign(b))
 }
 
-/// The signs that the name of each path of a pattern ends with.
-pub(crate) fn tail(pattern: &str) -> &str {
-    // A longer name may be any.
-    if pattern.len() > LONGEST {
-        return "";
-    }
-    let sign = pattern.bytes().rposition(is_sign);
-    &pattern[sign.map_or(0, |sign| sign + 1)..]
+/// What the name of each path of a pattern ends with: of a long one, which may be any, the last byte.
+pub(crate) fn tail(pattern: &str) -> &[u8] {
+    let bytes = pattern.as_bytes();
+    let bytes = if bytes.len() > LONGEST { &bytes[bytes.len() - 1..] } else { bytes };
+    let sign = bytes.iter().rposition(|byte| is_sign(*byte));
+    &bytes[sign.map_or(0, |sign| sign + 1)..]
 }
 
 /// Whether the last signs of two patterns say that no path fits both.
-pub(crate) fn end_otherwise(one: &str, other: &str) -> bool {
+fn end_otherwise(one: &str, other: &str) -> bool {
     let (one, other) = (one.bytes().last(), other.bytes().last());
     one.zip(other).is_some_and(|(a, b)| a != b && !is_sign(a) && !is_sign(b))
 }

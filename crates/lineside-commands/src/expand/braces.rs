@@ -1,7 +1,7 @@
 //! `{a,b}` and `{1..5}`.
 
-use super::closing;
 use crate::limits;
+use crate::scan::closing;
 
 /// The words of a word, or none where there would be too many.
 pub(crate) fn braces(word: &str) -> Option<Vec<String>> {

@@ -1,7 +1,8 @@
 //! `$name` and `${…}`.
 
-use super::{closing, fits, pattern_of};
+use super::{fits, pattern_of};
 use crate::Shell;
+use crate::scan::closing;
 use crate::value::{FRESH, Origin, UNKNOWN, Value, has_marks};
 use crate::walk::Walk;
 

@@ -1,6 +1,7 @@
 //! Texts of which nothing but their substitutions counts.
 
-use super::{Fields, Mode, backquoted, closing};
+use super::{Fields, Mode, backquoted};
+use crate::scan::closing;
 use crate::walk::Walk;
 
 impl Walk<'_> {

@@ -1,10 +1,8 @@
 //! Filters over the paths of a command.
 
-use std::borrow::Cow;
-
 use super::{Match, RunsFilter, WhenUnclear, owned, unclear_program};
 use crate::analysis::{Access, Analysis, CommandProgram, Touch};
-use crate::globs::Globs;
+use crate::globs::{Globs, absolute};
 use crate::path;
 use crate::state::Surroundings;
 use crate::tables::secrets;
@@ -158,46 +156,6 @@ impl Paths {
         // Of a pattern, only what all of it is, is not asked for.
         is_asked && !self.not.fit(&path::literal(path), state)
     }
-}
-
-fn absolute<'g>(glob: &'g str, state: &Surroundings<'_>) -> Cow<'g, str> {
-    match glob.strip_prefix('~') {
-        Some(rest) => format!("{}{rest}", state.home).into(),
-        None if glob.starts_with('/') || glob.starts_with("**") => glob.into(),
-        None => format!("{}/{glob}", state.project).into(),
-    }
-}
-
-/// Whether a glob fits a path that may be a pattern itself.
-pub(crate) fn glob_fits(glob: &str, path: &str, state: &Surroundings<'_>) -> bool {
-    if path::end_otherwise(glob, path) {
-        return false;
-    }
-    // A search from a folder on, `/proj/**/*.log`, finds what it is asked to by name, and all of a folder asked for.
-    if let Some((folder, name)) = path.split_once("/**/") {
-        let asked = absolute(glob, state);
-        let (asked_folder, asked_name) = asked.rsplit_once('/').unwrap_or(("", &asked));
-        return match asked_name {
-            "**" => path::meet(folder, &asked),
-            _ if asked_folder == "**" || path::is_within(asked_folder, folder) => {
-                (asked_name.starts_with('*') || !name.starts_with('*')) && path::names_meet(name, asked_name)
-            }
-            _ => false,
-        };
-    }
-    let name = path.rsplit('/').next().unwrap_or_default();
-    let asked = glob.rsplit('/').next().unwrap_or_default();
-    // `logs/*` can mean any file; asked for are those that it is meant for.
-    if name.starts_with('*')
-        && (!asked.starts_with('*') || name.trim_matches('*').is_empty() && asked != "**")
-    {
-        return false;
-    }
-    if name.starts_with('*') && !name.contains("**") && asked.starts_with("**") {
-        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-        return path::meet(folder, &absolute(glob, state));
-    }
-    path::meet(path, &absolute(glob, state))
 }
 
 /// Whether what is taken at this path is the folder, all in it, or what it lies in.

@@ -2,6 +2,7 @@
 
 use super::{Command, Redirect, Redirection, Statement, Statements};
 use crate::limits;
+use crate::scan::closing;
 
 /// Words that are of the grammar, or whose words may be.
 const RESERVED: &[&str] = &[
@@ -115,35 +116,54 @@ impl<'t> Reader<'t> {
         Some(Redirection { descriptor, kind })
     }
 
-    /// A word as it stands: of signs that mean nothing, variables, and quotes with nothing in them that does.
+    /// A word as it stands: of signs that mean nothing, quotes and expansions.
     fn word(&mut self) -> Option<&'t str> {
         let (start, bytes) = (self.at, self.text.as_bytes());
         while let Some(byte) = bytes.get(self.at) {
             self.at += match byte {
                 byte if byte.is_ascii_alphanumeric() || b"-_./:=,+@%*?".contains(byte) => 1,
-                b'$' if bytes
-                    .get(self.at + 1)
-                    .is_some_and(|next| next.is_ascii_alphabetic() || *next == b'_') =>
+                b'\'' => 2 + self.text[self.at + 1..].find('\'')?,
+                b'"' => self.quoted()?,
+                b'$' => self.expansion()?,
+                // The name that `find` and `xargs` put in.
+                b'{' if self.at == start
+                    && matches!(bytes[start..], [b'{', b'}'] | [b'{', b'}', b' ', ..]) =>
                 {
                     2
                 }
-                b'\'' => 2 + self.text[self.at + 1..].find('\'')?,
-                b'"' => {
-                    let inner = &self.text[self.at + 1..];
-                    let inner = &inner[..inner.find('"')?];
-                    let expands = |(at, _)| {
-                        !inner[at + 1..].starts_with(|next: char| next.is_ascii_alphabetic() || next == '_')
-                    };
-                    if inner.contains(['`', '\\']) || inner.match_indices('$').any(expands) {
-                        return None;
-                    }
-                    2 + inner.len()
-                }
+                b'\\' if bytes.get(self.at + 1).is_some_and(|next| b";()!*$".contains(next)) => 2,
                 _ => break,
             };
         }
         let ends = bytes.get(self.at).is_none_or(|next| b" ;|&<>".contains(next));
         (ends && self.at > start).then(|| &self.text[start..self.at])
+    }
+
+    /// How long the text between double quotes is, with them.
+    fn quoted(&self) -> Option<usize> {
+        let mut inner = Reader { text: self.text, at: self.at + 1 };
+        loop {
+            let rest = &self.text[inner.at..];
+            inner.at += rest.find(['"', '$', '\\', '`'])?;
+            inner.at += match self.text.as_bytes()[inner.at] {
+                b'"' => return Some(inner.at + 1 - self.at),
+                b'$' => inner.expansion()?,
+                b'\\' if self.text[inner.at + 1..].starts_with(['"', '$', '\\', 'n']) => 2,
+                _ => return None,
+            };
+        }
+    }
+
+    /// How long an expansion of a variable or of a plain text is.
+    fn expansion(&self) -> Option<usize> {
+        let rest = &self.text[self.at + 1..];
+        match rest.bytes().next()? {
+            b'(' => {
+                let inner = &rest[1..closing(rest, 1, ')')?];
+                plain(inner).map(|_| inner.len() + 3)
+            }
+            next => (next.is_ascii_alphabetic() || next == b'_').then_some(2),
+        }
     }
 }
 
@@ -193,7 +213,7 @@ mod tests {
         let words = RESERVED.iter().map(|word| format!("{word} a b"));
         let others = [
             "A=1", "A=1 ls", "declare A=1", "", ";", "a &", "a;;b", "a &&& b", "a 2>&3", "a 2>&1x", "a\nb",
-            "a $(b)",
+            "a $(if)",
         ];
         assert!(others.into_iter().map(str::to_owned).chain(words).all(|text| plain(&text).is_none()));
         let mut plain = 0;
