@@ -36,18 +36,22 @@ pub(crate) const AGENTS: [Agent; 7] = [
 impl Agent {
     /// The document of a call of its shell.
     pub(crate) fn document(&self, session: &str, command: &str, cwd: &Path) -> Value {
-        let input = json!({"command": command});
+        self.document_of(session, self.shell, &json!({"command": command}), cwd)
+    }
+
+    /// The document of a call of a tool.
+    pub(crate) fn document_of(&self, session: &str, tool: &str, input: &Value, cwd: &Path) -> Value {
         match self.host {
             "copilot" => {
-                json!({"sessionId": session, "cwd": cwd.to_str(), "timestamp": 1, "toolName": self.shell,
+                json!({"sessionId": session, "cwd": cwd.to_str(), "timestamp": 1, "toolName": tool,
                 "toolArgs": input.to_string()})
             }
             "cursor" => {
                 json!({"conversation_id": session, "cursor_version": "2.0.0", "hook_event_name": self.gate,
-                "workspace_roots": [cwd.to_str()], "tool_name": self.shell, "tool_input": input})
+                "workspace_roots": [cwd.to_str()], "tool_name": tool, "tool_input": input})
             }
             _ => json!({"session_id": session, "hook_event_name": self.gate, "cwd": cwd.to_str(),
-                "tool_name": self.shell, "tool_input": input}),
+                "tool_name": tool, "tool_input": input}),
         }
     }
 

@@ -14,3 +14,4 @@ mod guards;
 mod halves;
 mod memory;
 mod projects;
+mod protection;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use lineside::Client;
-use lineside::dialects::native::daemon_settings;
+use lineside::dialects::native::{PROTECT_POLICY, daemon_settings};
 use lineside::dialects::{Managed, Places};
 use lineside::json::{Map, Value, json};
 use lineside_account::Named;
@@ -20,6 +20,7 @@ use crate::daemon_paths::DaemonPaths;
 use crate::hosts::LookArgs;
 use crate::hosts::finding::Finding;
 use crate::hosts::machine::{self, Machine};
+use crate::loading::protection;
 use crate::painter::one_line;
 use crate::places::{granted_places, shown};
 use crate::project;
@@ -64,7 +65,8 @@ pub(crate) async fn run(args: &DoctorArgs, styles: Styles) -> Result<ExitCode> {
     let places = granted_places(args.project.as_deref())?;
     let of_shell = args.daemon.places(Named::default())?;
     let paths = args.daemon.paths()?;
-    let mut all = vec![program(), switch(&paths), folder("state", &paths.state), socket(&paths)];
+    let mut all =
+        vec![program(), switch(&paths), policy(&places), folder("state", &paths.state), socket(&paths)];
     let (daemon, machines) = tokio::join!(daemon(&paths, &places), machine::look(&places, &of_shell));
     all.push(daemon);
     let here: Vec<Machine> = machines.into_iter().filter(Machine::is_here).collect();
@@ -145,6 +147,30 @@ fn switch(paths: &DaemonPaths) -> Looked {
         };
     }
     Looked { what: "switch", state: "hooks are on".to_owned(), findings: Vec::new(), ..Looked::default() }
+}
+
+/// Whether agents are kept from changing what decides about them.
+fn policy(places: &Places) -> Looked {
+    let (what, state) = ("policy", "agents may not change it".to_owned());
+    if protection(places).is_some_and(|protection| protection.is_on()) {
+        return Looked { what, state, ..Looked::default() };
+    }
+    let (settings, _) = daemon_settings(&project::of_user(places.environment.clone()), &Managed::default());
+    let findings = settings.setting(PROTECT_POLICY).map(|set| {
+        let text = format!(
+            "{} switches `{PROTECT_POLICY}` off: agents may change hooks, settings and what was trusted",
+            set.origin
+        );
+        Finding::note(
+            text,
+            "take the line out, then: lineside stop, and the next event starts another daemon",
+        )
+    });
+    let state = match &findings {
+        Some(_) => "agents may change it".to_owned(),
+        None => "agents may change it, until lineside is installed in one".to_owned(),
+    };
+    Looked { what, state, is_idle: findings.is_none(), findings: findings.into_iter().collect() }
 }
 
 /// A folder that only its owner may enter. One that is not there yet is made when it is needed.

@@ -5,11 +5,15 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 use lineside::LoadReport;
 use lineside::core::{Diagnostic, Severity, SkipReason};
-use lineside::dialects::{DIALECTS, UnspokenFile, unspoken_files};
+use lineside::dialects::native::daemon_settings;
+use lineside::dialects::{DIALECTS, Managed, Places, Trust, UnspokenFile, unspoken_files};
+use lineside::protection::Protection;
 use lineside::{Assembly, Bus, Containment, PluginLine, State};
 
+use crate::daemon_paths::DaemonPaths;
 use crate::painter::one_line;
 use crate::places::Ground;
+use crate::project::of_user;
 use crate::style::{Style, Tone, count, tell};
 
 /// A bus with the hooks of these places.
@@ -51,11 +55,27 @@ pub(crate) async fn load_into(assembly: Assembly, ground: &Ground) -> Result<(As
         Some(found) => found.files(&assembly, &ground.places.environment)?,
         None => assembly.read(&ground.places),
     };
+    let files = match protection(&ground.places) {
+        Some(protection) => {
+            let files = files.protected(&protection);
+            let trusted =
+                ground.places.project_root.as_ref().filter(|_| ground.places.trust == Trust::Granted);
+            trusted.into_iter().fold(files, |files, root| files.protected_within(root, &protection))
+        }
+        None => files,
+    };
     let mut report = assembly.install(files).await.context("failed to load hooks")?;
     if ground.dialects.len() == DIALECTS.len() {
         report.diagnostics.extend(unspoken_files(&ground.places).iter().map(unspoken));
     }
     Ok((assembly, report))
+}
+
+/// What keeps agents from changing what decides about them, as the usual daemon has it.
+pub(crate) fn protection(places: &Places) -> Option<Protection> {
+    let DaemonPaths { socket, state } = DaemonPaths::usual().ok()?;
+    let (settings, _) = daemon_settings(&of_user(places.environment.clone()), &Managed::default());
+    Some(Protection::of(&settings, &state, &socket))
 }
 
 /// That a file with hooks is not read, and what to do about it.

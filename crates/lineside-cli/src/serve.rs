@@ -11,6 +11,7 @@ use lineside::dialects::native::DaemonSettings;
 use lineside::durable::OpenDurableError;
 use lineside::journal::OpenJournalError;
 use lineside::log::Retention;
+use lineside::protection::Protection;
 use lineside_account::Named;
 use lineside_daemon::settings::Limits;
 use lineside_daemon::{Report, ServeError, Server, Settings};
@@ -127,7 +128,7 @@ pub(crate) async fn run(args: &ServeArgs, styles: Styles) -> Result<ExitCode> {
     if args.install_unit {
         return unit::install(&paths, &args.lasting(&named), args.dry_run);
     }
-    let (DaemonSettings { log, approvals, .. }, findings) = environment::settle(&named)?;
+    let (of_files, findings) = environment::settle(&named)?;
     if args.detached {
         return detached::start(&paths);
     }
@@ -146,6 +147,8 @@ pub(crate) async fn run(args: &ServeArgs, styles: Styles) -> Result<ExitCode> {
     settings.http = args.http;
     settings.project = named_project;
     settings.findings = findings;
+    settings.protection = Some(Protection::of(&of_files, &settings.state, &settings.socket));
+    let DaemonSettings { log, approvals, .. } = of_files;
     settings.approvals = approvals;
     settings.log = settings.log.filter(|_| !log.is_off).map(|usual| Retention {
         age: log.age.unwrap_or(usual.age),

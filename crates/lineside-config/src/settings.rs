@@ -15,6 +15,30 @@ pub struct SettingsFile {
     pub log: Option<Log>,
     /// Which questions of hooks wait in the daemon for an answer, or `off`, as without it.
     pub approvals: Option<Approvals>,
+    /// Whether agents are kept from changing what decides about them; `on` without it as soon as lineside is installed in
+    /// an agent program. A layer below does not switch it off.
+    #[serde(rename = "protect-policy")]
+    pub protect_policy: Option<OnOrOff>,
+}
+
+/// Whether something is on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum OnOrOff {
+    /// A word for it.
+    Word(OnWord),
+    /// The same, as a truth value.
+    Switch(bool),
+}
+
+/// `on` or `off`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OnWord {
+    /// It is.
+    On,
+    /// It is not.
+    Off,
 }
 
 /// Which questions of hooks wait in the daemon.

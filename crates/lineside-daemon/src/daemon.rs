@@ -16,6 +16,7 @@ use lineside::core::envelope::Source;
 use lineside::core::{Agent, AttributedBy, Attribution, Diagnostic, Model, Notice, Receipt, SessionId};
 use lineside::dialects::Watched;
 use lineside::hosts::{Hosts, PrepareSessionError};
+use lineside::protection::Protection;
 use lineside::wire::Vocabulary;
 use lineside::{Assembly, Bus, Durable, Session};
 use tokio::sync::Mutex as AsyncMutex;
@@ -276,7 +277,8 @@ impl Daemon {
     }
 
     fn watched(&self) -> Vec<Watched> {
-        self.assembly.watched(&self.settings.places)
+        let protection = self.settings.protection.iter().map(Protection::watched);
+        self.assembly.watched(&self.settings.places).into_iter().chain(protection).collect()
     }
 
     async fn install(
@@ -284,6 +286,7 @@ impl Daemon {
         files: HookFiles,
         blind: Option<Diagnostic>,
     ) -> Result<Arc<Loaded>, RegisterHookError> {
+        let files = self.settings.protection.iter().fold(files, HookFiles::protected);
         let mut report = self.assembly.install(files).await?;
         report.diagnostics.extend(blind);
         let report = Arc::new(report);

@@ -14,6 +14,7 @@ use lineside::bus::session::OpenSession;
 use lineside::claims::Claims;
 use lineside::core::Source;
 use lineside::dialects::{Dialect, Places, Trust};
+use lineside::protection::Protection;
 use lineside::trust::Store;
 use lineside::{Assembly, LoadReport, Session, project};
 use tokio::time::Instant;
@@ -40,6 +41,7 @@ struct Inner {
     user: Places,
     /// The formats of the hooks that are put in force.
     dialects: Vec<&'static dyn Dialect>,
+    protection: Option<Protection>,
     /// The project whose hooks hold for every session, as the program that holds the daemon says.
     of_all: Option<PathBuf>,
     store: Store,
@@ -59,7 +61,7 @@ impl Projects {
         tracker: &TaskTracker,
         ending: &CancellationToken,
     ) -> Self {
-        let Settings { places: user, state, dialects, .. } = settings;
+        let Settings { places: user, state, dialects, protection, .. } = settings;
         let of_all = user.project_root.as_ref().filter(|_| user.trust == Trust::Granted);
         let of_all = of_all.and_then(|root| root.canonicalize().ok());
         Self {
@@ -67,6 +69,7 @@ impl Projects {
                 assembly: assembly.of_project(Path::new("/")),
                 user: user.clone(),
                 dialects: dialects.clone(),
+                protection: protection.clone(),
                 of_all,
                 store: Store::of(state),
                 claims: claims.clone(),

@@ -9,6 +9,7 @@ use lineside::core::journal::Durability;
 use lineside::dialects::native::ApprovalSettings;
 use lineside::dialects::{Dialect, Places};
 use lineside::log::{self, Log, Retention};
+use lineside::protection::Protection;
 
 /// The settings of a daemon.
 ///
@@ -49,6 +50,8 @@ pub struct Settings {
     pub log: Option<Retention>,
     /// Which questions of hooks wait for a person; none where it is `None`.
     pub approvals: Option<ApprovalSettings>,
+    /// Keeps agents from changing what decides about them, where it is on; nothing does where it is `None`.
+    pub protection: Option<Protection>,
     /// What was found to be wrong before it was started, as in a file of settings; the status names it.
     pub findings: Vec<Diagnostic>,
     /// The bounds of what strangers can make it hold.
@@ -137,6 +140,7 @@ impl Settings {
             dialects: lineside::dialects::DIALECTS.to_vec(),
             log: Some(Retention::default()),
             approvals: None,
+            protection: None,
             findings: Vec::new(),
             limits: Limits::default(),
         }

@@ -18,6 +18,7 @@ mod matching;
 mod output;
 mod places;
 mod policies;
+mod protection;
 mod report;
 mod rule;
 mod run;
@@ -34,6 +35,7 @@ pub use daemon::{
 };
 pub use enforce::{EnforceError, Enforced};
 pub use policies::{Policy, matching_policies, policies};
+pub use protection::{PROTECT_POLICY, protection};
 
 use std::path::Path;
 use std::sync::Arc;

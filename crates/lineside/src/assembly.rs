@@ -71,7 +71,7 @@ struct Prepared {
 
 /// What the hook files of each dialect said when they were read.
 pub struct HookFiles {
-    places: Places,
+    pub(crate) places: Places,
     pub(crate) loaded: Vec<(&'static dyn Dialect, Loaded)>,
     /// What the user says that hooks inherit which do not say it themselves.
     inherit: Inherit,

@@ -87,6 +87,8 @@ mod missing;
 #[cfg(feature = "dialects")]
 pub mod project;
 #[cfg(feature = "dialects")]
+pub mod protection;
+#[cfg(feature = "dialects")]
 mod seal;
 #[cfg(feature = "dialects")]
 mod sealed_program;

@@ -12,6 +12,7 @@ use lineside::core::{Diagnostic, Notice, Origin};
 use lineside::dialects::{Trust, Watched};
 use lineside::hosts::Host;
 use lineside::project::places_of;
+use lineside::protection::Protection;
 use lineside::trust::{Guard, Reach, Standing};
 use lineside::{Assembly, project};
 use tokio::sync::Mutex as AsyncMutex;
@@ -156,6 +157,7 @@ impl Project {
             // Of one that was never trusted the place of its hooks says everything.
             watched.extend(if of.store.knows(&self.root) { read.watched() } else { Vec::new() });
             watched.extend(of.store.files(&self.root).map(|path| Watched { path, levels: 0, ends: &[] }));
+            watched.extend(of.protection.iter().map(Protection::watched));
             // Set before the last look: what changes after that is noticed.
             let footprint = Footprint::of(&watched);
             let blind = loading.watching.set(&footprint, &self.changes);
@@ -168,7 +170,12 @@ impl Project {
                 sleep(SHORT).await;
                 continue;
             };
-            let mut report = self.assembly.install(files.only(&of.dialects)).await?;
+            let holds = matches!(stands, Stands::Trusted | Stands::Closed);
+            let protection = of.protection.iter().filter(|_| holds);
+            let files = protection.fold(files.only(&of.dialects), |files, protection| {
+                files.protected_within(&self.root, protection)
+            });
+            let mut report = self.assembly.install(files).await?;
             report.diagnostics.extend(blind);
             keep_few(&mut report, stands, &self.root);
             let is_told = stands == Stands::Untrusted && !is_of_programs_alone;

@@ -8,6 +8,7 @@ use lineside_core::nearest::suggestion;
 use lineside_core::{Diagnostic, Layer, Origin};
 use lineside_files::Boundary;
 
+use super::PROTECT_POLICY;
 use super::file::document;
 use super::findings::{Findings, LoadError, LoadWarning, UnknownKey};
 use super::values::shown;
@@ -33,8 +34,19 @@ pub struct DaemonSettings {
     pub log: LogSettings,
     /// Which questions of hooks wait in it; none unless a file says so.
     pub approvals: Option<ApprovalSettings>,
+    /// Whether agents are kept from changing what decides about them; that is for whether anything is installed to say,
+    /// when absent.
+    pub protect_policy: Option<bool>,
     /// Each value that is set, with where.
     pub set: Vec<Setting>,
+}
+
+impl DaemonSettings {
+    /// The value of a key, if a file sets it.
+    #[must_use]
+    pub fn setting(&self, key: &str) -> Option<&Setting> {
+        self.set.iter().find(|setting| setting.key == key)
+    }
 }
 
 /// A value that a file sets.
@@ -142,7 +154,8 @@ impl Reading<'_> {
         for twice in duplicates {
             self.error(twice.line, LoadError::Duplicate(twice.key));
         }
-        for (key, daemon) in self.mapping("the file", &root, &["daemon", "log", "approvals"]) {
+        for (key, daemon) in self.mapping("the file", &root, &["daemon", "log", "approvals", PROTECT_POLICY])
+        {
             match &*key {
                 "log" => {
                     self.log(daemon);
@@ -150,6 +163,10 @@ impl Reading<'_> {
                 }
                 "approvals" => {
                     self.approvals(daemon);
+                    continue;
+                }
+                PROTECT_POLICY => {
+                    self.protect_policy(daemon);
                     continue;
                 }
                 _ => {}
@@ -207,6 +224,23 @@ impl Reading<'_> {
                 });
                 true
             }
+        }
+    }
+
+    /// A layer below may switch it on that is off above, and not off.
+    fn protect_policy(&mut self, value: &Node) {
+        let is_on = match value.written() {
+            Some("on" | "true") => true,
+            Some("off" | "false") => false,
+            _ => return self.wrong(PROTECT_POLICY, value, "on or off"),
+        };
+        match (is_on, self.settings.protect_policy) {
+            (true, Some(true)) => return,
+            (true, _) => self.settings.set.retain(|set| set.key != PROTECT_POLICY),
+            _ => {}
+        }
+        if self.sets(PROTECT_POLICY, value) {
+            self.settings.protect_policy = Some(is_on);
         }
     }
 
@@ -418,6 +452,32 @@ mod tests {
         assert!(!settings.log.is_off && findings[0].contains("`log` is refused"), "{findings:?}");
         let (settings, _) = layered("log: {age: 30d}\n", "log: {size: 1GiB}\ndaemon: [\n");
         assert_eq!((settings.log.age, settings.log.bytes), (Some(Duration::from_hours(720)), None));
+    }
+
+    #[test]
+    fn a_layer_below_switches_the_protection_of_the_policy_on_and_not_off() {
+        for (machine, user, is_on, found) in [
+            ("", "", None, ""),
+            ("", "protect-policy: off\n", Some(false), ""),
+            ("", "protect-policy: false\n", Some(false), ""),
+            ("protect-policy: off\n", "", Some(false), ""),
+            ("protect-policy: off\n", "protect-policy: on\n", Some(true), ""),
+            ("protect-policy: on\n", "protect-policy: on\n", Some(true), ""),
+            ("protect-policy: on\n", "protect-policy: off\n", Some(true), "`protect-policy` is refused"),
+            ("protect-policy: on\n", "protect-policy: maybe\n", Some(true), "on or off"),
+        ] {
+            let (settings, findings) = layered(machine, user);
+            assert_eq!(settings.protect_policy, is_on, "{machine}{user}");
+            assert_eq!(findings.len(), usize::from(!found.is_empty()), "{machine}{user}: {findings:?}");
+            assert!(findings.iter().all(|finding| finding.contains(found)), "{findings:?}");
+            let set = settings.setting(PROTECT_POLICY).map(|set| (set.layer, set.origin.line));
+            let layer = if machine.is_empty() || is_on == Some(true) && machine.contains("off") {
+                Layer::User
+            } else {
+                Layer::Managed
+            };
+            assert_eq!(set, is_on.map(|_| (layer, 1)), "{machine}{user}");
+        }
     }
 
     #[test]

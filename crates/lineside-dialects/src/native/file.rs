@@ -60,6 +60,21 @@ pub(super) fn inherited(place: &Place, places: &Places) -> Option<Inherit> {
     }
 }
 
+/// Whose commands the filters of all files are about, as the user's file says.
+pub(super) fn account(place: &Place, places: &Places) -> Arc<Account> {
+    let read = lineside_files::read_if_there(&place.file, place.boundary(places), yaml::LONGEST);
+    let items = read.and_then(Result::ok).and_then(|bytes| {
+        let mut findings = Findings::about(&place.file);
+        items(&bytes, place.layer, &mut findings)
+    });
+    let wrappers = items.and_then(|items| items.wrappers);
+    wrappers.map_or_else(|| Arc::clone(&place.account), |wrappers| with_wrappers(&place.account, wrappers))
+}
+
+fn with_wrappers(account: &Account, wrappers: Vec<String>) -> Arc<Account> {
+    Arc::new(Account { wrappers, ..account.clone() })
+}
+
 /// Nothing is known of the hooks of the file, and what guards something has to be closed.
 fn lose(findings: &mut Findings) {
     findings.lose_file(Guard::everywhere().named(), true);
@@ -79,7 +94,7 @@ pub(super) fn contents(bytes: &[u8], place: &Place, places: &Places, findings: &
     if lost {
         lose(findings);
     }
-    let account = wrappers.map(|wrappers| Arc::new(Account { wrappers, ..(*place.account).clone() }));
+    let account = wrappers.map(|wrappers| with_wrappers(&place.account, wrappers));
     let place = &Place {
         inherit: inherit.clone().unwrap_or_else(|| place.inherit.clone()),
         account: account.clone().unwrap_or_else(|| Arc::clone(&place.account)),

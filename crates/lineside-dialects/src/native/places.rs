@@ -97,7 +97,7 @@ pub(super) fn all(places: &Places) -> Vec<Place> {
 }
 
 /// Whose commands the filters of all files are about.
-fn account(places: &Places) -> Arc<Account> {
+pub(super) fn account(places: &Places) -> Arc<Account> {
     let home = places.home().and_then(Path::to_str);
     Arc::new(home.map_or_else(Account::of_process, Account::at))
 }

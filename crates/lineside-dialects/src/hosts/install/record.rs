@@ -58,6 +58,18 @@ pub(super) fn read(state: &Path, host: Host, file: &Path) -> Option<Record> {
     (record.file == file).then_some(record)
 }
 
+/// The settings files of agent programs in which our entries were put, of all projects and of the user, as far as the state
+/// folder has records of it.
+#[must_use]
+pub fn recorded(state: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(state.join(FOLDER)).into_iter().flatten().flatten();
+    let file = |path: PathBuf| {
+        let bytes = read_if_there(&path, Boundary::Own, LONGEST)?.ok()?;
+        lineside_core::json::from_slice::<Record>(&bytes).ok().map(|record| record.file)
+    };
+    entries.filter_map(|entry| file(entry.path())).collect()
+}
+
 /// Puts a record in its place, or takes it away.
 ///
 /// # Errors

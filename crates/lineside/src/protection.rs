@@ -1,0 +1,111 @@
+//! What decides about agents, as far as it is known where it lies: hook files, settings, the state folder, and the settings
+//! of agent programs that start us. Agents are kept from changing it.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use lineside_core::hook::NATIVE;
+use lineside_core::{Layer, Origin};
+#[cfg(feature = "hosts")]
+use lineside_dialects::hosts::install::recorded;
+use lineside_dialects::native::{DaemonSettings, PROTECT_POLICY, protection as hooks};
+use lineside_dialects::{DIALECTS, Managed, Places, Trust, Watched};
+
+use crate::assembly::HookFiles;
+use crate::project::places_of;
+
+/// The protection of the policy, as the machine and the user have set it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Protection {
+    /// Whether it is on; that is for whether anything is installed to say, when absent.
+    is_on: Option<bool>,
+    layer: Layer,
+    origin: Option<Origin>,
+    state: PathBuf,
+    socket: PathBuf,
+    managed: Managed,
+}
+
+impl Protection {
+    /// What the settings say of it, for the daemon with this state folder and this socket.
+    #[must_use]
+    pub fn of(settings: &DaemonSettings, state: &Path, socket: &Path) -> Self {
+        let set = settings.setting(PROTECT_POLICY);
+        Self {
+            is_on: settings.protect_policy,
+            layer: set.map_or(Layer::User, |set| set.layer),
+            origin: set.map(|set| set.origin.clone()),
+            state: state.to_path_buf(),
+            socket: socket.to_path_buf(),
+            managed: Managed::default(),
+        }
+    }
+
+    /// Whether it is on: as it is set, else where anything is installed in an agent program.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.is_on.unwrap_or_else(|| !self.entries().is_empty())
+    }
+
+    /// What says whether it is on, apart from settings: the folder of what is installed.
+    #[must_use]
+    pub fn watched(&self) -> Watched {
+        Watched { path: self.state.join("installed"), levels: 1, ends: &[".json"] }
+    }
+
+    /// The files of agent programs in which our entries stand.
+    fn entries(&self) -> Vec<PathBuf> {
+        #[cfg(feature = "hosts")]
+        return recorded(&self.state);
+        #[cfg(not(feature = "hosts"))]
+        Vec::new()
+    }
+
+    /// What decides about every session.
+    fn of_user(&self, places: &Places) -> BTreeSet<PathBuf> {
+        let settings = places.configuration().map(|folder| folder.join("lineside"));
+        let own = [self.managed.folder.clone(), self.state.clone(), self.socket.clone()];
+        let off = self.socket.parent().map(|folder| folder.join("off"));
+        // Those of a project are other ones for another project.
+        let of_no_project = places_of(places, Path::new("/dev/null"), Trust::Withheld);
+        let of_all: BTreeSet<_> = watched(&of_no_project).collect();
+        let hooks = watched(places).filter(|path| of_all.contains(path));
+        own.into_iter().chain(settings).chain(off).chain(self.entries()).chain(hooks).collect()
+    }
+}
+
+/// Where the hooks of all formats are looked for. A folder in which the home lies, or what is worked at, is none of hooks.
+fn watched(places: &Places) -> impl Iterator<Item = PathBuf> + use<> {
+    let all: Vec<_> = DIALECTS.iter().flat_map(|dialect| dialect.watched(places)).collect();
+    let of_work = [places.home().map(Path::to_path_buf), places.project_root.clone()];
+    let is_above = move |path: &Path| of_work.iter().flatten().any(|work| work.starts_with(path));
+    all.into_iter().map(|watched| watched.path).filter(move |path| !is_above(path))
+}
+
+impl HookFiles {
+    /// The same with the hook that keeps agents from changing what decides about all of them, where that is on.
+    #[must_use]
+    pub fn protected(self, protection: &Protection) -> Self {
+        let paths = protection.of_user(&self.places);
+        self.with(protection, &paths, protection.layer)
+    }
+
+    /// The same for the hook files of a project, where any hook of it stands.
+    #[must_use]
+    pub fn protected_within(self, root: &Path, protection: &Protection) -> Self {
+        let has_hooks = self.loaded.iter().any(|(_, loaded)| !loaded.hooks.is_empty());
+        let own = watched(&places_of(&self.places, root, self.places.trust))
+            .filter(|path| path.starts_with(root) && has_hooks);
+        let paths = own.chain(has_hooks.then(|| root.join(".lineside"))).collect();
+        self.with(protection, &paths, Layer::Project)
+    }
+
+    fn with(mut self, protection: &Protection, paths: &BTreeSet<PathBuf>, layer: Layer) -> Self {
+        let native = self.loaded.iter_mut().find(|(dialect, _)| dialect.name() == NATIVE);
+        if let Some((_, loaded)) = native.filter(|_| protection.is_on()) {
+            let origin = protection.origin.as_ref();
+            loaded.hooks.splice(0..0, hooks(&self.places, paths, layer, origin));
+        }
+        self
+    }
+}
