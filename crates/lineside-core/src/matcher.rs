@@ -310,9 +310,10 @@ impl Matcher {
                 value = value.and_then(|value| value.get(&**key));
             }
             // A command is one under each of its names, and as words too.
-            if let ([only], Some(input), None | Some(Value::Array(_))) = (&path[..], input, value)
+            if let ([only], Some(input)) = (&path[..], input)
                 && &**only == "command"
-                && tool_class::command(input).is_some_and(|command| regex.is_match(&command, effort))
+                && tool_class::commands(input, |words| words.join(" "))
+                    .any(|command| regex.is_match(&command, effort))
             {
                 return true;
             }

@@ -8,8 +8,9 @@ use std::borrow::Cow;
 
 use crate::json::Value;
 
-/// What the member of a tool's input is called that has a command, or a program that is run as one.
-const COMMANDS: [&str; 3] = ["command", "cmd", "script"];
+/// What the members of a tool's input are called that have a command, or a program that is run as one. Which of them a tool
+/// reads is not known: what is looked for in one has to be looked for in each that is there.
+pub const COMMANDS: [&str; 3] = ["command", "cmd", "script"];
 
 /// The class of a call: that of its tool's name, else `shell` when its input has a command.
 ///
@@ -26,17 +27,26 @@ pub fn of_call(tool: &str, input: Option<&Value>) -> Option<&'static str> {
     of(tool).or_else(|| command(input?).map(|_| "shell"))
 }
 
-/// The command in the input of a tool: a text, or words of which it is made, joined by blanks.
-#[must_use]
-pub fn command(input: &Value) -> Option<Cow<'_, str>> {
-    COMMANDS.into_iter().find_map(|field| match input.get(field)? {
+/// The commands in the input of a tool, one for each of [`COMMANDS`] that is there: a text, or words, which `join` makes a
+/// text of.
+pub fn commands<'a>(
+    input: &'a Value,
+    join: impl Fn(&[&str]) -> String,
+) -> impl Iterator<Item = Cow<'a, str>> {
+    COMMANDS.into_iter().filter_map(move |field| match input.get(field)? {
         Value::String(text) => Some(Cow::Borrowed(text.as_str())),
         Value::Array(words) => {
             let words: Option<Vec<&str>> = words.iter().map(Value::as_str).collect();
-            words.filter(|words| !words.is_empty()).map(|words| Cow::Owned(words.join(" ")))
+            words.filter(|words| !words.is_empty()).map(|words| Cow::Owned(join(&words)))
         }
         _ => None,
     })
+}
+
+/// The first command in the input of a tool; words are joined by blanks.
+#[must_use]
+pub fn command(input: &Value) -> Option<Cow<'_, str>> {
+    commands(input, |words| words.join(" ")).next()
 }
 
 /// The class of a tool, by its name in any program; `None` for one that is in no table. Case counts.

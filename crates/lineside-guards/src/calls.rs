@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use lineside_commands::{Access, Analysis, Shell, Surroundings, Unclear, Unknown, analyse};
+use lineside_commands::{
+    Access, Analysis, CommandProgram, Shell, Surroundings, Touch, Unclear, Unknown, analyse,
+};
 use lineside_core::AnyEvent;
 use lineside_core::event::Reading;
 use lineside_core::json::Value;
@@ -16,8 +18,9 @@ use crate::links::LocalLinks;
 const FOLDERS: [&str; 6] =
     ["workdir", "cwd", "working_directory", "workingDirectory", "directory", "dir_path"];
 
-/// What tools call the paths that they are about: one, or a list of them.
-const PATHS: [&str; 9] = [
+/// What tools call the paths that they are about: one, or a list of them. Which of them a tool reads is not known, so that each
+/// that is there counts.
+pub const PATHS: [&str; 9] = [
     "path", "file_path", "filePath", "absolute_path", "target_file", "notebook_path", "paths", "file_paths",
     "include",
 ];
@@ -29,6 +32,12 @@ const PATCHED: [(&str, Access); 4] = [
     ("*** Move to: ", Access::Write),
     ("*** Delete File: ", Access::Delete),
 ];
+
+/// What applies a patch: a tool, and in a shell a program that the agent program itself may stand for.
+const PATCHING: [&str; 2] = ["apply_patch", "applypatch"];
+
+/// Tools that show what stands in files without being the one by which a file is read.
+const SEARCHES: [&str; 6] = ["Grep", "NotebookRead", "grep", "grep_search", "rg", "search_file_content"];
 
 /// What the calls of one version of an event do.
 pub(crate) struct Calls {
@@ -123,6 +132,7 @@ impl Calls {
         let call = match class {
             Some("shell") => self.shell(tool, input, cwd),
             Some("read") => self.touching(Access::Read, tool, input, paths, cwd),
+            None if SEARCHES.contains(&tool) => self.touching(Access::Read, tool, input, paths, cwd),
             Some("write" | "edit") => self.touching(Access::Write, tool, input, paths, cwd),
             _ => return,
         };
@@ -131,15 +141,36 @@ impl Calls {
 
     fn shell(&self, tool: &str, input: Option<&Value>, cwd: &str) -> Option<Call> {
         let input = input?;
-        let Some(command) = command(input) else {
+        let mut commands = commands(input);
+        let Some(first) = commands.next() else {
             let reason = format!("the input of `{tool}` has no command that is known here");
             let unclear = vec![Unclear { what: Unknown::Program, reason }];
             return Some(Call { command: None, analysis: Analysis { unclear, ..Analysis::default() } });
         };
-        let within = FOLDERS.iter().find_map(|key| input.get(key)?.as_str()).unwrap_or_default();
-        let cwd = if within.starts_with('/') { within.to_owned() } else { format!("{cwd}/{within}") };
+        let mut folders: Vec<&str> = FOLDERS.iter().filter_map(|key| input.get(key)?.as_str()).collect();
+        folders.sort_unstable();
+        folders.dedup();
+        if folders.is_empty() {
+            folders.push("");
+        }
         let shell = shell_of(tool, input);
-        let analysis = self.analysed(&cwd, |state| analyse(&command, shell, state));
+        let mut analysis = Analysis::default();
+        let mut command = String::new();
+        // Which of several the tool takes is not known, so each counts.
+        for text in std::iter::once(first).chain(commands) {
+            for folder in &folders {
+                let cwd =
+                    if folder.starts_with('/') { (*folder).to_owned() } else { format!("{cwd}/{folder}") };
+                join(
+                    &mut analysis,
+                    self.analysed(&cwd, |state| patched(analyse(&text, shell, state), &text, state)),
+                );
+            }
+            if !command.is_empty() {
+                command.push('\n');
+            }
+            command.push_str(&text);
+        }
         Some(Call { command: Some(command.into()), analysis })
     }
 
@@ -160,8 +191,8 @@ impl Calls {
                         analysis.touch(access, path, state);
                     }
                 }
-                if tool == "apply_patch" {
-                    patch(input, |access, path| analysis.touch(access, path, state));
+                if PATCHING.contains(&tool) {
+                    patch(patches(input), |access, path| analysis.touch(access, path, state));
                 }
             }
             for path in paths {
@@ -174,17 +205,43 @@ impl Calls {
     }
 }
 
-/// The command of a call as one text. Words are quoted, for no shell splits them once more.
-fn command(input: &Value) -> Option<Cow<'_, str>> {
-    let words = ["command", "cmd", "script"].into_iter().find_map(|key| input.get(key)?.as_array());
-    match words {
-        Some(words) => {
-            let words: Option<Vec<&str>> = words.iter().map(Value::as_str).collect();
-            let quoted = |word: &str| format!("'{}'", word.replace('\'', r"'\''"));
-            Some(words?.into_iter().map(quoted).collect::<Vec<_>>().join(" ").into())
+/// The commands of a call. Words are quoted, for no shell splits them once more. Of a text with a NUL a shell may see what is
+/// before that, or all else.
+fn commands(input: &Value) -> impl Iterator<Item = Cow<'_, str>> {
+    let quoted = |word: &&str| format!("'{}'", word.replace('\'', r"'\''"));
+    let texts =
+        tool_class::commands(input, move |words| words.iter().map(quoted).collect::<Vec<_>>().join(" "));
+    texts.flat_map(|text| match text.split_once('\0') {
+        None => vec![text],
+        Some((before, _)) => {
+            let (before, others) = (before.to_owned().into(), text.replace('\0', "").into());
+            vec![text, before, others]
         }
-        None => tool_class::command(input),
+    })
+}
+
+/// The same with the files of a patch in the text, where one of its programs applies one.
+fn patched(mut analysis: Analysis, text: &str, state: &Surroundings<'_>) -> Analysis {
+    let is_patching =
+        |program: &CommandProgram| program.known_name().is_some_and(|name| PATCHING.contains(&name));
+    if analysis.programs.iter().any(is_patching) {
+        // A line may begin behind the quote that the patch stands in.
+        patch([text, &text.replace(['\'', '"'], "\n")], |access, path| analysis.touch(access, path, state));
     }
+    analysis
+}
+
+/// Adds what a further reading of a call says.
+fn join(analysis: &mut Analysis, further: Analysis) {
+    let before = analysis.programs.len();
+    let moved = |touch: Touch| Touch { program: touch.program.map(|program| program + before), ..touch };
+    analysis.touches.extend(further.touches.into_iter().map(moved));
+    analysis.programs.extend(further.programs);
+    analysis.elsewhere.extend(further.elsewhere);
+    analysis.scripts.extend(further.scripts);
+    analysis.unclear.extend(further.unclear);
+    analysis.traits.extend(further.traits);
+    analysis.environment.extend(further.environment);
 }
 
 /// The shell that a tool runs its commands in: the one that its input names, else by the name of the tool.
@@ -195,17 +252,20 @@ fn shell_of(tool: &str, input: &Value) -> Shell {
     if tool.to_ascii_lowercase().contains("powershell") { Shell::Other } else { Shell::Bash }
 }
 
-/// The files that a patch names.
-fn patch(input: &Value, mut visit: impl FnMut(Access, &str)) {
-    let text = match input {
-        Value::String(text) => Some(text.as_str()),
-        input => ["command", "input", "patch"].into_iter().find_map(|key| input.get(key)?.as_str()),
-    };
-    for line in text.into_iter().flat_map(str::lines) {
+/// The files that a patch names, which is one of these texts. Programs read its lines without the blanks around them.
+fn patch<'a>(texts: impl IntoIterator<Item = &'a str>, mut visit: impl FnMut(Access, &str)) {
+    for line in texts.into_iter().flat_map(str::lines).map(str::trim) {
         for (begin, access) in PATCHED {
-            if let Some(path) = line.strip_prefix(begin).map(str::trim) {
-                visit(access, path);
+            let head = line.get(..begin.len()).filter(|head| head.eq_ignore_ascii_case(begin));
+            if let Some(path) = head.and_then(|head| line.get(head.len()..)) {
+                visit(access, path.trim());
             }
         }
     }
+}
+
+/// The texts in which a tool may be given a patch.
+fn patches(input: &Value) -> impl Iterator<Item = &str> {
+    let of_field = |key| input.get(key)?.as_str();
+    input.as_str().into_iter().chain(["command", "input", "patch"].into_iter().filter_map(of_field))
 }

@@ -352,3 +352,50 @@ fn paths_are_those_that_links_lead_to_as_well() {
     }
     check(&filter, &shell(&format!("cat {}/other/a", root.display())), false);
 }
+
+#[test]
+fn each_command_and_folder_that_an_input_has_counts() {
+    let filter = acts(json!({"deletes": "migrations/**", "unclear": "skip"}));
+    let rm = "rm -r /p/migrations";
+    for input in [
+        json!({"command": rm, "cmd": ["ls"]}),
+        json!({"command": "ls", "cmd": rm}),
+        json!({"command": ["ls"], "cmd": rm}),
+        json!({"command": "", "script": ["rm", "-r", "/p/migrations"]}),
+        json!({"command": "rm -r migrations", "cwd": "/q", "workdir": "/p"}),
+        json!({"command": "rm -r migrations", "cwd": "/p", "workdir": "/q"}),
+        json!({"command": "rm -r /p/migrations\0x"}),
+        json!({"command": "rm -r /p/migra\0tions"}),
+    ] {
+        check(&filter, &call("exec_command", input), true);
+    }
+    check(&filter, &call("exec_command", json!({"command": "ls", "cmd": ["ls"], "workdir": "/p"})), false);
+}
+
+#[test]
+fn a_patch_is_read_as_those_read_it_that_apply_it() {
+    let filter = acts(json!({"deletes": "migrations/**", "unclear": "skip"}));
+    let moves = acts(json!({"writes": "migrations/**", "unclear": "skip"}));
+    let patch = "*** Begin Patch\n  *** delete File: /p/migrations/1.sql\n*** Update File: /p/a\n*** Move to: /p/migrations/2.sql\n*** End Patch";
+    for event in [
+        call("apply_patch", json!({"command": patch})),
+        call("apply_patch", json!({"command": "", "input": patch})),
+        call("apply_patch", json!(patch)),
+        call("shell", json!({"command": ["apply_patch", patch]})),
+        shell(&format!("cd /q && apply_patch <<'EOF'\n{patch}\nEOF")),
+        shell(&format!("apply_patch '{patch}'")),
+    ] {
+        check(&filter, &event, true);
+        check(&moves, &event, true);
+    }
+    check(&filter, &shell(&format!("cat <<'EOF'\n{patch}\nEOF")), false);
+}
+
+#[test]
+fn what_searches_in_files_reads_them() {
+    let filter = acts(json!({"reads": "keys/**"}));
+    for tool in ["Grep", "search_file_content", "grep"] {
+        check(&filter, &call(tool, json!({"pattern": "x", "path": "/p/keys/a"})), true);
+        check(&filter, &call(tool, json!({"pattern": "x"})), false);
+    }
+}

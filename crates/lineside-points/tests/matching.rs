@@ -203,6 +203,11 @@ fn an_argument_is_found_by_its_keys_and_belongs_to_the_call_of_the_tool() {
     check(&tool("Read").argument("command", "rm"), &both, true);
     check(&tool("Shell").argument("command", "rm"), &both, false);
     check(&argument("command", "rm"), &event(OnIdle::new()), false);
+    // Which name of a command the tool reads is not known.
+    for input in [json!({"command": "ls", "cmd": "rm x"}), json!({"command": ["ls"], "script": "rm x"})] {
+        check(&argument("command", "^rm "), &call("exec_command", input.clone()), true);
+        check(&argument("command", "^ls"), &call("exec_command", input), true);
+    }
 }
 
 #[test]

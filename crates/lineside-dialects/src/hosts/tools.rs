@@ -163,10 +163,11 @@ pub fn named_paths(tool: &str, input: &Value) -> Vec<String> {
     }
     if tool == "apply_patch" {
         let mut patch = |text: &str| {
-            for line in text.lines() {
-                let named = ["*** Add File: ", "*** Update File: ", "*** Delete File: "];
+            // Codex reads such lines without the blanks around them.
+            for line in text.lines().map(str::trim) {
+                let named = ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
                 if let Some(path) = named.iter().find_map(|prefix| line.strip_prefix(prefix)) {
-                    add(path.trim_end());
+                    add(path.trim());
                 }
             }
             false
@@ -213,8 +214,8 @@ mod tests {
     fn the_files_of_a_call_are_named_once_each() {
         let input = json!({"path": "b", "file_path": "a", "target_file": "b", "notebook_path": ""});
         assert_eq!(named_paths("Edit", &input), ["a", "b"]);
-        let patch = "*** Begin Patch\n*** Add File: a.txt\n+x\n*** Delete File: b c\n*** End Patch";
-        assert_eq!(named_paths("apply_patch", &json!({"command": patch})), ["a.txt", "b c"]);
+        let patch = "*** Begin Patch\n*** Add File: a.txt\n+x\n  *** Delete File: b c \n*** Update File: d\n*** Move to: e";
+        assert_eq!(named_paths("apply_patch", &json!({"command": patch})), ["a.txt", "b c", "d", "e"]);
         // A set finds what is known, so that each of many files is looked at once.
         let lines = |from: u32| {
             (from..from + 50_000).map(|file| format!("*** Add File: {file}\n")).collect::<String>()
