@@ -6,7 +6,8 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
-/// Copies a file or a folder, links as links and with its modes.
+/// Copies a file or a folder, links as links and with its modes. What is neither, such as a pipe, whose opening would wait, is
+/// left out.
 pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
     let mut waiting = vec![(from.to_path_buf(), to.to_path_buf())];
     while let Some((from, to)) = waiting.pop() {
@@ -20,7 +21,7 @@ pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
                 let entry = entry.with_context(context)?;
                 waiting.push((entry.path(), to.join(entry.file_name())));
             }
-        } else {
+        } else if kind.is_file() {
             fs::copy(&from, &to).with_context(context)?;
         }
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use lineside::core::hook::NATIVE;
+use lineside::dialects::{Places, Trust};
 use lineside::json::{Map, Value};
 use tempfile::TempDir;
 
@@ -41,9 +42,14 @@ impl Against {
         let path = scratch.path().canonicalize()?;
         let (project, home) = (path.join("project"), path.join("home"));
         fs::create_dir(&home)?;
-        let root = match file {
-            Some(file) => of_file(file)?,
-            None => directory(named.unwrap_or(Path::new(".")))?,
+        // A project that nobody has named is trusted in its copy as far as it is where it lies.
+        let (root, trust) = match (file, named) {
+            (Some(file), _) => (of_file(file)?, Trust::Granted),
+            (None, Some(named)) => (directory(named)?, Trust::Granted),
+            (None, None) => {
+                let Places { project_root, cwd, trust, .. } = PlaceArgs::of(None).ground()?.places;
+                (project_root.unwrap_or(cwd), trust)
+            }
         };
         if live {
             if path.starts_with(&root) {
@@ -63,6 +69,7 @@ impl Against {
         }
         let mut ground = PlaceArgs::of(Some(project.clone())).ground()?;
         ground.places.environment = environment;
+        ground.places.trust = trust;
         if file.is_some() {
             ground.dialects.retain(|dialect| dialect.name() == NATIVE);
         }

@@ -10,6 +10,9 @@ use crate::style::tell;
 /// What runs a program in a network namespace of its own, which has no way out. The user stays who they are.
 const UNSHARE: [&str; 4] = ["unshare", "--user", "--map-current-user", "--net"];
 
+/// What has it be run.
+const LIVE: &str = "--live";
+
 /// Starts the command once more, in the place of this process, without a network; comes back where the system does not allow
 /// it, which it says.
 ///
@@ -24,8 +27,11 @@ pub(super) fn again() -> Result<()> {
         return Ok(());
     }
     let own = std::env::current_exe().context("failed to find this program")?;
-    // Before the words of a query, which may be anything.
-    let words = std::env::args_os().skip(1);
-    let error = Command::new(program).args(arguments).arg(own).args(words).arg("--offline").exec();
+    // Beside the flag, for the words of a query may be anything, and a `--` may stand before them.
+    let words = std::env::args_os().skip(1).flat_map(|word| match word == LIVE {
+        true => vec![word, "--offline".into()],
+        false => vec![word],
+    });
+    let error = Command::new(program).args(arguments).arg(own).args(words).exec();
     Err(error).context("failed to start without a network")
 }

@@ -58,7 +58,7 @@ pub(super) async fn record(query: &str, file: &Path, store: &StoreArgs) -> Resul
                 let of_project = files.entry(root).or_insert_with_key(|root| hooks(root, &folder));
                 match of_project {
                     Ok(files) => cases.push(case(&recording, files)),
-                    Err(_) => leave("of a project whose hooks are not there"),
+                    Err(_) => leave("of a project whose hooks are not there or not trusted"),
                 }
             }
         }
@@ -91,6 +91,10 @@ fn suite(cases: &[Map]) -> Value {
 /// The files of the hooks of a project, as they lie there, named from the folder of the case file.
 fn hooks(root: &Path, folder: &Path) -> Result<Map> {
     let found = at(root, &of_user(environment()), &DaemonPaths::usual()?);
+    // A case is run, and an event in the log names whatever project its agent worked in.
+    if found.read.has_hooks() && !found.is_trusted() {
+        bail!("{} is not trusted", root.display());
+    }
     let content = found.read.content.as_ref().map_err(|error| anyhow!("{error}"))?;
     let mut files = Map::new();
     for item in content.items() {

@@ -39,6 +39,14 @@ fn replay(stage: &Stage, words: &[&str]) -> Said {
     stage.run(&[&["replay", "--log", "log.sqlite"], words].concat(), "")
 }
 
+/// A person trusts the project as it is now.
+fn trust(stage: &Stage) {
+    let shown = stage.run(&["trust", "--show"], "").out;
+    let (_, digest) = shown.rsplit_once("digest ").unwrap();
+    let said = stage.run(&["trust", "--yes", digest.trim()], "");
+    assert_eq!(said.code, Some(0), "{said:?}");
+}
+
 fn sum(said: &Said) -> Value {
     said.json().pop().unwrap()
 }
@@ -128,6 +136,7 @@ fn logged_decisions_become_a_case_file_that_passes() {
     assert_eq!(said.code, Some(0), "{said:?}");
     let record =
         |query: &str, log: &str, file: &str| stage.run(&["test", "--record", query, "--log", log, file], "");
+    trust(&stage);
     let said = record("point:before_tool", "second.sqlite", "guards.cases.yaml");
     assert!(said.code == Some(0) && said.err.contains("7 cases written to guards.cases.yaml"), "{said:?}");
     let text = fs::read_to_string(stage.path("project/guards.cases.yaml")).unwrap();
@@ -140,6 +149,7 @@ fn logged_decisions_become_a_case_file_that_passes() {
     let said = stage.run(&["test", "guards.cases.yaml"], "");
     assert!(said.code == Some(1) && said.out.contains("3 passed, 4 failed"), "{said:?}");
     // What is decided otherwise today is no case.
+    trust(&stage);
     let said = record("verdict:block", "second.sqlite", "other.cases.yaml");
     assert!(
         said.code == Some(1) && said.err.contains("4 decisions left out: decided differently"),
@@ -148,4 +158,44 @@ fn logged_decisions_become_a_case_file_that_passes() {
     assert!(!stage.path("project/other.cases.yaml").exists());
     let said = record("verdict:block", "second.sqlite", "guards.cases.yaml");
     assert!(said.code == Some(2) && said.err.contains("is there already"), "{said:?}");
+}
+
+/// A project that nobody has trusted, with a hook that leaves a file behind when it runs, and an event in it.
+fn strange() -> Stage {
+    let stage = Stage::new();
+    stage.file(
+        "project/.lineside/hooks.yaml",
+        "hooks: [{name: g, on: before_tool, match: {tool: Shell}, verdict: block, reason: no}]\n",
+    );
+    let said = stage.run(&["run", "--project", ".", "--log", "log.sqlite", "--quiet"], shell("git push"));
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let ran = stage.path("ran").display().to_string();
+    let hook = format!("  - {{name: evil, on: before_tool, pure: true, command: [touch, {ran}]}}\n");
+    stage.file("project/.lineside/hooks.yaml", &format!("hooks:\n{hook}"));
+    stage
+}
+
+#[test]
+fn no_hook_of_a_project_that_nobody_has_trusted_runs_for_what_is_in_the_log() {
+    let stage = strange();
+    let said =
+        stage.run(&["test", "--record", "point:before_tool", "--log", "log.sqlite", "x.cases.yaml"], "");
+    assert!(said.code == Some(1) && said.err.contains("not trusted"), "{said:?}");
+    for words in [&["replay", "--log", "log.sqlite"][..], &["replay", "--log", "log.sqlite", "--live"]] {
+        let said = stage.run(words, "");
+        assert!(said.err.contains("1 hook of the project is not trusted"), "{words:?}: {said:?}");
+    }
+    assert!(!stage.path("ran").exists());
+    // A person who names it agrees to that.
+    let said = stage.run(&["replay", "--log", "log.sqlite", "--live", "--against", "."], "");
+    assert!(stage.path("ran").exists(), "{said:?}");
+}
+
+#[test]
+fn a_live_replay_waits_for_no_pipe_and_takes_any_words() {
+    let stage = recorded();
+    let made = std::process::Command::new("mkfifo").arg(stage.path("project/pipe")).status().unwrap();
+    assert!(made.success());
+    let said = replay(&stage, &["--against", ".", "--live", "--json", "--", "ls"]);
+    assert_eq!((said.code, &sum(&said)["replayed"]), (Some(0), &json!(1)), "{said:?}");
 }
