@@ -107,11 +107,16 @@ fn an_agent_that_has_ended_its_session_or_its_daemon_takes_off_nothing_either() 
     let begin = format!("{own} serve --detached");
     let elsewhere =
         format!("--state {} --socket {}", ground.path("else").display(), ground.socket().display());
+    // The switch may stand beside the socket: by another path to it, or by another socket in its folder.
+    let run = ground.path("run");
+    let beside = |socket: &str| format!("off --state /proc/none --socket {}/{socket}", run.display());
     for (before, command) in [
         (end.clone(), "off".to_owned()),
         (kill.clone(), "off".to_owned()),
         (format!("{kill}; {begin}"), "stop".to_owned()),
-        (kill, format!("off {elsewhere}")),
+        (kill.clone(), format!("off {elsewhere}")),
+        (kill.clone(), beside("../run/s")),
+        (kill, beside("other")),
         (end, format!("stop {elsewhere}")),
     ] {
         let told = ground.agent(&format!("{before}; {}", tried(&command, "")));

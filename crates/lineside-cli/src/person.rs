@@ -72,7 +72,15 @@ fn daemons(named: &DaemonArgs) -> Result<Vec<DaemonPaths>> {
     let named = named.paths()?;
     let own = Daemon::of(&Account::own(), &Named::default());
     let own = own.map(|daemon| DaemonPaths { socket: daemon.socket, state: daemon.state });
-    let is_near = |daemon: &DaemonPaths| daemon.socket == named.socket || daemon.state == named.state;
+    // The switch may stand in either folder, however the path to that is written.
+    let folders = |daemon: &DaemonPaths| {
+        let found = |folder: &Path| folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
+        [Some(&*daemon.state), daemon.socket.parent()].map(|folder| folder.map(found))
+    };
+    let of_named = folders(&named);
+    let is_near = |daemon: &DaemonPaths| {
+        folders(daemon).iter().flatten().any(|one| of_named.iter().flatten().any(|other| one == other))
+    };
     let near = [Some(DaemonPaths::usual()?), own].into_iter().flatten().filter(is_near);
     let places = of_user(environment());
     let recorded = SERVED.into_iter().filter_map(|host| machine::recorded(host, Level::User, &places));
