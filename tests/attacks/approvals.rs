@@ -4,7 +4,7 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use lineside::json::{Value, from_str};
+use lineside::json::{Value, from_str, json};
 
 use crate::ground::{AGENTS, Answer, Ground, answer};
 
@@ -204,4 +204,129 @@ fn a_call_whose_daemon_is_killed_while_it_waits_has_its_question_with_the_next_o
     let passed = answer(call);
     assert!(passed.lets_pass() && passed.code == Some(0), "{passed:?}");
     assert_eq!(std::fs::read_dir(&waiting).unwrap().count(), 0);
+}
+
+/// A policy that asks about whatever is done.
+const ASKS_ALWAYS: &str =
+    "hooks:\n  - {name: careful, on: before_tool, verdict: ask, reason: a person has to agree}\n";
+
+impl Ground {
+    /// A call of Codex, which may wait.
+    fn calls(&self, cwd: &str, tool: &str, input: &Value) -> Child {
+        let document = json!({"session_id": "s1", "hook_event_name": "PreToolUse", "cwd": self.path(cwd).to_str(),
+            "tool_name": tool, "tool_input": input});
+        let mut call = self.hook(AGENTS[1]).spawn().unwrap();
+        call.stdin.take().unwrap().write_all(document.to_string().as_bytes()).unwrap();
+        call
+    }
+
+    /// Whether a call passes by an answer that was given before; one that is asked about is denied.
+    fn passes_unasked(&self, cwd: &str, tool: &str, input: &Value) -> bool {
+        let mut call = self.calls(cwd, tool, input);
+        while call.try_wait().unwrap().is_none() {
+            let said = answer(self.command(&["approvals", "--json"]).spawn().unwrap());
+            let waiting: Value = from_str(&said.out).unwrap();
+            if let Some(id) = waiting["waiting"][0]["id"].as_str() {
+                answer(self.command(&["approvals", "deny", id]).spawn().unwrap());
+                call.wait().unwrap();
+                return false;
+            }
+        }
+        answer(call).lets_pass()
+    }
+
+    /// A person answers the question about this call.
+    fn allowed(&self, tool: &str, input: &Value, how: &[&str]) {
+        let mut watch = Watch::over(self);
+        let call = self.calls("project", tool, input);
+        let id = watch.next()["id"].as_str().unwrap().to_owned();
+        let said = answer(self.command(&[&["approvals", "allow", &id], how].concat()).spawn().unwrap());
+        assert_eq!(said.code, Some(0), "{said:?}");
+        assert!(answer(call).lets_pass());
+    }
+}
+
+#[test]
+fn an_answer_for_more_than_one_call_is_for_no_call_that_says_more_or_stands_elsewhere() {
+    let ground = Ground::asking("60s");
+    ground.file("home/.config/lineside/hooks.yaml", ASKS_ALWAYS);
+    ground.file("project/sub/file", "");
+    let _daemon = ground.daemon(&[]);
+    let docs = ground.path("project/docs");
+    let (page, other) = (docs.join("a").display().to_string(), docs.join("b").display().to_string());
+    let pattern = format!("{}/*", docs.display());
+    ground.allowed("Write", &json!({"file_path": page, "content": "x"}), &["--pattern", &pattern, "--yes"]);
+    assert!(ground.passes_unasked("project", "Write", &json!({"file_path": other, "content": "y"})));
+    // Which of several paths the tool takes is not known.
+    for more in ["path", "filePath", "target_file"] {
+        let input = json!({"file_path": other, "content": "y", more: "/etc/passwd"});
+        assert!(!ground.passes_unasked("project", "Write", &input), "{input}");
+    }
+    let push = json!({"command": "git push x", "description": "pushes"});
+    ground.allowed("Bash", &push, &["--pattern", "git push *", "--yes"]);
+    let again = json!({"command": "git push y", "description": "pushes elsewhere"});
+    assert!(ground.passes_unasked("project", "Bash", &again));
+    assert!(!ground.passes_unasked("project/sub", "Bash", &again));
+    for more in [json!({"cmd": "rm -r ."}), json!({"workdir": "/"}), json!({"unsandboxed": true})] {
+        let mut input = again.as_object().unwrap().clone();
+        input.extend(more.as_object().unwrap().clone());
+        assert!(!ground.passes_unasked("project", "Bash", &Value::Object(input)), "{more}");
+    }
+    let clean = json!({"command": "rm -r build"});
+    ground.allowed("Bash", &clean, &["--session"]);
+    assert!(ground.passes_unasked("project", "Bash", &clean));
+    assert!(!ground.passes_unasked("project/sub", "Bash", &clean));
+}
+
+#[test]
+fn a_person_sees_the_whole_of_what_is_asked_about() {
+    let ground = Ground::asking("30s");
+    ground.file("home/.config/lineside/hooks.yaml", ASKS_ALWAYS);
+    let _daemon = ground.daemon(&[]);
+    let long =
+        format!("echo {}$(rm${{IFS}}-r${{IFS}}a) {}; rm -r b\nrm -r c", "x".repeat(200), "y ".repeat(2_000));
+    let document = AGENTS[1].document("s1", &long, &ground.path("project")).to_string();
+    let mut watch = Watch::over(&ground);
+    let mut call = ground.hook(AGENTS[1]).spawn().unwrap();
+    call.stdin.take().unwrap().write_all(document.as_bytes()).unwrap();
+    let id = watch.next()["id"].as_str().unwrap().to_owned();
+    let shown = answer(ground.command(&["approvals"]).spawn().unwrap()).out;
+    // What goes on stands below the beginning of the value.
+    let (_, command) = shown.split_once("  command   ").unwrap();
+    let lines = command.lines().map(|line| line.strip_prefix(&" ".repeat(12)).unwrap_or(line));
+    let told = lines.take_while(|line| !line.is_empty()).collect::<String>();
+    assert_eq!(told, long.replace('\n', "\\n"), "{shown}");
+    answer(ground.command(&["approvals", "deny", &id]).spawn().unwrap());
+    assert!(!answer(call).lets_pass());
+}
+
+/// An agent program that answers by its own process: it calls its hook, and posts the answer itself.
+const ANSWERS: &str = r#"
+call = subprocess.Popen(sys.argv[2:], stdin=open(os.environ['DOCUMENT']), stdout=open('answered', 'w'))
+while not ids():
+    pass
+told = request('POST', f'/v1/approvals/{ids()[0]}', '{"answer": "allow"}')
+open('told', 'w').write(told)
+call.wait()
+"#;
+
+#[test]
+fn an_agent_program_is_no_person_itself() {
+    let ground = Ground::asking("3s");
+    let _daemon = ground.daemon(&[]);
+    let (head, _) = POSTS.split_once("how, grant").unwrap();
+    let (_, ids) = POSTS.split_once("'')\n").unwrap();
+    let (ids, _) = ids.split_once("while").unwrap();
+    let program = ground.file("agent.py", &format!("import subprocess\n{head}{ids}{ANSWERS}"));
+    let document = AGENTS[1].document("s1", "git push", &ground.path("project"));
+    let document = ground.file("document", &document.to_string());
+    let mut command = Command::new("python3");
+    command.arg(program).arg(ground.socket()).arg(env!("CARGO_BIN_EXE_lineside")).args(AGENTS[1].entry());
+    command.arg("--home").arg(ground.path("home")).arg("--socket").arg(ground.socket());
+    command.env_clear().env("PATH", "/usr/bin:/bin").env("DOCUMENT", document);
+    command.current_dir(ground.path("project")).stderr(Stdio::piped());
+    let ended = answer(command.spawn().unwrap());
+    let said = std::fs::read_to_string(ground.path("project/told")).unwrap_or_else(|_| panic!("{ended:?}"));
+    assert!(said.contains(" 403 ") && said.contains("a person does it"), "{said}");
+    assert!(ground.answered().contains("deny"), "{}", ground.answered());
 }

@@ -98,7 +98,7 @@ impl Agents {
         Self { lineage: Lineage::default(), kept: Mutex::default(), guarded: Guarded::of(state) }
     }
 
-    /// That a process stands below no agent, and may take off guards.
+    /// That a process stands below no agent and is none itself, and may take off guards.
     ///
     /// # Errors
     /// It does, or it is not known: why it is refused, and what a person does instead.
@@ -107,14 +107,13 @@ impl Agents {
         if self.is_unknown(peer) {
             return Err(UNKNOWN.to_owned());
         }
-        let above = line.get(1..).unwrap_or_default();
         let of_session = |session: &Session| {
             let held = self.kept().roots.get(session.id().as_str()).and_then(|root| root.process);
             let (pid, name) = held.map_or_else(Default::default, |process| (process.pid, process.command()));
             AgentAbove { pid, name, session: session.id().to_string() }
         };
-        let agent = self.nearest(above, "").last().map(of_session);
-        agent.or_else(|| self.guarded.among(above)).map_or(Ok(()), |agent| Err(agent.refusal()))
+        let agent = self.nearest(&line, "").last().map(of_session);
+        agent.or_else(|| self.guarded.among(&line)).map_or(Ok(()), |agent| Err(agent.refusal()))
     }
 
     /// Whether it is not known which process asks, where the system shows processes.
@@ -388,6 +387,7 @@ impl Agents {
     /// The sessions whose process has ended, or which have no known one and were silent for this long. Looks at so many
     /// of them, in turn.
     pub(crate) fn over(&self, silent: Duration, most: usize) -> Vec<Arc<str>> {
+        self.guarded.catch_up();
         let mut kept = self.kept();
         let now = Instant::now();
         let after = kept.last.as_ref().map_or(Bound::Unbounded, Bound::Excluded);

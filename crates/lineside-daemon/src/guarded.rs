@@ -5,12 +5,12 @@
 //! session has ended: the end of a session is an event that a program below can send. What the daemon remembers beside that
 //! is for `agents`.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use crate::lineage::{Lineage, Process};
 
@@ -32,6 +32,8 @@ pub(crate) struct Guarded {
 #[derive(Default)]
 struct Kept {
     recorded: HashSet<Process>,
+    /// Those that could not be written down, with their sessions: as on a full disk.
+    unwritten: HashMap<Process, String>,
     /// How many were left when those that have ended were last looked for.
     left: usize,
 }
@@ -75,18 +77,19 @@ impl Guarded {
         });
         let recorded: HashSet<_> = living.collect();
         let left = recorded.len();
-        *guarded.kept.lock().unwrap_or_else(PoisonError::into_inner) = Kept { recorded, left };
+        *guarded.kept() = Kept { recorded, left, ..Kept::default() };
         guarded
     }
 
     /// Writes down that this process is that of the agent of a session.
     pub(crate) fn note(&self, process: Process, session: &str) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept();
         if !kept.recorded.insert(process) {
             return;
         }
         if let Err(error) = self.write(process, session) {
-            tracing::warn!(%error, folder = %self.folder.display(), "the process of an agent is not recorded");
+            tracing::warn!(%error, folder = %self.folder.display(), "the process of an agent is not recorded so far");
+            kept.unwritten.insert(process, session.to_owned());
         }
         if kept.recorded.len() >= MANY.max(2 * kept.left) {
             kept.recorded.retain(|process| {
@@ -100,6 +103,17 @@ impl Guarded {
         }
     }
 
+    /// Writes down what could not be before, as far as it can be by now.
+    pub(crate) fn catch_up(&self) {
+        let mut kept = self.kept();
+        kept.unwritten
+            .retain(|process, session| process.is_alive() && self.write(*process, session).is_err());
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn write(&self, process: Process, session: &str) -> io::Result<()> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
         let path = self.folder.join(process.name());
@@ -109,7 +123,7 @@ impl Guarded {
 
     /// Whether a process is recorded, as far as this daemon remembers.
     pub(crate) fn is_recorded(&self, process: Process) -> bool {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).recorded.contains(&process)
+        self.kept().recorded.contains(&process)
     }
 
     /// The nearest of these processes that is recorded.
@@ -134,9 +148,12 @@ fn nearest(folder: &Path, line: &[Process]) -> Option<AgentAbove> {
     })
 }
 
-/// The session of a record of this start of the machine.
+/// The session of a record of this start of the machine. One that a full disk has cut off counts, and names no session.
 fn session_of(record: &Path) -> Option<String> {
     let text = fs::read(record).ok()?;
+    if BOOT.as_bytes().starts_with(&text) {
+        return Some(String::new());
+    }
     Some(String::from_utf8_lossy(text.strip_prefix(BOOT.as_bytes())?).into_owned())
 }
 
@@ -163,6 +180,30 @@ mod tests {
         fs::write(&record, "of another start of the machine").unwrap();
         assert_eq!(above(), None);
         assert!(Guarded::of(state.path()).kept.into_inner().unwrap().recorded.is_empty() && !record.exists());
+    }
+
+    #[test]
+    fn what_could_not_be_written_down_is_once_it_can_be_and_half_of_a_record_is_one() {
+        let state = tempfile::tempdir().unwrap();
+        let above = || agent_above(std::process::id(), &[state.path()]);
+        let parent = Process::of(parent_id()).unwrap();
+        let guarded = Guarded::of(state.path());
+        // What stands in the place of the folder keeps it from being made.
+        fs::write(state.path().join(FOLDER), "").unwrap();
+        guarded.note(parent, "s1");
+        guarded.catch_up();
+        assert_eq!(above(), None);
+        fs::remove_file(state.path().join(FOLDER)).unwrap();
+        guarded.catch_up();
+        assert_eq!(above().unwrap().session, "s1");
+        assert!(guarded.kept().unwritten.is_empty());
+        // As a full disk leaves it: with a name, and without what was to stand there.
+        let record = state.path().join(FOLDER).join(parent.name());
+        for length in [0, BOOT.len() / 2] {
+            fs::write(&record, &BOOT[..length]).unwrap();
+            assert_eq!(above().unwrap().pid, parent.pid);
+            assert!(Guarded::of(state.path()).is_recorded(parent) && record.exists());
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::why::page::Page;
 /// The lines of a question.
 pub(super) fn question(question: &Value, columns: usize, style: Style) -> Vec<String> {
     let text = |field: &str| in_passing(question[field].as_str().unwrap_or_default());
-    let page = Page::new(columns, style, question["project"].as_str());
+    let page = Page::new(columns, style, question["project"].as_str()).whole();
     let left = format!("{} left", left(question["left_ms"].as_u64().unwrap_or_default()));
     let head = format!("? {}  {}", text("point"), text("tool"));
     let gap = page.width().saturating_sub(head.trim_end().chars().count() + left.chars().count()).max(2);
@@ -55,7 +55,7 @@ pub(super) fn question(question: &Value, columns: usize, style: Style) -> Vec<St
         Value::Object(payload) => lines.extend(page.payload(payload)),
         payload => {
             let shown = payload.as_str().unwrap_or_default();
-            lines.extend(page.field("payload", &format!("{shown} (only the beginning of it is shown)")));
+            lines.extend(page.field("payload", &format!("(only the beginning of it is shown) {shown}")));
         }
     }
     lines.push(String::new());

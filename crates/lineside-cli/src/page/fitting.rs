@@ -2,7 +2,7 @@
 //!
 //! Widths count characters; whatever the demo prints is one column wide each.
 
-use crate::painter::in_passing;
+use crate::painter::{in_passing, one_line};
 
 /// The text in at most so many columns; what is cut off is marked.
 pub(crate) fn cut(text: &str, columns: usize) -> String {
@@ -38,6 +38,23 @@ pub(crate) fn wrapped(text: &str, columns: usize, lines: usize) -> Vec<String> {
     broken.iter().map(|line| cut(line, columns)).collect()
 }
 
+/// The whole text in lines of at most so many columns: a line ends where one of the text does, which is marked by its escape, and
+/// where it is full, behind a blank if there is one.
+pub(crate) fn whole(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    for line in text.split_inclusive('\n') {
+        let mut rest: Vec<char> = one_line(line).chars().collect();
+        while rest.len() > columns {
+            let blank = rest.iter().take(columns).rposition(|char| *char == ' ').map(|blank| blank + 1);
+            let after = rest.split_off(blank.unwrap_or(columns).max(1));
+            lines.push(rest.into_iter().collect());
+            rest = after;
+        }
+        lines.push(rest.into_iter().collect());
+    }
+    if lines.is_empty() { vec![String::new()] } else { lines }
+}
+
 /// The text in at most three lines, where its last line says most, as in what a program leaves behind when it fails: the
 /// beginning, and the last line of the text after it.
 pub(crate) fn ends(text: &str, columns: usize) -> Vec<String> {
@@ -71,6 +88,15 @@ mod tests {
         assert_eq!(wrapped("one two three", 7, 1), ["one tw…"]);
         assert_eq!(wrapped("one\ntwo three four", 8, 2), ["one two", "three f…"]);
         assert_eq!(wrapped("", 8, 2), [""]);
+    }
+
+    #[test]
+    fn nothing_of_a_whole_text_is_left_out_and_its_line_breaks_are_seen() {
+        assert_eq!(whole("one two  three\nfour\n", 8), ["one two ", " ", "three\\n", "four\\n"]);
+        assert_eq!(whole("abcdefghij k", 4), ["abcd", "efgh", "ij k"]);
+        assert_eq!(whole("", 4), [""]);
+        let long = "a b".repeat(10_000);
+        assert_eq!(whole(&long, 70).concat(), long);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use lineside::log::{Considered, Given, News, Why};
 use crate::control::span;
 use crate::log::line::{about, mark};
 use crate::page::difference::difference;
-use crate::page::fitting::{cut, wrapped};
+use crate::page::fitting::{cut, whole, wrapped};
 use crate::page::milliseconds;
 use crate::painter::{in_passing, one_line};
 use crate::style::{Style, Tone, count};
@@ -40,12 +40,19 @@ pub(crate) struct Page {
     width: usize,
     style: Style,
     project: String,
+    /// Whether values are shown whole.
+    is_whole: bool,
 }
 
 impl Page {
     pub(crate) fn new(columns: usize, style: Style, project: Option<&str>) -> Self {
         let project = project.unwrap_or_default().to_owned();
-        Self { width: columns.clamp(NARROWEST, WIDEST), style, project }
+        Self { width: columns.clamp(NARROWEST, WIDEST), style, project, is_whole: false }
+    }
+
+    /// The same with nothing left out of values, for a person who agrees to what stands there.
+    pub(crate) fn whole(self) -> Self {
+        Self { is_whole: true, ..self }
     }
 
     pub(crate) fn width(&self) -> usize {
@@ -75,7 +82,9 @@ impl Page {
 
     /// A value with its label in front of it.
     pub(crate) fn field(&self, label: &str, text: &str) -> Vec<String> {
-        let mut lines = wrapped(text, self.width - LABEL, LONGEST).into_iter();
+        let room = self.width - LABEL;
+        let lines = if self.is_whole { whole(text, room) } else { wrapped(text, room, LONGEST) };
+        let mut lines = lines.into_iter();
         let label = self.style.paint(Tone::Dim, &format!("{:LABEL$}", format!("  {label}")));
         let mut told = vec![label + &lines.next().unwrap_or_default()];
         told.extend(lines.map(|line| format!("{:LABEL$}{line}", "")));

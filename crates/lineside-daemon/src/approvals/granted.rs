@@ -10,7 +10,8 @@ use lineside::Session;
 use lineside::bus::approver::Question;
 use lineside::core::event::digest_of;
 use lineside::core::{ApprovalScope, Hook, tool_class};
-use lineside::json::{self, Value};
+use lineside::guards::PATHS;
+use lineside::json::{self, Map, Value, json};
 use serde::{Deserialize, Serialize};
 
 use super::Said;
@@ -25,6 +26,11 @@ const FILE: u64 = 1 << 20;
 const PATTERN: usize = 1 << 10;
 /// What has a meaning for a shell: a `*` of a pattern stands for none of it.
 const OF_A_SHELL: &[char] = &[';', '&', '|', '<', '>', '$', '`', '(', ')', '{', '}', '\n', '\r', '\\', '\0'];
+
+/// What an agent tells of a call, which changes nothing of it.
+const TOLD: [&str; 2] = ["description", "prompt"];
+/// What a tool that writes files takes a patch by, or what it is to do.
+const PATCHES: [&str; 3] = ["command", "input", "patch"];
 
 /// The answers.
 pub(super) struct Granted {
@@ -57,6 +63,9 @@ pub(crate) struct Rule {
     pub(crate) hook: Asking,
     pub(crate) tool: String,
     pub(crate) pattern: String,
+    /// The digest of what else such a call says.
+    #[serde(default)]
+    pub(crate) rest: String,
     /// The project that it holds in; everywhere where a session has none.
     pub(crate) project: Option<String>,
     pub(crate) answer: Answer,
@@ -77,10 +86,14 @@ pub(crate) struct Of {
     project: Option<String>,
     hooks: Vec<Asking>,
     tool: String,
-    /// Of the point and the payload, apart from the number of the call.
+    /// Of the point, the folder and the payload, apart from the number of the call.
     digest: String,
-    /// What a pattern is compared with, and whether a shell reads it.
-    subject: Option<(String, bool)>,
+    /// What a pattern is compared with: all of it has to fit, for which of several a tool reads is not known.
+    subjects: Vec<String>,
+    /// Whether a shell reads these.
+    is_shell: bool,
+    /// The digest of what else the call says.
+    rest: String,
 }
 
 impl Of {
@@ -89,27 +102,42 @@ impl Of {
         let source = &event.envelope().source;
         let mut payload = event.payload_json().clone();
         payload.remove("tool_call_id");
-        payload.insert("".to_owned(), Value::from(event.point().name));
+        let cwd = source.cwd.as_deref().map(Value::from).unwrap_or_default();
+        payload.insert("".to_owned(), json!([event.point().name, cwd]));
         let asking = |hook: &Hook| Asking {
             name: hook.name.to_string(),
             file: hook.origin.as_ref().map(|origin| origin.file.display().to_string()),
         };
         let tool = event.payload().text("tool_name").unwrap_or_default();
         let input = event.payload().value("tool_input");
-        let field = |name: &str| input?.get(name)?.as_str().map(str::to_owned);
-        let is_shell = tool_class::of_call(tool, input) == Some("shell");
-        let path = || ["file_path", "path", "url"].into_iter().find_map(field);
+        let class = tool_class::of_call(tool, input);
+        let is_shell = class == Some("shell");
+        let mut rest = input.and_then(Value::as_object).cloned().unwrap_or_default();
+        let mut subjects = taken(&mut rest, if is_shell { &tool_class::COMMANDS } else { &PATHS });
+        if !is_shell {
+            subjects.extend(taken(&mut rest, &["url"]));
+            event.payload().each_path(&mut |path| subjects.push(path.to_owned()));
+        }
+        subjects.sort_unstable();
+        subjects.dedup();
+        let is_written = matches!(class, Some("read" | "write" | "edit"));
+        // What is written is another text in each call, but a patch is also where it is written.
+        rest.retain(|name, _| {
+            let is_of = |names: &[&str]| names.contains(&&**name);
+            !is_of(&TOLD) && (!is_written || is_of(&PATCHES) || is_of(&PATHS))
+        });
+        if is_shell || subjects.iter().any(|subject| !subject.starts_with('/')) {
+            rest.insert("".to_owned(), cwd);
+        }
         Self {
             session,
             project: source.project_root.as_deref().map(str::to_owned),
             hooks: question.asks.iter().map(|(hook, _)| asking(hook)).collect(),
             tool: tool.to_owned(),
             digest: digest_of(&payload),
-            subject: if is_shell {
-                field("command").map(|line| (line, true))
-            } else {
-                path().map(|path| (path, false))
-            },
+            subjects,
+            is_shell,
+            rest: digest_of(&rest),
         }
     }
 
@@ -123,7 +151,7 @@ impl Of {
 
     /// That a pattern can be remembered, and is one of this question.
     pub(super) fn check(&self, pattern: &str) -> Result<(), String> {
-        let Some((subject, _)) = &self.subject else {
+        let Some(subject) = self.subjects.first() else {
             return Err(
                 "a pattern is for the command of a shell, a path or a URL, and this call has none of them"
                     .to_owned(),
@@ -146,8 +174,25 @@ impl Of {
     }
 
     fn fits(&self, pattern: &str) -> bool {
-        self.subject.as_ref().is_some_and(|(subject, is_shell)| fits(pattern, subject, *is_shell))
+        let all = || self.subjects.iter().all(|subject| fits(pattern, subject, self.is_shell));
+        !self.subjects.is_empty() && all()
     }
+}
+
+/// Takes texts, and lists of them, out of the input of a tool.
+fn taken(input: &mut Map, names: &[&str]) -> Vec<String> {
+    let mut texts = Vec::new();
+    for name in names {
+        match input.get(name) {
+            Some(Value::String(text)) => texts.push(text.clone()),
+            Some(Value::Array(list)) if PATHS.contains(name) && list.iter().all(Value::is_string) => {
+                texts.extend(list.iter().filter_map(Value::as_str).map(str::to_owned));
+            }
+            _ => continue,
+        }
+        input.remove(name);
+    }
+    texts
 }
 
 /// Whether a text fits a pattern, in which `*` stands for any text that has no meaning beyond itself: none that a shell
@@ -210,6 +255,7 @@ impl Granted {
                         hook: hook.clone(),
                         tool: of.tool.clone(),
                         pattern: pattern.clone(),
+                        rest: of.rest.clone(),
                         project: of.project.clone(),
                         answer: answer.clone(),
                     };
@@ -296,7 +342,8 @@ impl Kept {
             return Some((Arc::clone(&granted.id), granted.answer.clone()));
         }
         let fits = |rule: &&Rule| {
-            rule.hook == *hook && rule.tool == of.tool && rule.project == of.project && of.fits(&rule.pattern)
+            let is_same = (&rule.tool, &rule.project, &rule.rest) == (&of.tool, &of.project, &of.rest);
+            is_same && rule.hook == *hook && of.fits(&rule.pattern)
         };
         let rule = self.rules.iter().rev().find(fits)?;
         Some((rule.id.as_str().into(), rule.answer.clone()))
@@ -324,7 +371,9 @@ mod tests {
             hooks: vec![Asking { name: "h".to_owned(), file: None }],
             tool: "Shell".to_owned(),
             digest: command.to_owned(),
-            subject: Some((command.to_owned(), true)),
+            subjects: vec![command.to_owned()],
+            is_shell: true,
+            rest: String::new(),
         }
     }
 
