@@ -46,11 +46,13 @@ impl Aside {
         F: Future<Output: Send + 'static> + Send + 'static,
     {
         let places = Arc::clone(&self.0);
+        // What it consists of is moved once, and not from each future around it to the next: they are on one stack.
+        let mut pending = Box::pin(work);
         async move {
             if length < LARGE {
-                return work.await;
+                return pending.await;
             }
-            let (mut pending, woken) = (Box::pin(work), Arc::<Woken>::default());
+            let woken = Arc::<Woken>::default();
             loop {
                 // The places are never closed.
                 let place = places.acquire().await;
