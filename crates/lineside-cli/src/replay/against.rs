@@ -42,7 +42,7 @@ impl Against {
         let path = scratch.path().canonicalize()?;
         let (project, home) = (path.join("project"), path.join("home"));
         fs::create_dir(&home)?;
-        // A project that nobody has named is trusted in its copy as far as it is where it lies.
+        // A project that is not named is trusted in its copy as far as it is where it lies.
         let (root, trust) = match (file, named) {
             (Some(file), _) => (of_file(file)?, Trust::Granted),
             (None, Some(named)) => (directory(named)?, Trust::Granted),

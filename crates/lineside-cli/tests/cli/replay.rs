@@ -160,7 +160,7 @@ fn logged_decisions_become_a_case_file_that_passes() {
     assert!(said.code == Some(2) && said.err.contains("is there already"), "{said:?}");
 }
 
-/// A project that nobody has trusted, with a hook that leaves a file behind when it runs, and an event in it.
+/// A project without trust, with a hook that leaves a file behind when it runs, and an event in it.
 fn strange() -> Stage {
     let stage = Stage::new();
     stage.file(
