@@ -148,8 +148,9 @@ pub(crate) async fn run(args: &ServeArgs, styles: Styles) -> Result<ExitCode> {
     settings.project = named_project;
     settings.findings = findings;
     settings.protection = Some(Protection::of(&of_files, &settings.state, &settings.socket));
-    let DaemonSettings { log, approvals, .. } = of_files;
+    let DaemonSettings { log, approvals, observe, .. } = of_files;
     settings.approvals = approvals;
+    settings.observe = observe;
     settings.log = settings.log.filter(|_| !log.is_off).map(|usual| Retention {
         age: log.age.unwrap_or(usual.age),
         bytes: log.bytes.unwrap_or(usual.bytes),

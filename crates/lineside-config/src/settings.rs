@@ -19,6 +19,8 @@ pub struct SettingsFile {
     /// an agent program. A layer below does not switch it off.
     #[serde(rename = "protect-policy")]
     pub protect_policy: Option<OnOrOff>,
+    /// What hears everything that the daemon decides, and what else happens in it.
+    pub observe: Option<Vec<Observer>>,
 }
 
 /// Whether something is on.
@@ -39,6 +41,63 @@ pub enum OnWord {
     On,
     /// It is not.
     Off,
+}
+
+/// One that hears everything that is decided, refused events as well. One of `file`, `command` and `post` is needed.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Observer {
+    /// Its name: letters, digits, hyphens and underscores.
+    pub name: String,
+    /// What it hears, in the words of `lineside log`, such as `verdict:refused`; everything without it.
+    pub query: Option<String>,
+    /// A file that lines of JSON are appended to.
+    pub file: Option<ObserverFile>,
+    /// A program and its arguments, which has lines of JSON on its standard input.
+    pub command: Option<Vec<String>>,
+    /// Where lists of JSON objects are posted to.
+    pub post: Option<ObserverPost>,
+}
+
+/// A file of an observer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ObserverFile {
+    /// Its path, absolute or below `~/`; another one is begun at 64 MiB, and five are kept.
+    Path(String),
+    /// The same, with how much of it there is.
+    Rotated(Rotated),
+}
+
+/// A file with how much of it there is.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Rotated {
+    /// Its path, absolute or below `~/`.
+    pub path: String,
+    /// Another one is begun when it is as large, such as `100MiB`; `64MiB` without it.
+    pub size: Option<String>,
+    /// How many earlier ones are kept, 1 to 100; 5 without it.
+    pub keep: Option<u32>,
+}
+
+/// Where an observer posts to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ObserverPost {
+    /// The URL.
+    Url(String),
+    /// The URL with headers.
+    WithHeaders(PostWithHeaders),
+}
+
+/// A URL with headers.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PostWithHeaders {
+    /// An absolute http or https URL.
+    pub url: String,
+    /// Names of headers and their texts, in which `${NAME}` stands for a variable that `secrets` lists.
+    pub headers: Option<BTreeMap<String, String>>,
+    /// Names of variables that headers may hold.
+    pub secrets: Option<Vec<String>>,
 }
 
 /// Which questions of hooks wait in the daemon.

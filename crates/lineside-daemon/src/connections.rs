@@ -237,6 +237,15 @@ impl Tasks {
         });
     }
 
+    /// Has what observes read the feed from here on.
+    pub(crate) fn observe(&self, daemon: &Arc<Daemon>) {
+        let from = *daemon.feed().watch().borrow();
+        for observer in &daemon.observers {
+            let (daemon, now, observer) = (Arc::clone(daemon), self.now.clone(), Arc::clone(observer));
+            self.tracker.spawn(async move { observer.run(daemon.feed(), from, &now).await });
+        }
+    }
+
     /// Loads hooks anew when their files change.
     pub(crate) fn reload(&self, daemon: &Arc<Daemon>) {
         let (daemon, now) = (Arc::clone(daemon), self.now.clone());

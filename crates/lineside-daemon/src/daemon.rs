@@ -34,6 +34,7 @@ use crate::feed::{Feed, Most};
 use crate::footprint::Footprint;
 use crate::grants::Grants;
 use crate::mismatches::Mismatches;
+use crate::observers::Observer;
 use crate::preparing::Preparing;
 use crate::problem::Problem;
 use crate::projects::Projects;
@@ -99,6 +100,8 @@ pub(crate) struct Daemon {
     pub(crate) aside: Aside,
     /// Questions of hooks that wait for a person.
     pub(crate) approvals: Approvals,
+    /// What hears everything that is decided.
+    pub(crate) observers: Vec<Arc<Observer>>,
     /// What goes on without its publishers.
     pub(crate) left_behind: Arc<LeftBehind>,
 }
@@ -173,6 +176,9 @@ impl Daemon {
         let left_behind = Arc::new(LeftBehind::new(settings.limits.left_behind, assembly.bus().clone()));
         let claims = Claims::new(Some(automations.clone()), &LoadReport::default());
         let (tracker, ending) = (TaskTracker::new(), CancellationToken::new());
+        let now = assembly.bus().wall_clock();
+        let (observers, wrong) = Observer::all(&settings.observe, &settings.state, now);
+        settings.findings.extend(wrong);
         let approvals = Approvals::of(&settings, assembly.bus(), (&tracker, &ending));
         let projects = Projects::new(&assembly, &settings, &claims, &tracker, &ending);
         // What a host opens again is open; an answer that comes late says nothing of that.
@@ -214,6 +220,7 @@ impl Daemon {
             changes: Arc::default(),
             closed,
             approvals,
+            observers,
             aside: Aside::default(),
             left_behind,
         }

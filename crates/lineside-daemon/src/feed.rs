@@ -66,6 +66,8 @@ pub(crate) struct Feed {
     kept: Mutex<Kept>,
     /// The id of the last entry, for those who wait.
     last: watch::Sender<u64>,
+    /// The same for those who read some time behind, for whom the feed takes nothing earlier.
+    behind: watch::Sender<u64>,
     most: Most,
     /// Whose clock says when.
     bus: Bus,
@@ -93,7 +95,8 @@ impl Feed {
     pub(crate) fn new(bus: &Bus, most: Most) -> Self {
         let epoch = format!("{:08x}", Uuid::new_v4().as_fields().0);
         let (sent, last) = (Mutex::new(bus.signals()), watch::Sender::new(0));
-        Self { sent, epoch, kept: Mutex::default(), last, most, bus: bus.clone(), log: None }
+        let (behind, bus) = (watch::Sender::new(0), bus.clone());
+        Self { sent, epoch, kept: Mutex::default(), last, behind, most, bus, log: None }
     }
 
     /// With a log that everything goes to which the feed takes.
@@ -163,6 +166,7 @@ impl Feed {
         drop(kept);
         if last > before {
             self.last.send_replace(last);
+            self.behind.send_replace(last);
         }
         drop(sent);
         drop(gone);
@@ -204,6 +208,11 @@ impl Feed {
     /// The id of the last entry, and what tells of later ones.
     pub(crate) fn watch(&self) -> watch::Receiver<u64> {
         self.last.subscribe()
+    }
+
+    /// The same for a reader that comes some time later, for whom nothing is taken earlier than for none.
+    pub(crate) fn watch_behind(&self) -> watch::Receiver<u64> {
+        self.behind.subscribe()
     }
 
     /// The receipt of an event.

@@ -169,6 +169,7 @@ impl Server {
         let Self { daemon, tasks, http, notes } = self;
         let settings = &daemon.settings;
         tasks.feed(daemon);
+        tasks.observe(daemon);
         tasks.put_back(daemon);
         tasks.look_after_agents(daemon);
         daemon.load().await.map_err(ServeError::Hooks)?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use lineside::core::Diagnostic;
 use lineside::core::journal::Durability;
-use lineside::dialects::native::ApprovalSettings;
+use lineside::dialects::native::{ApprovalSettings, ObserveSettings};
 use lineside::dialects::{Dialect, Places};
 use lineside::log::{self, Log, Retention};
 use lineside::protection::Protection;
@@ -52,6 +52,8 @@ pub struct Settings {
     pub approvals: Option<ApprovalSettings>,
     /// Keeps agents from changing what decides about them, where it is on; nothing does where it is `None`.
     pub protection: Option<Protection>,
+    /// What hears everything that is decided.
+    pub observe: Vec<ObserveSettings>,
     /// What was found to be wrong before it was started, as in a file of settings; the status names it.
     pub findings: Vec<Diagnostic>,
     /// The bounds of what strangers can make it hold.
@@ -141,6 +143,7 @@ impl Settings {
             log: Some(Retention::default()),
             approvals: None,
             protection: None,
+            observe: Vec::new(),
             findings: Vec::new(),
             limits: Limits::default(),
         }

@@ -31,7 +31,8 @@ mod samples;
 
 pub use attached::{Attached, attached};
 pub use daemon::{
-    ApprovalSettings, DaemonSettings, LogSettings, Setting, Unanswered, WhoseAsks, daemon_settings,
+    ApprovalSettings, DaemonSettings, LogSettings, ObserveSettings, ObserveTo, Setting, Unanswered,
+    WhoseAsks, daemon_settings,
 };
 pub use enforce::{EnforceError, Enforced};
 pub use policies::{Policy, matching_policies, policies};

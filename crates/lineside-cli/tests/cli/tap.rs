@@ -105,3 +105,23 @@ fn lines_are_for_people_and_hide_no_control_characters() {
     assert_eq!(wrong.code, Some(2));
     assert!(wrong.err.contains("did you mean `verdict`?"), "{wrong:?}");
 }
+
+#[test]
+fn everything_is_written_down_by_three_lines() {
+    let stage = Stage::new();
+    stage.file("home/.config/lineside/hooks.yaml", GUARD);
+    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/watching.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let settings = page.split("```yaml\n").nth(1).unwrap().split_once("```").unwrap().0;
+    assert_eq!(settings.lines().count(), 3);
+    stage.file("home/.config/lineside/config.yaml", settings);
+    let daemon = Daemon::start(&stage);
+    call(&stage, "s1", "ls");
+    call(&stage, "s1", "rm x");
+    stage.run(&["stop"], "");
+    daemon.ended();
+    let audit = std::fs::read_to_string(stage.path("home/lineside/audit.jsonl")).unwrap();
+    let lines: Vec<Value> = audit.lines().map(|line| from_str(line).unwrap()).collect();
+    let verdicts: Vec<_> = lines.iter().filter_map(|line| line["verdict"].as_str()).collect();
+    assert_eq!(verdicts, ["continue", "block"], "{audit}");
+}

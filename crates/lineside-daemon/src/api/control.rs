@@ -16,6 +16,7 @@ use lineside::log::Log;
 use super::shapes::{Ending, Failing, Finding, Health, Project, Reloaded, Status};
 use crate::body::Json;
 use crate::daemon::{Daemon, Loaded};
+use crate::observers::{Count, Observer};
 use crate::problem::Problem;
 use crate::projects::Stands;
 
@@ -42,6 +43,7 @@ pub(super) async fn status(State(daemon): State<Arc<Daemon>>) -> Json<Status> {
             .into_iter()
             .chain(not_kept(&daemon))
             .chain(not_logged(&daemon))
+            .chain(not_observed(&daemon))
             .chain(mismatches)
             .collect(),
         project: trusted(&daemon.settings.places),
@@ -70,6 +72,26 @@ fn not_kept(daemon: &Daemon) -> impl Iterator<Item = Finding> + use<> {
     let text = |(what, why)| format!("{what}: {why}; a new start of the daemon opens it again");
     let found = work.into_iter().chain(context);
     found.map(move |found| Finding { of: "daemon", severity: "error", text: text(found) })
+}
+
+/// What is wrong with observers: that one cannot deliver, or has missed something.
+fn not_observed(daemon: &Daemon) -> Vec<Finding> {
+    let of = |observer: &Observer| {
+        let Count { delivered, lost, dead, trouble } = observer.count();
+        let name = observer.name();
+        let finding = |severity, text| Finding { of: "observe", severity, text };
+        let trouble =
+            trouble.map(|why| finding("error", format!("observer \"{name}\" cannot deliver: {why}")));
+        let missed = (lost + dead > 0).then(|| {
+            let text = format!(
+                "observer \"{name}\" was given {delivered} records, {lost} came too fast for it, and {dead} were put aside in \
+                 observe/{name}.dead.jsonl of the state folder"
+            );
+            finding("warning", text)
+        });
+        trouble.into_iter().chain(missed)
+    };
+    daemon.observers.iter().flat_map(|observer| of(observer)).collect()
 }
 
 /// What is wrong with the decision log: that it is not written now, that it has gaps, what was done to it.

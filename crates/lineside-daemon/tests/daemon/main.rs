@@ -23,6 +23,7 @@ mod http;
 mod kept;
 mod left_behind;
 mod looks;
+mod observers;
 mod switched_off;
 mod owners;
 mod proxy;

@@ -17,6 +17,9 @@ use crate::layers::Managed;
 use crate::yaml::{self, Content, Document, Node};
 
 mod approvals;
+mod observe;
+
+pub use observe::{ObserveSettings, ObserveTo};
 
 pub use approvals::{ApprovalSettings, Unanswered, WhoseAsks};
 
@@ -37,6 +40,8 @@ pub struct DaemonSettings {
     /// Whether agents are kept from changing what decides about them; that is for whether anything is installed to say,
     /// when absent.
     pub protect_policy: Option<bool>,
+    /// What hears everything that is decided.
+    pub observe: Vec<ObserveSettings>,
     /// Each value that is set, with where.
     pub set: Vec<Setting>,
 }
@@ -154,8 +159,8 @@ impl Reading<'_> {
         for twice in duplicates {
             self.error(twice.line, LoadError::Duplicate(twice.key));
         }
-        for (key, daemon) in self.mapping("the file", &root, &["daemon", "log", "approvals", PROTECT_POLICY])
-        {
+        let known = ["daemon", "log", "approvals", PROTECT_POLICY, "observe"];
+        for (key, daemon) in self.mapping("the file", &root, &known) {
             match &*key {
                 "log" => {
                     self.log(daemon);
@@ -167,6 +172,10 @@ impl Reading<'_> {
                 }
                 PROTECT_POLICY => {
                     self.protect_policy(daemon);
+                    continue;
+                }
+                "observe" => {
+                    self.observers(daemon);
                     continue;
                 }
                 _ => {}
@@ -547,6 +556,31 @@ mod tests {
     }
 
     #[test]
+    fn observers_are_a_file_a_command_or_a_post() {
+        let (settings, findings) = read(
+            "observe:\n  - {name: audit, file: ~/a.jsonl}\n  - {name: b, query: 'verdict:refused tool:Shell', command: [logger, -t, x]}\n  \
+             - name: c\n    file: {path: /var/log/c, size: 1GiB, keep: 9}\n  - name: d\n    post: {url: 'https://e/f', \
+             headers: {X-Home: '${HOME}'}, secrets: [HOME]}\n",
+        );
+        assert!(findings.is_empty(), "{findings:?}");
+        let [audit, command, file, post] = &settings.observe[..] else { panic!("{settings:?}") };
+        let ObserveTo::File { path, bytes, keep } = &audit.to else { panic!("{audit:?}") };
+        assert!(
+            path.is_absolute() && path.ends_with("a.jsonl") && (*bytes, *keep) == (64 << 20, 5),
+            "{audit:?}"
+        );
+        assert_eq!(command.query, "verdict:refused tool:Shell");
+        assert_eq!(command.to, ObserveTo::Command(["logger", "-t", "x"].map(str::to_owned).to_vec()));
+        assert_eq!(file.to, ObserveTo::File { path: "/var/log/c".into(), bytes: 1 << 30, keep: 9 });
+        let ObserveTo::Post(url, headers) = &post.to else { panic!("{post:?}") };
+        assert!(url == "https://e/f" && headers[0].1.reveal().starts_with('/'), "{post:?}");
+        let page = include_str!("../../../../docs/watching.md").split("```yaml\n").nth(2).unwrap();
+        let page = page.split_once("```").unwrap().0.replace("SIEM_TOKEN", "HOME");
+        let (settings, findings) = read(&page);
+        assert!(settings.observe.len() == 3 && findings.is_empty(), "{findings:?}");
+    }
+
+    #[test]
     fn what_is_wrong_is_named_with_its_line_and_sets_nothing() {
         let (settings, findings) = read("daemon:\n  pathh: [/a]\n  environment: {A: 1}\n");
         assert_eq!(settings.environment.len(), 1, "an unknown key is a warning");
@@ -572,6 +606,21 @@ mod tests {
             ("approvals:\n  for: [vim]\n", 2, "unattended, all, or a list of claude"),
             ("approvals:\n  notify: {command: tell}\n", 2, "a list of a program"),
             ("approvals:\n  notify: {post: example.com}\n", 2, "a URL that begins"),
+            ("observe: {name: a}\n", 1, "a list of observers"),
+            ("observe:\n  - {file: /a}\n", 2, "a name of letters"),
+            ("observe:\n  - {name: a}\n", 2, "one of `file`"),
+            ("observe:\n  - {name: a, file: /a, command: [b]}\n", 2, "one of `file`"),
+            ("observe:\n  - {name: a, file: b}\n", 2, "an absolute path"),
+            ("observe:\n  - {name: a, file: {path: /a, keep: 0}}\n", 2, "a number from 1"),
+            ("observe:\n  - {name: a, file: {path: /a, size: 3}}\n", 2, "a size such as"),
+            ("observe:\n  - {name: a, command: [./b]}\n", 2, "its absolute path"),
+            ("observe:\n  - {name: a, post: example.com}\n", 2, "an absolute http"),
+            (
+                "observe:\n  - name: a\n    post: {url: 'https://a', headers: {B: '${NOT_SET}'}}\n",
+                3,
+                "listed in `secrets`",
+            ),
+            ("observe:\n  - {name: a, file: /a}\n  - {name: a, file: /b}\n", 3, "no other observer"),
             ("daemon: [\n", 1, "malformed YAML"),
             ("- daemon\n", 1, "a mapping"),
         ] {

@@ -1,0 +1,290 @@
+//! What the settings have hear everything that is decided: files, commands and posts.
+//!
+//! Each reads the feed in a task of its own, a tenth of a second behind it, many records at a time; no publisher and no other
+//! reader waits for it. What the feed has given up before it was read is counted, and stands as `lost` among the records.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use lineside::core::exchange::{Addresses, Post, Posted};
+use lineside::core::invocation::{Environment, Exit, Invocation, Limits, Program};
+use lineside::core::{Diagnostic, Timestamp};
+use lineside::dialects::native::{ObserveSettings, ObserveTo};
+use lineside::exec::{HttpClient, Runner};
+use lineside::json::Value;
+use lineside::log::Query;
+use tokio::task::{spawn_blocking, yield_now};
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use crate::api::shapes::SignalForm;
+use crate::feed::{Feed, lost_fields};
+
+mod rotated;
+
+use rotated::Rotated;
+
+/// How far behind the feed they read.
+const BEHIND: Duration = Duration::from_millis(100);
+
+/// How many records, and about how many bytes of them, are handed over at once.
+const RECORDS: usize = 1_024;
+const BYTES: usize = 1 << 20;
+
+/// How many entries are taken out of the feed at once.
+const AT_ONCE: usize = 64;
+
+/// How long a command or a post may take, and after how long it is tried again.
+const LIMIT: Duration = Duration::from_secs(10);
+const AGAIN: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(15)];
+
+/// How much is kept of what they answer.
+const KEPT: usize = 4 << 10;
+
+/// How large the file of what could not be delivered becomes.
+const DEAD: u64 = 16 << 20;
+
+/// One of them.
+pub(crate) struct Observer {
+    name: String,
+    query: Query,
+    to: To,
+    /// Where what cannot be delivered is put.
+    dead: Arc<Rotated>,
+    count: Mutex<Count>,
+}
+
+enum To {
+    File(Arc<Rotated>),
+    Command(Vec<String>, Runner),
+    Post(Post, HttpClient),
+}
+
+/// What has become of records.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Count {
+    /// How many were delivered.
+    pub(crate) delivered: u64,
+    /// How many the feed has given up before they were read.
+    pub(crate) lost: u64,
+    /// How many could not be delivered, and are in the file of these, or lost where that cannot be written either.
+    pub(crate) dead: u64,
+    /// Why the last delivery failed, until one succeeds.
+    pub(crate) trouble: Option<String>,
+}
+
+/// Records as lines of JSON.
+#[derive(Default)]
+struct Batch {
+    text: Vec<u8>,
+    records: u64,
+    lost: u64,
+}
+
+impl Observer {
+    /// Those of the settings; one whose query is none is a finding.
+    pub(crate) fn all(
+        settings: &[ObserveSettings],
+        state: &std::path::Path,
+        now: Timestamp,
+    ) -> (Vec<Arc<Self>>, Vec<Diagnostic>) {
+        let (mut all, mut findings) = (Vec::new(), Vec::new());
+        for one in settings {
+            match Query::parse(&one.query, now) {
+                Ok(query) if query.is_about_shadows() => {
+                    findings.push(wrong(one, &"`shadow` is for the log"));
+                }
+                Ok(query) => all.push(Arc::new(Self::new(one, query, state))),
+                Err(error) => findings.push(wrong(one, &error)),
+            }
+        }
+        (all, findings)
+    }
+
+    fn new(settings: &ObserveSettings, query: Query, state: &std::path::Path) -> Self {
+        let name = settings.name.clone();
+        let dead = Arc::new(Rotated::new(state.join("observe").join(format!("{name}.dead.jsonl")), DEAD, 1));
+        let to = match &settings.to {
+            ObserveTo::File { path, bytes, keep } => {
+                To::File(Arc::new(Rotated::new(path.clone(), *bytes, *keep)))
+            }
+            ObserveTo::Command(words) => To::Command(words.clone(), Runner::new()),
+            ObserveTo::Post(url, headers) => {
+                let headers = headers.iter().map(|(name, text)| (name.clone(), text.reveal().to_owned()));
+                let headers = headers.collect();
+                // The settings are those of the machine and of the user, who may name any address.
+                let (url, addresses) = (url.clone(), Addresses::Any);
+                To::Post(
+                    Post { url, addresses, headers, body: Vec::new(), timeout: LIMIT, body_bytes: KEPT },
+                    HttpClient::new(),
+                )
+            }
+        };
+        Self { name, query, to, dead, count: Mutex::default() }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn count(&self) -> Count {
+        self.counting().clone()
+    }
+
+    fn counting(&self) -> MutexGuard<'_, Count> {
+        self.count.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands over what the feed takes after this entry, until this token is cancelled, and what there is then.
+    pub(crate) async fn run(&self, feed: &Feed, mut after: u64, ending: &CancellationToken) {
+        let mut news = feed.watch_behind();
+        loop {
+            let more = async {
+                let is_there = *news.borrow_and_update() > after || news.changed().await.is_ok();
+                sleep(BEHIND).await;
+                is_there
+            };
+            let goes_on = ending.run_until_cancelled(more).await.unwrap_or(false);
+            loop {
+                let batch = self.batch(feed, &mut after).await;
+                self.counting().lost += batch.lost;
+                if batch.records == 0 {
+                    break;
+                }
+                self.deliver(batch, ending).await;
+            }
+            if !goes_on {
+                break;
+            }
+        }
+        if let To::Command(_, runner) = &self.to {
+            runner.drain().await;
+        }
+    }
+
+    /// The next records that are asked for.
+    async fn batch(&self, feed: &Feed, after: &mut u64) -> Batch {
+        let mut batch = Batch::default();
+        loop {
+            let (lost, entries) = feed.after(*after, AT_ONCE);
+            *after += lost;
+            if lost > 0 {
+                batch.lost += lost;
+                batch.push(&Value::Object(lost_fields(lost)));
+            }
+            let Some(last) = entries.last() else { return batch };
+            *after = last.id;
+            for entry in &entries {
+                if self.query.fits(&entry.record()) {
+                    batch.push(&Value::Object(entry.to_json(SignalForm::Log).1));
+                }
+            }
+            if batch.records >= RECORDS as u64 || batch.text.len() >= BYTES {
+                return batch;
+            }
+            yield_now().await;
+        }
+    }
+
+    /// Hands a batch over, at the third attempt after the first at the latest; then it is put aside.
+    async fn deliver(&self, batch: Batch, ending: &CancellationToken) {
+        let text: Arc<[u8]> = batch.text.into();
+        let mut waits = AGAIN.into_iter();
+        loop {
+            let Err(why) = self.hand_over(&text).await else {
+                let mut count = self.counting();
+                count.delivered += batch.records;
+                count.trouble = None;
+                return;
+            };
+            tracing::warn!(observer = self.name, why, "what was observed cannot be delivered");
+            self.counting().trouble = Some(why);
+            let rested = match waits.next() {
+                Some(wait) => ending.run_until_cancelled(sleep(wait)).await,
+                None => None,
+            };
+            if rested.is_none() {
+                break;
+            }
+        }
+        let dead = Arc::clone(&self.dead);
+        let kept = spawn_blocking(move || dead.append(&text)).await;
+        let mut count = self.counting();
+        count.dead += batch.records;
+        if let Ok(Err(error)) = kept {
+            let why = count.trouble.take().unwrap_or_default();
+            count.trouble = Some(format!("{why}; it cannot be put aside either: {error}"));
+        }
+    }
+
+    async fn hand_over(&self, text: &Arc<[u8]>) -> Result<(), String> {
+        match &self.to {
+            To::File(file) => {
+                let (file, text) = (Arc::clone(file), Arc::clone(text));
+                let written = spawn_blocking(move || file.append(&text)).await;
+                written.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
+            }
+            To::Command(words, runner) => {
+                let ended = runner
+                    .run(&Invocation {
+                        program: Program::argv(words),
+                        stdin: text.to_vec(),
+                        environment: Environment::default(),
+                        files: Vec::new(),
+                        working_directory: Some(PathBuf::from("/")),
+                        limits: Limits {
+                            timeout: LIMIT,
+                            stdout_bytes: KEPT,
+                            stderr_bytes: KEPT,
+                            ..Limits::default()
+                        },
+                    })
+                    .await;
+                let program = words.first().map_or("", String::as_str);
+                match ended.exit {
+                    Exit::Code(0) => Ok(()),
+                    Exit::Code(status) => Err(format!("{program} ended with exit status {status}")),
+                    Exit::NotStarted { why } => Err(why),
+                    Exit::TimedOut { after } => {
+                        Err(format!("{program} had not ended after {} s", after.as_secs()))
+                    }
+                    other => Err(format!("{program} ended: {other:?}")),
+                }
+            }
+            To::Post(post, client) => match client.post(&Post { body: listed(text), ..post.clone() }).await {
+                Posted::Answered { status: 200..=299, .. } => Ok(()),
+                Posted::Answered { status, .. } => Err(format!("the server answered with status {status}")),
+                Posted::Redirected { .. } => Err("the server says that it is elsewhere".to_owned()),
+                Posted::TimedOut { after } => Err(format!("no answer after {} s", after.as_secs())),
+                Posted::Unreachable { why } => Err(why),
+            },
+        }
+    }
+}
+
+/// Lines of JSON as one list.
+fn listed(lines: &[u8]) -> Vec<u8> {
+    let mut list = vec![b'['];
+    for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        if list.len() > 1 {
+            list.push(b',');
+        }
+        list.extend_from_slice(line);
+    }
+    list.push(b']');
+    list
+}
+
+impl Batch {
+    fn push(&mut self, record: &Value) {
+        self.text.extend_from_slice(record.to_string().as_bytes());
+        self.text.push(b'\n');
+        self.records += 1;
+    }
+}
+
+fn wrong(settings: &ObserveSettings, why: &dyn std::fmt::Display) -> Diagnostic {
+    let text = format!("observer \"{}\" hears nothing: {why}", settings.name);
+    Diagnostic::error(Some(settings.origin.clone()), text)
+}
