@@ -10,6 +10,7 @@ use lineside::json::{Map, Value, json};
 
 use crate::control::{NO_DAEMON, ask, is_no_daemon};
 use crate::daemon_paths::{DaemonArgs, DaemonPaths};
+use crate::page::fitting::wrapped;
 use crate::painter::one_line;
 use crate::person::types;
 use crate::style::{COLUMNS, Styles, Tone, columns, print, print_json, print_unbroken, tell};
@@ -147,10 +148,9 @@ async fn list(args: &ApprovalsArgs, paths: &DaemonPaths, styles: Styles) -> Resu
         lines.push("no question waits".to_owned());
     }
     if found.get("waits").and_then(Value::as_bool) != Some(true) {
-        lines.push(styles.out.paint(
-            Tone::Dim,
-            "no question will: `approvals` is not set in config.yaml, or was not when the daemon was started",
-        ));
+        let why = "no question will: the daemon was started without `approvals` in its config.yaml; write \
+                   `approvals: {}` there, and start it again";
+        lines.extend(wrapped(why, width, usize::MAX).iter().map(|line| styles.out.paint(Tone::Dim, line)));
     }
     lines.extend(page::answers(items(&found, "answers"), width, styles.out));
     print_unbroken(lines)?;

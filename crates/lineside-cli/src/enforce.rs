@@ -16,6 +16,7 @@ use crate::list::origin;
 use crate::loading::load;
 use crate::log::line::{Lines, Order};
 use crate::log::{StoreArgs, now};
+use crate::page::fitting::wrapped;
 use crate::painter::one_line;
 use crate::person::types;
 use crate::places::PlaceArgs;
@@ -143,6 +144,10 @@ fn show(name: &str, look: &Look, styles: Styles) -> Result<()> {
     stats.hooks.retain(|stats| stats.hook == name);
     let refused: u64 = stats.hooks.iter().map(would_refuse).sum();
     let width = columns().unwrap_or(COLUMNS);
+    if stats.events == 0 {
+        let nothing = "no event of the log came to it in shadow, so what it would have done is not known";
+        return Ok(print_unbroken(wrapped(nothing, width, usize::MAX))?);
+    }
     print_unbroken(shadows(&stats, width, styles.out))?;
     if refused > 0 {
         let found = look.decisions(&of_hook("shadow:refused")?, EXAMPLES)?;

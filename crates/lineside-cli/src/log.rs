@@ -171,7 +171,7 @@ impl LogArgs {
 /// What is not among the lines.
 fn report(look: &Look, query: &Query, nothing: bool, style: Style) -> Result<()> {
     if nothing {
-        tell("nothing was found");
+        tell(nothing_found(look)?);
     }
     let lost = look.lost(query)?;
     if lost > 0 {
@@ -181,6 +181,16 @@ fn report(look: &Look, query: &Query, nothing: bool, style: Style) -> Result<()>
         ));
     }
     Ok(())
+}
+
+/// That nothing was found, and what there is to do.
+pub(crate) fn nothing_found(look: &Look) -> Result<&'static str> {
+    Ok(match look.last()? {
+        0 => {
+            "the log is empty: nothing was decided so far; `lineside doctor` shows whether agents are connected"
+        }
+        _ => "nothing was found; `lineside log` without a query shows the latest",
+    })
 }
 
 const CSV: [&str; 15] = [

@@ -8,7 +8,8 @@ use lineside::core::{Strength, Timestamp};
 use lineside::json::{Value, json};
 use lineside::log::{HookStats, SessionStats, Stats};
 
-use crate::log::{GRAMMAR, StoreArgs, query};
+use crate::log::{GRAMMAR, StoreArgs, nothing_found, query};
+use crate::page::fitting::wrapped;
 use crate::page::milliseconds;
 use crate::style::{COLUMNS, Style, Styles, Tone, columns, print_json, print_unbroken};
 use crate::table::{Cell, Table};
@@ -50,8 +51,11 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 /// # Errors
 /// There is no log, it cannot be read, the query is none, or the output cannot be written.
 pub(crate) fn run(args: &StatsArgs, styles: Styles) -> Result<ExitCode> {
-    let stats = args.store.open()?.stats(&query(&args.query)?, PARTS, args.sessions)?;
-    if args.json {
+    let look = args.store.open()?;
+    let stats = look.stats(&query(&args.query)?, PARTS, args.sessions)?;
+    if stats.events == 0 && !args.json {
+        print_unbroken([nothing_found(&look)?.to_owned()])?;
+    } else if args.json {
         print_json(&object(&stats))?;
     } else {
         let lines = if args.shadow { shadows } else { lines };
@@ -61,7 +65,7 @@ pub(crate) fn run(args: &StatsArgs, styles: Styles) -> Result<ExitCode> {
 }
 
 fn lines(stats: &Stats, columns: usize, style: Style) -> Vec<String> {
-    let (Some(from), Some(to)) = (stats.from, stats.to) else { return vec!["nothing was found".to_owned()] };
+    let (Some(from), Some(to)) = (stats.from, stats.to) else { return Vec::new() };
     let refused = style
         .paint(if stats.refused > 0 { Tone::Bad } else { Tone::Dim }, &format!("{} refused", stats.refused));
     let lost = if stats.lost > 0 {
@@ -88,20 +92,21 @@ fn lines(stats: &Stats, columns: usize, style: Style) -> Vec<String> {
     }
     lines.push(String::new());
     let rows = stats.sessions.iter().map(session).collect();
-    let heading = ["session", "host", "events", "refused", "in hooks"];
+    let heading = ["session", "host", "events", "refused", "waited", "in hooks"];
     lines.extend(Table { heading: &heading, rows, stacked: &[1] }.lines(Some(columns), style));
     lines.into_iter().map(|line| line.trim_end().to_owned()).collect()
 }
 
 /// What hooks in shadow would have done.
 pub(crate) fn shadows(stats: &Stats, columns: usize, style: Style) -> Vec<String> {
-    let (Some(from), Some(to)) = (stats.from, stats.to) else { return vec!["nothing was found".to_owned()] };
+    let (Some(from), Some(to)) = (stats.from, stats.to) else { return Vec::new() };
     let rows: Vec<_> = stats.hooks.iter().filter(|hook| hook.shadows > 0).map(shadow).collect();
     let events = style.paint(Tone::Bold, &format!("{} events", stats.events));
     let mut lines =
         vec![events, style.paint(Tone::Dim, &format!("from {} to {}", time(from), time(to))), String::new()];
     if rows.is_empty() {
-        lines.push("no hook ran in shadow".to_owned());
+        let how = "no hook ran in shadow; one runs so with `mode: shadow` in its entry of hooks.yaml";
+        lines.extend(wrapped(how, columns, usize::MAX));
         return lines;
     }
     let heading =
@@ -171,7 +176,8 @@ fn session(session: &SessionStats) -> Vec<Cell> {
         Cell::new(session.host.as_deref().unwrap_or_default()),
         Cell::new(session.events.to_string()),
         Cell::toned(refused, Tone::Bad),
-        Cell::new(milliseconds(session.took)),
+        Cell::new(milliseconds(session.waited)),
+        Cell::new(milliseconds(session.in_hooks)),
     ]
 }
 
@@ -203,7 +209,7 @@ fn object(stats: &Stats) -> Value {
     let sessions = stats.sessions.iter().map(|one| {
         json!({
             "session": one.session, "host": one.host, "events": one.events, "refused": one.refused,
-            "in_hooks_us": micros(one.took),
+            "waited_us": micros(one.waited), "in_hooks_us": micros(one.in_hooks),
         })
     });
     json!({

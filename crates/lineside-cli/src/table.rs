@@ -1,5 +1,6 @@
 //! Columns that line up, for people: as many as the page has room for, and the others stacked under their row.
 
+use crate::page::fitting::{cut, width};
 use crate::painter::one_line;
 use crate::style::{Style, Tone};
 
@@ -19,7 +20,7 @@ impl Cell {
     }
 
     fn width(&self) -> usize {
-        self.text.chars().count()
+        width(&self.text)
     }
 }
 
@@ -44,7 +45,7 @@ impl Table<'_> {
     /// The lines: the heading and the rows, each column as wide as its widest cell; one without a text is left out. A page
     /// of so many columns has no longer line, as far as there is a choice; without a width everything stands in its row.
     pub(crate) fn lines(&self, columns: Option<usize>, style: Style) -> Vec<String> {
-        let mut widths: Vec<usize> = self.heading.iter().map(|text| text.chars().count()).collect();
+        let mut widths: Vec<usize> = self.heading.iter().map(|text| width(text)).collect();
         widths.resize(self.rows.iter().map(Vec::len).fold(widths.len(), usize::max), 0);
         for row in &self.rows {
             for (width, cell) in widths.iter_mut().zip(row) {
@@ -87,8 +88,10 @@ impl Table<'_> {
             if cell.text.is_empty() {
                 continue;
             }
-            let length = heading.chars().count() + 1 + cell.width();
-            let text = format!("{} {}", style.paint(Tone::Dim, heading), style.paint(cell.tone, &cell.text));
+            // A text without a heading says what it is.
+            let heading = if heading.is_empty() { String::new() } else { format!("{heading} ") };
+            let length = width(&heading) + cell.width();
+            let text = style.paint(Tone::Dim, &heading) + &style.paint(cell.tone, &cell.text);
             match lines.last_mut() {
                 Some((used, line)) if *used + GAP + length <= columns => {
                     *used += GAP + length;
@@ -96,13 +99,13 @@ impl Table<'_> {
                 }
                 _ if INDENT + length > columns => {
                     // A path goes on in the next line, at one of its folders.
-                    let blanks = INDENT + heading.chars().count() + 1;
+                    let blanks = INDENT + width(&heading);
                     let room = columns.saturating_sub(blanks);
                     let mut pieces = pieces(&cell.text, room).into_iter();
                     let first = style.paint(cell.tone, &pieces.next().unwrap_or_default());
                     lines.push((
                         columns,
-                        format!("{:INDENT$}{} {first}", "", style.paint(Tone::Dim, heading)),
+                        format!("{:INDENT$}{}{first}", "", style.paint(Tone::Dim, &heading)),
                     ));
                     lines.extend(
                         pieces.map(|piece| {
@@ -122,7 +125,7 @@ fn pieces(text: &str, room: usize) -> Vec<String> {
     let mut pieces = vec![String::new()];
     for part in text.split_inclusive(['/', ' ']) {
         let Some(last) = pieces.last_mut() else { break };
-        if last.is_empty() || last.chars().count() + part.trim_end().chars().count() <= room {
+        if last.is_empty() || width(last) + width(part.trim_end()) <= room {
             last.push_str(part);
         } else {
             pieces.push(part.to_owned());
@@ -143,22 +146,12 @@ fn line(row: &[Cell], beside: &[usize], widths: &[usize], style: Style) -> Strin
     let filled = beside.iter().rposition(|column| cell(column).is_some_and(|cell| !cell.text.is_empty()));
     for column in beside.iter().take(filled.map_or(0, |last| last + 1)) {
         let Some(cell) = cell(column) else { continue };
-        let text = within(&cell.text, widths[*column]);
+        let text = cut(&cell.text, widths[*column]);
         line.push_str(&" ".repeat(blanks + GAP));
         line.push_str(&style.paint(cell.tone, &text));
-        blanks = widths[*column].saturating_sub(text.chars().count());
+        blanks = widths[*column].saturating_sub(width(&text));
     }
     line
-}
-
-/// The text, or so much of it as has room.
-pub(crate) fn within(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    let mut cut: String = text.chars().take(width.saturating_sub(1)).collect();
-    cut.push('…');
-    cut
 }
 
 #[cfg(test)]
@@ -211,8 +204,5 @@ mod tests {
         let rows = vec![vec![Cell::new("a-name-that-is-long"), Cell::new("1")]];
         let table = Table { heading: &["name", "#"], rows, stacked: &[] };
         assert_eq!(table.lines(Some(16), Style::PLAIN), ["  name         #", "  a-name-tha…  1"]);
-        assert_eq!(within("zwölf", 5), "zwölf");
-        assert_eq!(within("zwölf", 4), "zwö…");
-        assert_eq!(within("zwölf", 0), "…");
     }
 }

@@ -68,7 +68,9 @@ pub struct SessionStats {
     /// How many of them were refused.
     pub refused: u64,
     /// How long its agent waited for decisions.
-    pub took: Duration,
+    pub waited: Duration,
+    /// How long its hooks ran, added up; more than was waited where they ran at the same time or in the background.
+    pub in_hooks: Duration,
 }
 
 const REFUSED: &str = "coalesce(e.verdict IN ('block', 'stop'), 0)";
@@ -200,8 +202,8 @@ impl Look {
 
     fn sessions(&self, most: usize) -> Result<Vec<SessionStats>, LookError> {
         let sql = format!(
-            "SELECT s.session, max(s.host), count(*) AS events, coalesce(sum({REFUSED}), 0), sum(e.took) FROM chosen \
-             JOIN event e USING (row) JOIN source s ON s.id = e.source GROUP BY s.session ORDER BY events DESC LIMIT ?"
+            "SELECT s.session, max(s.host), count(*) AS events, coalesce(sum({REFUSED}), 0), sum(e.took), \
+             sum((SELECT coalesce(sum(run.took), 0) FROM run WHERE run.event = e.row)) FROM chosen JOIN event e USING (row) JOIN source s ON s.id = e.source GROUP BY s.session ORDER BY events DESC LIMIT ?"
         );
         let mut rows = self.store.prepare(&sql)?;
         let sessions = rows.query_map([i64::try_from(most).unwrap_or(i64::MAX)], |row| {
@@ -210,7 +212,8 @@ impl Look {
                 host: row.get(1)?,
                 events: row.get::<_, i64>(2)?.unsigned_abs(),
                 refused: row.get::<_, i64>(3)?.unsigned_abs(),
-                took: micros(row.get(4)?),
+                waited: micros(row.get(4)?),
+                in_hooks: micros(row.get(5)?),
             })
         })?;
         Ok(sessions.collect::<Result<_, _>>()?)

@@ -7,9 +7,10 @@ use lineside::wire::stamp;
 
 use super::job::{self, Job, State};
 use super::span::{length, seen_from, wide};
+use crate::page::fitting::cut;
 use crate::painter::one_line;
 use crate::style::{Style, Tone, count};
-use crate::table::{Cell, Table, within};
+use crate::table::{Cell, Table};
 
 /// No name in a table is longer.
 const NAME: usize = 20;
@@ -38,7 +39,7 @@ pub(super) fn list(
         let cells = |(job, row): (&&Job, &[String; 7])| {
             let mut cells: Vec<Cell> = row[..6].iter().map(Cell::new).collect();
             cells[1] = Cell::toned(&row[1], job.state.tone());
-            cells.push(Cell::toned(within(&row[6], room), Tone::Dim));
+            cells.push(Cell::toned(cut(&row[6], room), Tone::Dim));
             cells
         };
         let rows = jobs.iter().zip(&rows).map(cells).collect();
@@ -52,7 +53,7 @@ pub(super) fn list(
 }
 
 fn row(job: &Job, now: UnixMicros) -> [String; 7] {
-    let short = |text: &str| within(&one_line(text), NAME);
+    let short = |text: &str| cut(&one_line(text), NAME);
     [
         job.shown.job.to_string(),
         job.state.as_str().to_owned(),

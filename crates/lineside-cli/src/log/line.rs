@@ -171,9 +171,10 @@ impl Lines {
     fn below(&self, decision: &Decision) -> Vec<String> {
         let mut lines = Vec::new();
         let (_, tone) = mark(decision);
-        let by = decision.by.as_deref().map(|by| in_passing(&format!(", by {by}"))).unwrap_or_default();
         if let Some(reason) = &decision.reason {
-            let text = wrapped(&format!("{reason}{by}"), self.width - TEXT, 2);
+            // Whose word it is stands first, where nothing cuts it off.
+            let by = decision.by.as_deref().map(|by| in_passing(by) + ": ").unwrap_or_default();
+            let text = wrapped(&format!("{by}{reason}"), self.width - TEXT, 2);
             lines.extend(self.detail(tone, decision.verdict.as_str(), Tone::Plain, &text));
         }
         let mut more = Vec::new();

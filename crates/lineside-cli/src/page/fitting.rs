@@ -1,21 +1,37 @@
 //! Width: text that is cut and wrapped. It knows nothing of hooks.
 //!
-//! Widths count characters; whatever the demo prints is one column wide each.
+//! Widths count columns of a terminal; some characters are two wide, and some none.
+
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use crate::painter::{in_passing, one_line};
 
+/// How many columns a text takes.
+pub(crate) fn width(text: &str) -> usize {
+    text.width()
+}
+
 /// The text in at most so many columns; what is cut off is marked.
 pub(crate) fn cut(text: &str, columns: usize) -> String {
-    if text.chars().count() <= columns {
+    if width(text) <= columns {
         return text.to_owned();
     }
-    let kept: String = text.chars().take(columns.saturating_sub(1)).collect();
+    let mut room = columns.saturating_sub(1);
+    let fits = |char: &char| {
+        let wide = char.width().unwrap_or_default();
+        let fits = wide <= room;
+        room = if fits { room - wide } else { 0 };
+        fits
+    };
+    let kept: String = text.chars().take_while(fits).collect();
     format!("{}…", kept.trim_end())
 }
 
 /// The text in exactly so many columns, filled with blanks on the right.
 pub(crate) fn column(text: &str, columns: usize) -> String {
-    format!("{:<columns$}", cut(text, columns))
+    let text = cut(text, columns);
+    let blanks = columns.saturating_sub(width(&text));
+    text + &" ".repeat(blanks)
 }
 
 /// The text broken between words into lines of at most so many columns, at most `lines` of them; the last one is cut
@@ -25,7 +41,7 @@ pub(crate) fn wrapped(text: &str, columns: usize, lines: usize) -> Vec<String> {
     for word in in_passing(text).split_whitespace() {
         let open = broken.len() < lines;
         let Some(line) = broken.last_mut() else { continue };
-        let longer = line.chars().count() + 1 + word.chars().count();
+        let longer = width(line) + 1 + width(word);
         if line.is_empty() {
             line.push_str(word);
         } else if longer <= columns || !open {
@@ -80,6 +96,10 @@ mod tests {
         assert_eq!(cut("abcdef", 5), "abcd…");
         assert_eq!(cut("abc def", 5), "abc…");
         assert_eq!(column("ab", 4), "ab  ");
+        assert_eq!(cut("日本語", 6), "日本語");
+        assert_eq!(cut("日本語", 5), "日本…");
+        assert_eq!(cut("日本語", 4), "日…");
+        assert_eq!(column("日本", 6), "日本  ");
     }
 
     #[test]

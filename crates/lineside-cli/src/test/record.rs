@@ -63,6 +63,9 @@ pub(super) async fn record(query: &str, file: &Path, store: &StoreArgs) -> Resul
             }
         }
     }
+    if known.is_empty() && left_out.is_empty() {
+        tell(&format!("nothing that `{}` asks for is in the log", one_line(query)));
+    }
     let passing = passing(&cases, file).await?;
     let failing = cases.len() - passing.len();
     cases.retain(|case| case.get("id").and_then(Value::as_str).is_some_and(|id| passing.contains(id)));

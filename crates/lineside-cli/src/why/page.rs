@@ -9,7 +9,7 @@ use lineside::log::{Considered, Given, News, Why};
 use crate::control::span;
 use crate::log::line::{about, mark};
 use crate::page::difference::difference;
-use crate::page::fitting::{cut, whole, wrapped};
+use crate::page::fitting::{cut, whole, width, wrapped};
 use crate::page::milliseconds;
 use crate::painter::{in_passing, one_line};
 use crate::style::{Style, Tone, count};
@@ -96,7 +96,7 @@ impl Page {
         let (symbol, tone) = mark(decision);
         let verdict = format!("{symbol} {}", decision.verdict);
         let title = format!("{verdict}  {}  ", decision.point);
-        let about = cut(&about(decision), self.width.saturating_sub(title.chars().count()));
+        let about = cut(&about(decision), self.width.saturating_sub(width(&title)));
         let painted = format!("{}  {}  ", self.style.paint(tone, &verdict), decision.point);
         let mut lines = vec![painted + &self.style.paint(Tone::Bold, &about)];
         if let Some(reason) = &decision.reason {
@@ -168,11 +168,8 @@ impl Page {
         }
         let mut lines = self.title("Every hook, in order").to_vec();
         let rows = hooks.iter().map(|hook| self.row(hook)).collect();
-        let table = Table {
-            heading: &["", "hook", "layer", "what", "took", "declared at"],
-            rows,
-            stacked: &[5, 2, 3],
-        };
+        let table =
+            Table { heading: &["", "hook", "", "", "took", "declared at"], rows, stacked: &[5, 2, 3] };
         let table = table.lines(Some(self.width), self.style);
         lines.extend(table.into_iter().skip(1).map(|line| line.trim_end().to_owned()));
         lines
