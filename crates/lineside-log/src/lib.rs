@@ -20,6 +20,8 @@ mod store;
 mod names;
 mod retention;
 mod query;
+mod words;
+mod plan;
 mod look;
 mod why;
 mod stats;

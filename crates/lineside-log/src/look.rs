@@ -5,8 +5,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use lineside_core::{EventId, Strength, Timestamp};
-use rusqlite::types::{ToSql, Value};
-use rusqlite::{Connection, OpenFlags, Row, params_from_iter};
+use rusqlite::types::ToSql;
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Row};
 
 use crate::query::Query;
 use crate::schema::{self, VERSION};
@@ -123,12 +123,6 @@ const COLUMNS: &str = "e.row, e.id, e.time, s.session, s.tree, s.parent, s.depth
 const JOINS: &str =
     "JOIN source s ON s.id = +e.source JOIN kind k ON k.id = +e.kind LEFT JOIN hook h ON h.id = e.by";
 
-/// With so many sessions, hooks or kinds an index is asked for each of them; with more, rows are looked through.
-const FEW: usize = 64;
-
-/// How far the numbers of rows may be out of the order of time.
-const DISORDER: i64 = 4_096;
-
 impl Look {
     /// Opens a log for reading.
     ///
@@ -201,132 +195,15 @@ impl Look {
         order: Order,
         most: usize,
     ) -> Result<Vec<Decision>, LookError> {
-        let Some(mut plan) = self.plan(query)? else { return Ok(Vec::new()) };
-        plan.wheres.extend((!also.is_empty()).then(|| also.to_owned()));
-        let limit = i64::try_from(most).unwrap_or(i64::MAX);
-        let mut found = Vec::new();
-        for (from, first) in plan.begins() {
-            let wheres = [&[first], &plan.wheres[..]].concat().join(" AND ");
-            // A hook may have run twice for an event.
-            let sql = format!(
-                "SELECT DISTINCT {COLUMNS} FROM {from} {JOINS} WHERE {wheres} ORDER BY e.row {} LIMIT {limit}",
-                if order == Order::Last { "DESC" } else { "ASC" }
-            );
-            let mut rows = self.store.prepare(&sql)?;
-            let rows = rows.query_map(params_from_iter(&plan.values), decision)?;
-            for row in rows {
-                found.push(row?);
-            }
-        }
-        found.sort_by_key(|decision| decision.row);
-        found.dedup_by_key(|decision| decision.row);
-        let over = found.len().saturating_sub(most);
-        match order {
-            Order::Last => drop(found.drain(..over)),
-            Order::First => found.truncate(most),
+        let Some(plan) = self.plan(query)? else { return Ok(Vec::new()) };
+        let rows = self.rows(&plan, also, order, most)?;
+        let sql = format!("SELECT {COLUMNS} FROM event e {JOINS} WHERE e.row = ?");
+        let mut row = self.store.prepare(&sql)?;
+        let mut found = Vec::with_capacity(rows.len());
+        for number in rows {
+            found.extend(row.query_row([number], decision).optional()?);
         }
         Ok(found)
-    }
-
-    /// How a query is asked; `None` where nothing can fit.
-    pub(crate) fn plan(&self, query: &Query) -> Result<Option<Plan>, LookError> {
-        let mut plan = Plan::default();
-        for (key, values) in &query.names {
-            let (table, columns): (_, &[&str]) = match *key {
-                "point" => ("kind", &["point"]),
-                "tool" => ("kind", &["tool"]),
-                "hook" => ("hook", &["name"]),
-                "agent" => ("source", &["agent", "agent_type"]),
-                key => (
-                    "source",
-                    std::slice::from_ref(match key {
-                        "tree" => &"tree",
-                        "host" => &"host",
-                        "project" => &"project",
-                        _ => &"session",
-                    }),
-                ),
-            };
-            let ids = self.ids(table, columns, values)?;
-            plan.narrow(table, ids);
-        }
-        if plan.sets.iter().any(|(_, ids)| ids.is_empty()) {
-            return Ok(None);
-        }
-        plan.verdicts = query.verdicts.iter().map(|verdict| verdict.as_str()).collect();
-        if !plan.verdicts.is_empty() {
-            let words: Vec<String> = plan.verdicts.iter().map(|word| format!("'{word}'")).collect();
-            plan.wheres.push(format!("coalesce(e.verdict, 'continue') IN ({})", words.join(", ")));
-        }
-        plan.shadow(&query.shadow);
-        if let Some(kinds) = &query.failed {
-            let words: Vec<String> = kinds.iter().map(|word| format!("'{word}'")).collect();
-            let kinds = if kinds.iter().any(|kind| kind == "any") {
-                String::new()
-            } else {
-                format!(" AND run.kind IN ({})", words.join(", "))
-            };
-            plan.wheres.push(format!(
-                "EXISTS (SELECT 1 FROM run WHERE run.event = e.row AND run.kind IS NOT NULL{kinds})"
-            ));
-        }
-        for text in &query.texts {
-            let like = |text: &str| {
-                format!("%{}%", text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_"))
-            };
-            let quoted = lineside_core::json::to_string(text).unwrap_or_default();
-            plan.values.push(Value::Text(like(quoted.trim_matches('"'))));
-            plan.values.push(Value::Text(like(text)));
-            let (payload, reason) = (plan.values.len() - 1, plan.values.len());
-            plan.wheres.push(format!(
-                "(CASE typeof(e.payload) WHEN 'integer' THEN (SELECT text FROM text WHERE id = e.payload) ELSE e.payload END \
-                 LIKE ?{payload} ESCAPE '\\' OR e.reason LIKE ?{reason} ESCAPE '\\')"
-            ));
-        }
-        self.times(query, &mut plan)?;
-        plan.wheres.extend(query.longer.map(|span| format!("e.took > {span}")));
-        plan.wheres.extend(query.shorter.map(|span| format!("e.took < {span}")));
-        Ok(Some(plan))
-    }
-
-    /// The bounds in time, and the rows that they come to: ids of events sort by time, and rows nearly do.
-    fn times(&self, query: &Query, plan: &mut Plan) -> Result<(), LookError> {
-        let id = |millis: i64| {
-            EventId::from_u128(u128::from(millis.max(0).unsigned_abs()) << 80).as_u128().to_be_bytes()
-        };
-        if let Some(since) = query.since {
-            let sql = "SELECT min(row) FROM (SELECT row FROM event WHERE id >= ? ORDER BY id LIMIT ?)";
-            let first: Option<i64> = self.store.query_row(sql, (id(since), DISORDER), |row| row.get(0))?;
-            plan.wheres.push(format!("e.time >= {since} AND e.row >= {}", first.unwrap_or(i64::MAX)));
-        }
-        if let Some(until) = query.until {
-            let sql = "SELECT max(row) FROM (SELECT row FROM event WHERE id < ? ORDER BY id DESC LIMIT ?)";
-            let last: Option<i64> = self.store.query_row(sql, (id(until + 1), DISORDER), |row| row.get(0))?;
-            plan.wheres.push(format!("e.time <= {until} AND e.row <= {}", last.unwrap_or_default()));
-        }
-        Ok(())
-    }
-
-    /// The rows of a table of names one of whose columns fits one of these.
-    fn ids(&self, table: &str, columns: &[&str], values: &[String]) -> Result<Vec<i64>, LookError> {
-        let mut ids = Vec::new();
-        for value in values {
-            let is_glob = value.contains(['*', '?', '[']);
-            let test = |column: &&str| match (is_glob, *column) {
-                (true, column) => format!("{column} GLOB ?1"),
-                (false, "project") => "(project = ?1 OR project GLOB '*/' || ?1)".to_owned(),
-                (false, column) => format!("{column} = ?1"),
-            };
-            let tests: Vec<String> = columns.iter().map(test).collect();
-            let mut rows =
-                self.store.prepare(&format!("SELECT id FROM {table} WHERE {}", tests.join(" OR ")))?;
-            for id in rows.query_map([value], |row| row.get(0))? {
-                ids.push(id?);
-            }
-        }
-        ids.sort_unstable();
-        ids.dedup();
-        Ok(ids)
     }
 }
 
@@ -335,104 +212,6 @@ impl Look {
 pub(crate) enum Order {
     First,
     Last,
-}
-
-/// How a query is asked.
-#[derive(Debug, Default)]
-pub(crate) struct Plan {
-    /// Of `hook`, `source` and `kind` those that may stand.
-    sets: Vec<(&'static str, Vec<i64>)>,
-    verdicts: Vec<&'static str>,
-    /// What hooks in shadow would have said, where an index has it.
-    shadows: Vec<&'static str>,
-    pub(crate) wheres: Vec<String>,
-    pub(crate) values: Vec<Value>,
-}
-
-impl Plan {
-    fn narrow(&mut self, table: &'static str, ids: Vec<i64>) {
-        match self.sets.iter_mut().find(|(known, _)| *known == table && table != "hook") {
-            Some((_, known)) => known.retain(|id| ids.contains(id)),
-            None => self.sets.push((table, ids)),
-        }
-    }
-
-    /// Of events for which a hook in shadow would have done one of these; where hooks are named, one of them.
-    fn shadow(&mut self, words: &[&'static str]) {
-        if words.is_empty() {
-            return;
-        }
-        let said = |word: &&'static str| !matches!(*word, "any" | "amended");
-        let verdicts: Vec<&'static str> = words.iter().copied().filter(|word| said(word)).collect();
-        let hooks = self.sets.iter().filter(|(table, _)| *table == "hook");
-        let hooks: String = hooks.map(|(_, ids)| format!(" AND t.hook IN ({})", list(ids))).collect();
-        let mut any = Vec::new();
-        if !verdicts.is_empty() {
-            let words: Vec<String> = verdicts.iter().map(|word| format!("'{word}'")).collect();
-            any.push((
-                "run",
-                format!(" AND t.what = 'shadow' AND t.verdict IN ({}){hooks}", words.join(", ")),
-            ));
-        }
-        if words.contains(&"any") {
-            any.push(("run", format!(" AND t.what = 'shadow'{hooks}")));
-        }
-        if words.contains(&"amended") {
-            any.push(("said", format!(" AND t.what = 'shadow_change'{hooks}")));
-        }
-        let is_indexed = verdicts.len() == words.len() && !words.contains(&"continue");
-        self.shadows = if is_indexed { verdicts } else { Vec::new() };
-        let tests = any
-            .iter()
-            .map(|(table, test)| format!("EXISTS (SELECT 1 FROM {table} t WHERE t.event = e.row{test})"));
-        self.wheres.push(format!("({})", tests.collect::<Vec<_>>().join(" OR ")));
-    }
-
-    /// What the rows are looked for with, each with its condition: the entries of one index, or all rows from the last.
-    /// What is not begun with becomes a condition.
-    pub(crate) fn begins(&mut self) -> Vec<(&'static str, String)> {
-        let rank = |(table, ids): &(&str, Vec<i64>)| {
-            (["hook", "source", "kind"].iter().position(|known| known == table), ids.len())
-        };
-        self.sets.sort_by_key(rank);
-        // Refusals are few, but those of a session are fewer.
-        let has_few_verdicts = !self.verdicts.is_empty() && !self.verdicts.contains(&"continue");
-        let has_few = has_few_verdicts || !self.shadows.is_empty();
-        let may_begin = |table: &str| table == "source" || !has_few;
-        let few = self.sets.iter().position(|(table, ids)| ids.len() <= FEW && may_begin(table));
-        let begun = few.map(|at| self.sets.remove(at));
-        for (table, ids) in &self.sets {
-            self.wheres.push(match *table {
-                "hook" => format!(
-                    "EXISTS (SELECT 1 FROM run WHERE run.event = e.row AND run.hook IN ({}))",
-                    list(ids)
-                ),
-                table => format!("+e.{table} IN ({})", list(ids)),
-            });
-        }
-        match begun {
-            Some(("hook", ids)) => ids
-                .iter()
-                .map(|id| ("run r JOIN event e ON e.row = r.event", format!("r.hook = {id}")))
-                .collect(),
-            Some((table, ids)) => ids.iter().map(|id| ("event e", format!("e.{table} = {id}"))).collect(),
-            None if !self.shadows.is_empty() => {
-                let said = |word| format!("r.what = 'shadow' AND r.verdict = '{word}'");
-                self.shadows
-                    .iter()
-                    .map(|word| ("run r JOIN event e ON e.row = r.event", said(word)))
-                    .collect()
-            }
-            None if has_few_verdicts => {
-                self.verdicts.iter().map(|word| ("event e", format!("e.verdict = '{word}'"))).collect()
-            }
-            None => vec![("event e", "e.row > 0".to_owned())],
-        }
-    }
-}
-
-fn list(ids: &[i64]) -> String {
-    ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// The path in a URI.

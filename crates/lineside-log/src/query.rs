@@ -30,7 +30,7 @@ pub(crate) const KEYS: [(&str, &str); 14] = [
 
 const VERDICTS: [&str; 6] = ["continue", "allow", "ask", "block", "stop", "refused"];
 const SHADOWS: [&str; 8] = ["any", "amended", "continue", "allow", "ask", "block", "stop", "refused"];
-const FAILURES: [&str; 9] =
+pub(crate) const FAILURES: [&str; 9] =
     ["any", "exit", "signal", "timeout", "spawn", "output", "panic", "closed", "error"];
 
 /// What is asked. The default asks for everything.

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
+use crate::words;
+
 /// How many events are removed in one step.
 const AT_ONCE: i64 = 5_000;
 
@@ -74,6 +76,7 @@ impl Retention {
             transaction.execute("DELETE FROM event WHERE row <= ?", [up_to])?;
             transaction.execute("DELETE FROM run WHERE event <= ?", [up_to])?;
             transaction.execute("DELETE FROM said WHERE event <= ?", [up_to])?;
+            words::prune(&transaction, up_to)?;
             transaction.execute("DELETE FROM text WHERE last <= ?", [up_to])?;
             transaction.execute("DELETE FROM hook WHERE last <= ?", [up_to])?;
             transaction.execute(
@@ -108,4 +111,30 @@ fn tenth_of(store: &Connection, table: &str) -> rusqlite::Result<Option<i64>> {
     let upper: Option<i64> = store.query_row(&sql, [], |row| row.get(0))?;
     // Rows may be missing between.
     store.query_row(&format!("SELECT max(row) FROM {table} WHERE row <= ?"), [upper], |row| row.get(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_older_than_its_age_goes() {
+        let mut store = Connection::open_in_memory().unwrap();
+        crate::schema::migrate(&mut store).unwrap();
+        let day = |day: i64| day * 86_400_000;
+        for number in 1..=5 {
+            let sql = "INSERT INTO happened (time, what, detail) VALUES (?1, 'step', ?2)";
+            store.execute(sql, (day(number), number)).unwrap();
+            let sql = "INSERT INTO event VALUES (?1, ?1, ?2, 1, 1, 1, NULL, NULL, NULL, 0, NULL, '', NULL)";
+            store.execute(sql, (number, day(number))).unwrap();
+        }
+        let retention = Retention { age: Duration::from_hours(48), ..Retention::default() };
+        assert!(retention.prune(&mut store, day(5)).unwrap());
+        let left = |table: &str| -> Vec<i64> {
+            let mut rows = store.prepare(&format!("SELECT time FROM {table} ORDER BY row")).unwrap();
+            rows.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+        };
+        assert_eq!(left("event"), [3, 4, 5].map(day));
+        assert_eq!(left("happened"), [3, 4, 5].map(day));
+    }
 }

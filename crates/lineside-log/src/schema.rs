@@ -6,13 +6,13 @@
 use rusqlite::Connection;
 
 /// The version of the tables, which `PRAGMA user_version` has.
-pub const VERSION: i64 = 4;
+pub const VERSION: i64 = 5;
 
 /// By which a file is known to be a log: `line`.
 pub(crate) const APPLICATION: i64 = 0x6c69_6e65;
 
 /// What makes a version of the one before.
-const STEPS: [&str; 4] = [ONE, TWO, THREE, FOUR];
+const STEPS: [&str; 5] = [ONE, TWO, THREE, FOUR, FIVE];
 
 /// Words that are usual stand as NULL: a verdict `continue`, and of a hook that it answered.
 const ONE: &str = "
@@ -99,6 +99,16 @@ CREATE INDEX run_shadow ON run(verdict, event) WHERE what = 'shadow';
 const FOUR: &str = "
 CREATE TABLE tally (settled INTEGER);
 INSERT INTO tally VALUES (NULL);
+";
+
+/// What failed, what was slow, and the words of blocks of rows are looked for; up to which block these are indexed; and what
+/// time it is for what is kept by its age.
+const FIVE: &str = "
+CREATE INDEX run_failed ON run(kind, event) WHERE kind IS NOT NULL;
+CREATE INDEX event_slow ON event(took) WHERE took >= 1000000;
+CREATE VIRTUAL TABLE words USING fts5(groups, content='', contentless_delete=1, detail=none, tokenize='ascii');
+ALTER TABLE tally ADD COLUMN indexed INTEGER;
+ALTER TABLE tally ADD COLUMN aged INTEGER;
 ";
 
 /// Why the tables cannot be made or brought to this version.

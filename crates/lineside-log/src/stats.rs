@@ -81,22 +81,13 @@ impl Look {
     /// # Errors
     /// The file cannot be read.
     pub fn stats(&self, query: &Query, parts: usize, sessions: usize) -> Result<Stats, LookError> {
-        let Some(mut plan) = self.plan(query)? else { return Ok(Stats::default()) };
-        // All rows are looked at, whatever they are found by.
-        let begins = plan.begins();
-        let rows: Vec<String> = begins
-            .iter()
-            .map(|(from, first)| {
-                let wheres = [std::slice::from_ref(first), &plan.wheres[..]].concat().join(" AND ");
-                format!("SELECT e.row FROM {from} WHERE {wheres}")
-            })
-            .collect();
+        let Some(plan) = self.plan(query)? else { return Ok(Stats::default()) };
         self.store.execute_batch(
             "CREATE TEMP TABLE IF NOT EXISTS chosen (row INTEGER PRIMARY KEY); DELETE FROM chosen",
         )?;
-        for sql in rows {
-            let sql = format!("INSERT OR IGNORE INTO chosen {sql}");
-            self.store.prepare(&sql)?.execute(params_from_iter(&plan.values))?;
+        let mut insert = self.store.prepare(&format!("INSERT OR IGNORE INTO chosen {}", plan.sql("")))?;
+        for key in plan.keys() {
+            insert.execute(params_from_iter(plan.parameters(key)))?;
         }
         let mut stats = Stats { lost: self.lost(query)?, ..Stats::default() };
         let sql = format!(

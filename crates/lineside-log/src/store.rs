@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lineside_core::json::{Value, json};
 use lineside_core::outcome::By;
@@ -19,6 +19,7 @@ use crate::record::{Happened, Record, Shadowed};
 use crate::redacted;
 use crate::retention::Retention;
 use crate::schema::{MigrateError, migrate};
+use crate::words::{self, Groups};
 
 /// A payload that is longer has its text once in the store, however many rows name it.
 const INLINE: usize = 512;
@@ -30,10 +31,13 @@ const PATIENCE: Duration = std::time::Duration::from_secs(2);
 pub(crate) struct Store {
     connection: Connection,
     names: Names,
+    groups: Groups,
     retention: Retention,
     next: i64,
     /// The latest time that was written, in milliseconds.
     latest: i64,
+    /// The time by which what is kept is old, and when it was that.
+    aged: Option<(i64, Instant)>,
     /// Which file it is: its device and its number there.
     file: (u64, u64),
 }
@@ -103,8 +107,11 @@ impl Store {
             Ok::<(i64, i64), rusqlite::Error>(last.unwrap_or_default())
         };
         let ((row, time), (_, news)) = (last("event")?, last("happened")?);
-        let (names, file) = (Names::default(), (made.dev(), made.ino()));
-        Ok(Self { connection, names, retention, next: row + 1, latest: time.max(news), file })
+        let (names, groups, file) = (Names::default(), Groups::new(), (made.dev(), made.ino()));
+        let latest = time.max(news);
+        let aged: Option<i64> = connection.query_row("SELECT aged FROM tally", [], |row| row.get(0))?;
+        let aged = aged.or((latest > 0).then_some(latest)).map(|aged| (aged, Instant::now()));
+        Ok(Self { connection, names, groups, retention, next: row + 1, latest, aged, file })
     }
 
     /// How many records are in it or said to be lost there; `None` for one that is new.
@@ -130,7 +137,8 @@ impl Store {
     }
 
     fn append_all(&mut self, batch: &Batch, settled: u64) -> rusqlite::Result<()> {
-        let Self { connection, names, next, latest, .. } = self;
+        let aged = self.aged.is_some().then(|| self.now());
+        let Self { connection, names, groups, next, latest, .. } = self;
         let transaction = connection.transaction()?;
         let mut writing = Writing { to: &transaction, names, next: *next, latest: *latest };
         let mut lost = batch.lost;
@@ -146,8 +154,11 @@ impl Store {
             writing.lost(lost)?;
         }
         writing.names.note_last(&transaction)?;
+        words::index(&transaction, writing.next, groups)?;
         let (after, seen) = (writing.next, writing.latest);
-        transaction.prepare_cached("UPDATE tally SET settled = ?")?.execute([integer(settled)])?;
+        let mut tally = transaction.prepare_cached("UPDATE tally SET settled = ?, aged = ?")?;
+        tally.execute([Some(integer(settled)), aged])?;
+        drop(tally);
         transaction.commit()?;
         (*next, *latest) = (after, seen);
         Ok(())
@@ -155,10 +166,20 @@ impl Store {
 
     /// Removes some of what is over the bounds.
     pub(crate) fn prune(&mut self) -> Result<(), StoreError> {
-        if self.retention.prune(&mut self.connection, self.latest)? {
+        let now = self.now();
+        if self.retention.prune(&mut self.connection, now)? {
             self.names.forget();
         }
         Ok(())
+    }
+
+    /// The time by which what is kept is old: the latest that was written, but of a clock that jumps ahead no more than a
+    /// few times what has passed. A month that was never there takes no month of the log with it at once.
+    fn now(&mut self) -> i64 {
+        const FASTER: u32 = 4;
+        let (aged, since) = *self.aged.get_or_insert_with(|| (self.latest, Instant::now()));
+        let passed = since.elapsed().saturating_mul(FASTER);
+        self.latest.min(aged.saturating_add(integer(passed.as_millis()))).max(aged)
     }
 }
 

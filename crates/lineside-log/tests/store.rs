@@ -216,7 +216,7 @@ fn a_second_writer_is_kept_out() {
 }
 
 #[test]
-fn what_is_old_or_too_much_goes_and_its_pages_with_it() {
+fn what_is_too_much_goes_and_its_pages_with_it_and_a_clock_that_jumps_takes_nothing() {
     let (_folder, path) = place();
     let day = |day: i64| Timestamp::from_millisecond(day * 86_400_000).unwrap();
     let old = |at, detail: &str| {
@@ -224,21 +224,28 @@ fn what_is_old_or_too_much_goes_and_its_pages_with_it() {
         happened.detail = detail.to_owned();
         Record::Happened(Box::new(happened))
     };
-    let options = Options::default().retention(Retention { age: Duration::from_hours(48), bytes: 1 << 30 });
-    let log = Log::open(&path, options).unwrap();
+    let month = Retention { age: Duration::from_hours(30 * 24), bytes: 1 << 30 };
+    let log = Log::open(&path, Options::default().retention(month)).unwrap();
     for number in 1..=5 {
         log.offer(old(day(number), &number.to_string()));
         log.flush();
     }
-    assert_eq!(details(&path), ["3", "4", "5"]);
+    // A clock that jumps ahead by months, also while nothing runs, takes nothing with it.
+    log.offer(old(day(400), "after the jump"));
+    log.flush();
     drop(log);
+    let log = Log::open(&path, Options::default().retention(month)).unwrap();
+    log.offer(old(day(401), "later"));
+    log.flush();
+    drop(log);
+    assert_eq!(details(&path), ["1", "2", "3", "4", "5", "after the jump", "later"]);
     let bytes = 512 << 10;
     let options = Options::default().retention(Retention { age: Duration::from_hours(48), bytes });
     let log = Log::open(&path, options).unwrap();
     let long = "x".repeat(4_000);
     for _ in 0..40 {
         for _ in 0..100 {
-            log.offer(old(day(6), &long));
+            log.offer(old(day(401), &long));
         }
         log.flush();
     }

@@ -1,102 +1,89 @@
-//! What the decision log makes of many receipts: how fast it writes, how fast it finds, how large it is.
+//! What the decision log makes of many receipts: how fast it writes, what publishers feel of it, how fast it finds, how
+//! large it is.
 //!
-//! Receipts are those of fifty sessions in eight projects, each with three hooks that ran and one that did not.
+//! `LINESIDE_RECEIPTS` says how many there are, a million without it, and `LINESIDE_LOG` where the store is put; one that is
+//! there already is only read.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use lineside::core::Receipt;
-use lineside::log::{Log, Look, Options, Query, Record};
+use lineside::log::{Log, Look, Options, Query, Record, Retention};
 use lineside::prelude::*;
 
-const ROUND: u32 = 100_000;
+#[path = "log/felt.rs"]
+mod felt;
+#[path = "log/receipts.rs"]
+mod receipts;
 
 fn main() {
     let quick = std::env::args().any(|argument| argument == "--quick");
-    let rounds = if quick { 1 } else { 10 };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let count = std::env::var("LINESIDE_RECEIPTS").ok().and_then(|text| text.parse().ok());
+    let count = count.unwrap_or(if quick { 100_000 } else { 1_000_000 });
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let path = folder.path().join("log.sqlite");
-    let log = Log::open(&path, Options::default().waiting(1 << 20, 4 << 30)).unwrap();
+    felt::measure(folder.path(), if quick { 2 } else { 8 });
+    let path =
+        std::env::var_os("LINESIDE_LOG").map_or_else(|| folder.path().join("log.sqlite"), PathBuf::from);
+    if !path.exists() {
+        write(&path, count);
+    }
+    let bytes = std::fs::metadata(&path).unwrap().len();
+    println!("FIGURE log/receipt {:.0} bytes <=400", as_f64(bytes) / as_f64(count));
+    find(&path);
+}
+
+fn as_f64(number: u64) -> f64 {
+    f64::from(u32::try_from(number / 1024).unwrap()) * 1024.0
+        + f64::from(u32::try_from(number % 1024).unwrap())
+}
+
+/// Writes so many, as fast as it can; the making of them is not counted.
+fn write(path: &Path, count: u64) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let retention = Retention { bytes: u64::MAX, ..Retention::default() };
+    let log = Log::open(path, Options::default().retention(retention).waiting(1 << 20, 4 << 30)).unwrap();
+    let bus = receipts::bus();
     let mut writing = Duration::ZERO;
-    let mut last = String::new();
-    let bus = Bus::new();
-    for round in 0..rounds {
-        let receipts = runtime.block_on(receipts(&bus, round));
-        last = receipts.last().unwrap().event.envelope().id.to_string();
+    for round in 0..count / receipts::ROUND {
+        let receipts = runtime.block_on(receipts::round(&bus, round));
         let began = Instant::now();
-        for receipt in receipts {
-            log.offer(Record::Decided(receipt));
-        }
+        receipts.into_iter().for_each(|receipt| log.offer(Record::Decided(receipt)));
         log.flush();
         writing += began.elapsed();
     }
-    let count = f64::from(ROUND) * f64::from(rounds);
-    let state = log.state();
-    drop(log);
-    println!("FIGURE log/write {:.0} receipts_per_second >=20000", count / writing.as_secs_f64());
-    println!("FIGURE log/lost {} receipts <=0", state.lost);
-    let bytes = std::fs::metadata(&path).unwrap().len();
-    println!(
-        "FIGURE log/receipt {:.0} bytes <=400",
-        f64::from(u32::try_from(bytes / 1024).unwrap()) * 1024.0 / count
-    );
-    let look = Look::open(&path).unwrap();
-    let took = |what: &dyn Fn()| {
-        let mut times: Vec<Duration> = (0..5)
-            .map(|_| {
-                let began = Instant::now();
-                what();
-                began.elapsed()
-            })
-            .collect();
-        times.sort();
-        times[2].as_secs_f64() * 1e3
-    };
-    for (name, query) in [
-        ("all", ""),
-        ("session", "session:session-7"),
-        ("hook", "hook:secrets verdict:block"),
-        ("refused", "verdict:refused"),
-        ("tool", "tool:Shell project:project-3"),
-        ("text", "\"page_99\" since:1h"),
-    ] {
-        let query = Query::parse(query, bus.wall_clock()).unwrap();
-        println!(
-            "FIGURE log/last50/{name} {:.2} ms <=100",
-            took(&|| drop(look.decisions(&query, 50).unwrap()))
-        );
-    }
-    println!("FIGURE log/why {:.2} ms <=10", took(&|| drop(look.why(&last).unwrap())));
+    println!("FIGURE log/write {:.0} receipts_per_second >=20000", as_f64(count) / writing.as_secs_f64());
+    println!("FIGURE log/lost {} receipts <=0", log.state().lost);
 }
 
-async fn receipts(bus: &Bus, round: u32) -> Vec<Arc<Receipt>> {
-    if round == 0 {
-        let guard = async |event: Event<BeforeTool>, _| {
-            let command = event.tool_input["command"].as_str().unwrap_or_default().ends_with("99");
-            if command { Verdict::block("not 99") } else { Verdict::Continue }
-        };
-        for name in ["format", "audit"] {
-            bus.intercept::<BeforeTool>(name).priority(1).gate(async |_, _| Verdict::Continue).unwrap();
-        }
-        bus.intercept::<BeforeTool>("secrets").gate(guard).unwrap();
-        let writes = bus.intercept::<BeforeTool>("writes").matching(tool("WriteFile"));
-        writes.gate(async |_, _| Verdict::Continue).unwrap();
+/// The slowest and the middle of a few times, in milliseconds.
+fn took(what: &dyn Fn()) -> f64 {
+    let time = || {
+        let began = Instant::now();
+        what();
+        began.elapsed()
+    };
+    let mut times: Vec<Duration> = (0..5).map(|_| time()).collect();
+    times.sort();
+    times[2].as_secs_f64() * 1e3
+}
+
+fn find(path: &Path) {
+    let look = Look::open(path).unwrap();
+    let now = Bus::new().wall_clock();
+    for (name, query) in receipts::QUERIES {
+        let query = Query::parse(query, now).unwrap();
+        let found = look.decisions(&query, 50).unwrap().len();
+        let took = took(&|| drop(look.decisions(&query, 50).unwrap()));
+        println!("FIGURE log/last50/{name} {took:.2} ms_for_{found} <=100");
     }
-    let mut receipts = Vec::new();
-    let mut sessions = Vec::new();
-    for number in 0..50 {
-        let project = format!("/home/user/projects/project-{}", number % 8);
-        let id = format!("session-{number}-{round}");
-        sessions.push(bus.session(id).host("claude-code").project_root(project).open().await.unwrap());
-    }
-    for number in 0..ROUND {
-        let command = format!("cargo test --package site --lib pages::page_{number}");
-        let call = BeforeTool::new("Shell", json!({ "command": command }))
-            .tool_call_id(format!("toolu_01{number:020}"));
-        let decision = sessions[number as usize % sessions.len()].publish(call).await.unwrap();
-        receipts.push(Arc::new(decision.receipt().unwrap().clone()));
-    }
-    receipts
+    let why = |name, id: &str| {
+        println!("FIGURE log/why/{name} {:.2} ms <=10", took(&|| assert!(!look.why(id).unwrap().is_empty())));
+    };
+    let last = look.decisions(&Query::default(), 1).unwrap().pop().unwrap().id.to_string();
+    let first = look.decisions(&Query::parse("session:rare", now).unwrap(), 1).unwrap().pop().unwrap();
+    let first = first.id.to_string();
+    why("last", &last);
+    why("first", &first);
+    why("beginning", &last[..last.len() - 4]);
+    why("end", &first[first.len() - 12..]);
 }
