@@ -12,7 +12,7 @@ const EVENTS: usize = 5_000;
 fn event(number: usize) -> (usize, BeforeTool) {
     let tool = match number {
         7 | 2_500 => "Rare",
-        _ if number % 3 == 0 => "ReadFile",
+        _ if number.is_multiple_of(3) => "ReadFile",
         _ => "Shell",
     };
     let text = match number {
@@ -54,7 +54,7 @@ async fn what_a_query_finds_among_many_is_what_looking_at_each_of_them_finds() {
     for number in 0..EVENTS {
         let (session, call) = event(number);
         drop(sessions[session].publish(call).await.unwrap());
-        if number % 500 == 0 {
+        if number.is_multiple_of(500) {
             follower.end();
         }
     }
