@@ -31,7 +31,11 @@ pub(crate) fn is_cut(text: &str) -> bool {
 
 /// A payload as compact JSON without its secrets.
 pub(crate) fn payload(text: &str) -> Cow<'_, str> {
-    if text.len() <= LONGEST_TEXT && matches!(redact(text), Cow::Borrowed(_)) {
+    let is_plain = |text: &str| matches!(redact(text), Cow::Borrowed(_));
+    // Words of a list stand beside one another as in a line.
+    let is_plain_in_lists =
+        || !text.contains("[\"") || is_plain(&text.replace(":[\"", ":\"").replace("\",\"", " "));
+    if text.len() <= LONGEST_TEXT && is_plain(text) && is_plain_in_lists() {
         return Cow::Borrowed(text);
     }
     let Ok(mut value) = json::from_str::<Value>(text) else { return Cow::Borrowed("{}") };
@@ -70,18 +74,41 @@ fn clean(value: &mut Value) {
                 *text = changed;
             }
         }
-        Value::Array(values) => values.iter_mut().for_each(clean),
+        Value::Array(values) => {
+            values.iter_mut().for_each(clean);
+            // A secret that nothing but the option before it gives away, as in the words of a command.
+            let is_value = |option: &Value, word: &Value| match (option.as_str(), word.as_str()) {
+                (Some(option), Some(word)) if option.starts_with('-') && word != REDACTED => {
+                    redact(&format!("{option} {word}")) == format!("{option} {REDACTED}")
+                }
+                _ => false,
+            };
+            for place in 1..values.len() {
+                if is_value(&values[place - 1], &values[place]) {
+                    values[place] = json!(REDACTED);
+                }
+            }
+        }
         Value::Object(fields) => {
             for (name, field) in fields.iter_mut() {
-                let before = field.clone();
-                clean(field);
-                // A secret that nothing but its name gives away.
-                let is_scalar = matches!(field, Value::String(_) | Value::Number(_));
-                if is_scalar && *field == before {
-                    let pair = json!({ (name): before }).to_string();
-                    if matches!(redact(&pair), Cow::Owned(_)) {
-                        *field = json!(REDACTED);
+                let named = |value: &mut Value| {
+                    let before = value.clone();
+                    clean(value);
+                    // A secret that nothing but its name gives away.
+                    let is_scalar = matches!(value, Value::String(_) | Value::Number(_));
+                    if is_scalar && *value == before {
+                        let pair = json!({ (name): before }).to_string();
+                        if matches!(redact(&pair), Cow::Owned(_)) {
+                            *value = json!(REDACTED);
+                        }
                     }
+                };
+                match field {
+                    Value::Array(values) if values.iter().all(|value| !value.is_object()) => {
+                        values.iter_mut().for_each(named);
+                        clean(field);
+                    }
+                    field => named(field),
                 }
             }
         }
@@ -103,6 +130,8 @@ mod tests {
             (r#"{"a":{"password":"hunter2"}}"#, "hunter2"),
             (r#"{"a":["-----BEGIN PRIVATE KEY-----\nMIIEvQ","b"],"c":"kept"}"#, "MIIEvQ"),
             (r#"{"api_key":123456789012}"#, "123456789012"),
+            (r#"{"api_key":["hunter2hunter2","b"]}"#, "hunter2hunter2"),
+            (r#"{"command":["mysql","--password","hunter2hunter2","db"]}"#, "hunter2hunter2"),
         ] {
             let text = payload(before);
             assert!(!text.contains(after) && text.contains(REDACTED), "{text}");

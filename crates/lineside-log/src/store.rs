@@ -24,6 +24,9 @@ use crate::words::{self, Groups};
 /// A payload that is longer has its text once in the store, however many rows name it.
 const INLINE: usize = 512;
 
+/// How many bytes may be written and not in the store itself, however little that keeps; else a quarter of what it keeps.
+const LEAST: u64 = 16 << 20;
+
 /// How long a writer waits for a lock of the file.
 const PATIENCE: Duration = std::time::Duration::from_secs(2);
 
@@ -47,6 +50,8 @@ pub(crate) struct Store {
 pub(crate) enum StoreError {
     #[error("another process writes it")]
     Taken,
+    #[error("its `-wal` has {0} MiB, because another process reads a state of it and does not end")]
+    Held(u64),
     #[error(transparent)]
     Io(#[from] io::Error),
     #[error(transparent)]
@@ -126,14 +131,33 @@ impl Store {
         regular(path).is_ok_and(|file| file == Some(self.file))
     }
 
-    /// Writes a batch, all of it or none of it, with which so many records are settled.
+    /// Writes a batch, all of it or none of it, with which so many records are settled. Nothing is written where the file of
+    /// what is not in the store yet has grown too long, because a reader holds a state before that.
     pub(crate) fn append(&mut self, batch: &Batch, settled: u64) -> Result<(), StoreError> {
+        self.put_into_store()?;
         let done = self.append_all(batch, settled);
         if done.is_err() {
             // Numbers that were given are undone with the rows.
             self.names.forget();
         }
         Ok(done?)
+    }
+
+    /// Has what was written be in the store itself where a lot of it is not.
+    fn put_into_store(&self) -> Result<(), StoreError> {
+        let waiting = self.connection.path().map(|path| beside(Path::new(path), "-wal"));
+        let bytes = waiting.and_then(|waiting| fs::metadata(waiting).ok()).map_or(0, |found| found.len());
+        let most = (self.retention.bytes / 4).max(LEAST);
+        if bytes > most {
+            // The reader may go on for hours: it is not waited for.
+            self.connection.busy_timeout(Duration::ZERO)?;
+            let is_held = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
+            self.connection.busy_timeout(PATIENCE)?;
+            if is_held? {
+                return Err(StoreError::Held(bytes >> 20));
+            }
+        }
+        Ok(())
     }
 
     fn append_all(&mut self, batch: &Batch, settled: u64) -> rusqlite::Result<()> {

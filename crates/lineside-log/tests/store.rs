@@ -134,6 +134,32 @@ fn a_store_that_cannot_be_written_costs_the_log_and_is_written_again_when_it_can
 }
 
 #[test]
+fn what_a_reader_holds_back_has_a_bound_and_is_said() {
+    let (_folder, path) = place();
+    let mut options = Options::default();
+    options.retention.bytes = 1 << 20;
+    let log = Log::open(&path, options).unwrap();
+    log.offer(happened("before"));
+    log.flush();
+    let reader = rusqlite::Connection::open(&path).unwrap();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM news").unwrap();
+    let waiting = || fs::metadata(path.with_extension("sqlite-wal")).unwrap().len();
+    let long = "a b ".repeat(1_000);
+    for _ in 0..20 {
+        (0..1_000).for_each(|_| log.offer(happened(long.as_str())));
+        log.flush();
+    }
+    assert!(waiting() < 32 << 20, "{}", waiting());
+    let state = log.state();
+    assert!(state.lost > 0 && state.trouble.as_ref().is_some_and(|why| why.contains("-wal")), "{state:?}");
+    drop(reader);
+    log.offer(happened("after"));
+    log.flush();
+    assert_eq!(details(&path).last().map(String::as_str), Some("after"));
+    assert_eq!(log.state().trouble, None);
+}
+
+#[test]
 fn a_store_that_is_taken_away_while_it_is_written_is_begun_anew() {
     let (folder, path) = place();
     let log = Log::open(&path, Options::default()).unwrap();
