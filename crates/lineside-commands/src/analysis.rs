@@ -195,6 +195,8 @@ pub struct Analysis {
     pub scripts: Vec<String>,
     /// What is not known.
     pub unclear: Vec<Unclear>,
+    /// Whether a bound was passed, so that some of the command was not read at all.
+    pub is_cut: bool,
     /// What else it does.
     pub traits: Vec<Trait>,
     /// Variables that the command sets, as `NAME=value`, for itself or for one program.

@@ -183,7 +183,7 @@ impl Walk<'_> {
     pub(crate) fn text(&mut self, text: &str) {
         self.parsed += text.len();
         if self.levels > limits::LEVELS || self.parsed > limits::PARSED || self.nesting > limits::NESTING {
-            self.unclear_text("the command is nested too deeply");
+            self.cut("the command is nested too deeply");
             return;
         }
         let level = self.trail.as_mut().map(|trail| trail.enter(text));
@@ -208,6 +208,7 @@ impl Walk<'_> {
         let parsed = Shuck.parse(text, self.shell);
         self.list(&parsed.statements);
         if let Some(error) = parsed.error {
+            self.analysis.is_cut |= limits::exceeded(text).is_some();
             self.unclear_text(&format!("a text does not parse: {error}"));
         }
         self.levels -= 1;
@@ -224,6 +225,7 @@ impl Walk<'_> {
             }
         }
         if start < text.len() {
+            self.analysis.is_cut |= limits::exceeded(&text[start..]).is_some();
             self.unclear_text("a text does not parse");
         }
     }
@@ -316,17 +318,23 @@ impl Walk<'_> {
         self.cannot_tell(Unknown::Program, reason);
     }
 
+    /// A bound is passed: what follows is not read.
+    pub(crate) fn cut(&mut self, reason: &str) {
+        self.analysis.is_cut = true;
+        self.unclear_text(reason);
+    }
+
     pub(crate) fn count_words(&mut self, count: usize) {
         self.words += count;
         if self.words > limits::WORDS {
-            self.unclear_text("it has more than 4,096 words");
+            self.cut("it has more than 4,096 words");
         }
     }
 
     pub(crate) fn count_bytes(&mut self, count: usize) {
         self.bytes = self.bytes.saturating_add(count);
         if self.bytes > limits::VALUES {
-            self.unclear_text("its values take more than 1 MiB");
+            self.cut("its values take more than 1 MiB");
         }
     }
 

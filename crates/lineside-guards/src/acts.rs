@@ -20,6 +20,7 @@ use crate::read::{self, ReadActsError};
 pub struct Acts {
     written: Map,
     filter: CommandFilter,
+    unclear: WhenUnclear,
     account: Arc<Account>,
 }
 
@@ -40,13 +41,20 @@ impl Acts {
             return Err(errors);
         }
         let account = Arc::clone(account);
-        Ok(filter.map(|filter| Self { written: written.clone(), filter, account }))
+        Ok(filter.map(|filter| Self { written: written.clone(), filter, unclear, account }))
     }
 
     /// What of a command it matches for, if it does.
     #[must_use]
     pub fn matches(&self, analysis: &Analysis, state: &Surroundings<'_>) -> Option<Match> {
-        self.filter.matches(analysis, state)
+        let found = self.filter.matches(analysis, state);
+        // What was not read may be anything, and is as easily made as a long comment.
+        let is_doubted = found.is_none() && analysis.is_cut && self.unclear == WhenUnclear::Match;
+        let cut = analysis.unclear.last().filter(|_| is_doubted);
+        found.or_else(|| {
+            let unclear = Some(format!("cannot tell what the command does: {}", cut?.reason));
+            Some(Match { unclear, ..Match::default() })
+        })
     }
 
     /// What of an event it matches for: for certain where one of the calls does, else in doubt.
@@ -55,7 +63,7 @@ impl Acts {
         Calls::of(event, &self.account, |calls| {
             let (state, mut doubt) = (calls.known(), None);
             for call in &calls.calls {
-                match self.filter.matches(&call.analysis, &state) {
+                match self.matches(&call.analysis, &state) {
                     Some(found) if found.unclear.is_none() => return Some(Found::of(call, found)),
                     Some(found) if doubt.is_none() => doubt = Some(Found::of(call, found)),
                     _ => {}

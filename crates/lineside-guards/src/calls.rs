@@ -240,6 +240,7 @@ fn join(analysis: &mut Analysis, further: Analysis) {
     analysis.elsewhere.extend(further.elsewhere);
     analysis.scripts.extend(further.scripts);
     analysis.unclear.extend(further.unclear);
+    analysis.is_cut |= further.is_cut;
     analysis.traits.extend(further.traits);
     analysis.environment.extend(further.environment);
 }

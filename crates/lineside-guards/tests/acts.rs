@@ -399,3 +399,23 @@ fn what_searches_in_files_reads_them() {
         check(&filter, &call(tool, json!({"pattern": "x"})), false);
     }
 }
+
+#[test]
+fn a_command_that_is_too_long_to_be_read_is_no_way_around_a_guard_that_skips_what_is_unclear() {
+    let refuses = acts(json!({"deletes": "migrations/**", "unclear": "skip"}));
+    let allows = read(json!({"runs": "ls", "unclear": "skip"}), WhenUnclear::Skip);
+    let rm = "rm -r /p/migrations";
+    let many = |text: &str| text.repeat(5_000);
+    for command in [
+        format!("{rm} # {}", many("0123456789abcdef")),
+        format!(": {}; {rm}", many("a ")),
+        format!("{}{rm}", "true; ".repeat(300)),
+        format!(": {}; {rm}", "$(true) ".repeat(600)),
+    ] {
+        let found = refuses.find(&shell(&command));
+        assert!(found.is_some(), "{}", &command[..40]);
+        check(&allows, &shell(&command), false);
+    }
+    check(&refuses, &shell("$CMD x"), false);
+    check(&refuses, &shell("true; true"), false);
+}

@@ -11,7 +11,7 @@ impl Walk<'_> {
         for statement in statements {
             if self.is_full() {
                 if self.analysis.programs.len() >= limits::PROGRAMS {
-                    self.unclear_text("it starts more than 256 programs");
+                    self.cut("it starts more than 256 programs");
                 }
                 return;
             }
@@ -22,7 +22,7 @@ impl Walk<'_> {
     fn statement(&mut self, statement: &Statement<'_>) {
         self.nesting += 1;
         if self.nesting > limits::NESTING {
-            self.unclear_text("the command is nested too deeply");
+            self.cut("the command is nested too deeply");
         } else if statement.background && !matches!(statement.command, Command::Simple { .. }) {
             let scope = self.scope.clone();
             self.command(statement);

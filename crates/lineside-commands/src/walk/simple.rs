@@ -97,7 +97,7 @@ impl Walk<'_> {
             return;
         }
         if self.calls.len() >= limits::LEVELS {
-            self.unclear_text("functions call each other too deeply");
+            self.cut("functions call each other too deeply");
             return;
         }
         self.calls.push((name.to_owned(), body.to_owned()));

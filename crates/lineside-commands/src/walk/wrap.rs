@@ -20,7 +20,7 @@ impl Walk<'_> {
         index: usize,
     ) -> bool {
         if self.way.len() > limits::LEVELS {
-            self.unclear_text("programs start each other too deeply");
+            self.cut("programs start each other too deeply");
             return false;
         }
         match deed {
@@ -239,7 +239,7 @@ impl Walk<'_> {
         }
         self.parsed += text.len();
         if self.parsed > limits::PARSED {
-            self.unclear_text("the command is nested too deeply");
+            self.cut("the command is nested too deeply");
             return;
         }
         let calls = code::calls(&text, language);
