@@ -124,15 +124,19 @@ pub struct Hook {
     pub automate: Option<Automate>,
 }
 
-/// So many events in so long a time.
+/// So many events in so long a time, or so many calls at once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct EventLimit {
-    /// So many.
+    /// So many events in a time.
     #[schemars(range(max = 1_000))]
-    pub at_most: u32,
-    /// In this time: `30s`, `1m`, `24h`, or a number of milliseconds.
-    pub per: Value,
+    pub at_most: Option<u32>,
+    /// So many calls at once, instead.
+    #[schemars(range(max = 1_000))]
+    pub at_once: Option<u32>,
+    /// The time: `30s`, `1m`, `24h`, or a number of milliseconds. A call of which no end is heard counts for so long; an
+    /// hour without it.
+    pub per: Option<Value>,
     /// For each key, as a template; `{session}` without it.
     pub key: Option<String>,
 }

@@ -8,7 +8,7 @@ use lineside_core::exchange::{Post, Posted};
 use lineside_core::invocation::{Ended, Environment, Invocation, Program};
 use lineside_core::report::Report;
 use lineside_core::worker::{HookCall, HookWorker, WorkerCall, WorkerEnded};
-use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Notice, SkipReason};
+use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Notice, SessionId, SkipReason};
 
 use crate::near_keys::AnswerKeys;
 
@@ -32,6 +32,12 @@ pub trait Handler: Send + Sync {
     fn refuse(&self, event: &AnyEvent, failure: &Failure) -> Option<Answer> {
         let _ = (event, failure);
         None
+    }
+
+    /// Lets go of what it remembers of sessions that are no longer open. It is called before an answer is read for which
+    /// nothing was started.
+    fn forget(&self, is_open: &dyn Fn(&SessionId) -> bool) {
+        let _ = is_open;
     }
 
     /// Why the hook does not run for the event that a burst of held events came to; `None` when it does.

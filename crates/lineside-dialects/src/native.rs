@@ -152,7 +152,10 @@ fn take(entry: Entry, layer: Layer, trust: Trust, cwd: &Arc<Path>, findings: &Fi
     }
     let Some(definition) = definition else { return };
     let definition = Arc::new(definition);
-    for point in points {
+    let ends = definition.ends(&points);
+    for point in points.into_iter().chain(ends.iter().copied()) {
+        // The end of a call is heard whatever it says of it.
+        let matcher = definition.matcher.clone().filter(|_| !ends.contains(&point));
         let part = definition.part(point);
         let hook = Hook::native(Arc::clone(&name), part)
             .origin(origin.clone())
@@ -162,7 +165,7 @@ fn take(entry: Entry, layer: Layer, trust: Trust, cwd: &Arc<Path>, findings: &Fi
             .on_failure(on_failure(&definition, point))
             .timeout(definition.timeout.saturating_add(MARGIN))
             .standby(trust.standby())
-            .when(definition.matcher.clone().map(|matcher| Arc::new(matcher) as Arc<dyn Select>));
+            .when(matcher.map(|matcher| Arc::new(matcher) as Arc<dyn Select>));
         let handler = Arc::new(NativeHook {
             name: Arc::clone(&name),
             definition: Arc::clone(&definition),
@@ -170,7 +173,7 @@ fn take(entry: Entry, layer: Layer, trust: Trust, cwd: &Arc<Path>, findings: &Fi
             required: is_required(&definition, layer),
         });
         loaded.hooks.push(ForeignHook {
-            can_fire: definition.can_match(point),
+            can_fire: ends.contains(&point) || definition.can_match(point),
             is_pure: definition.is_pure,
             required: is_required(&definition, layer),
             automation: automation(&definition, point, &handler),

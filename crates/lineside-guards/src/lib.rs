@@ -33,7 +33,7 @@ pub use build::{ActsDraft, Runs, Touches, deletes, reads, runs, writes};
 pub use calls::PATHS;
 pub use found::Found;
 pub use keys::KEYS;
-pub use limit::{Limit, MOST as MOST_OF_A_LIMIT};
+pub use limit::{LONGEST_CALL, Limit, MOST as MOST_OF_A_LIMIT};
 pub use lineside_commands::filter::WhenUnclear;
 pub use read::{ReadActsError, Step, Wrong};
 pub use ruling::{Change, Ruling};

@@ -47,7 +47,7 @@ impl Ruling {
     /// The answer to an event that the filters of its hook let through.
     #[must_use]
     pub fn answer(&self, event: &AnyEvent) -> Answer {
-        if self.limit.as_ref().is_some_and(|limit| !limit.is_past(event)) {
+        if self.limit.as_ref().is_some_and(|limit| limit.hears_end(event) || !limit.is_past(event)) {
             return Answer::default();
         }
         let found = self.acts.as_ref().and_then(|acts| acts.find(event));

@@ -35,6 +35,7 @@ pub mod parts;
 mod event;
 
 use lineside_core::nearest::suggestion;
+use lineside_core::payload::Point as _;
 use lineside_core::point::PointInfo;
 
 pub use compact::{AfterCompact, AfterCompactAmendment, BeforeCompact};
@@ -66,6 +67,27 @@ declare::catalogue![
     OnInterrupt, BeforeCompact, AfterCompact, OnIdle, OnWaitConfirm, OnWaitQuestion, OnNotification, OnError,
     OnConfigChange, OnMessageReceived, OnMessageSent, BeforeMessageSend, OnServiceStart, OnServiceStop,
 ];
+
+/// The points whose events end what an event of a point begins, of which one is to be expected; none where no point does.
+///
+/// ```
+/// use lineside_core::payload::Point as _;
+/// use lineside_points::{AfterModel, BeforeModel, BeforePrompt, ends};
+///
+/// assert_eq!(ends(BeforeModel::INFO), [AfterModel::INFO]);
+/// assert!(ends(BeforePrompt::INFO).is_empty());
+/// ```
+#[must_use]
+pub fn ends(point: &PointInfo) -> &'static [&'static PointInfo] {
+    const ENDS: [(&PointInfo, &[&PointInfo]); 5] = [
+        (BeforeTool::INFO, &[AfterTool::INFO, AfterToolError::INFO, OnPermissionDenied::INFO]),
+        (BeforeSubagent::INFO, &[AfterSubagent::INFO]),
+        (BeforeAgent::INFO, &[AfterAgent::INFO]),
+        (BeforeModel::INFO, &[AfterModel::INFO]),
+        (BeforeCompact::INFO, &[AfterCompact::INFO]),
+    ];
+    ENDS.iter().find(|(begin, _)| *begin == point).map_or(&[], |(_, ends)| ends)
+}
 
 /// The point of that name: one of the catalogue, or one that was declared with [`custom::declare`].
 ///

@@ -194,6 +194,7 @@ impl Attempts {
             }
             Ok(mut call) => {
                 let shares = self.handler.shares_variables();
+                let starts_nothing = matches!(call, Call::Nothing);
                 let assignments = if shares { self.with_variables(event, &mut call) } else { None };
                 self.tell(&LogStage::Starting { call: &call });
                 // Only a log has a use for it afterwards.
@@ -206,6 +207,11 @@ impl Attempts {
                     }
                 };
                 let returned = self.outside.run(call, cx.deadline(), begins, propagated(event, cx)).await;
+                let bus = cx.session().bus();
+                let is_open = |session: &SessionId| bus.find(session.as_str()).is_some();
+                if starts_nothing {
+                    self.handler.forget(&is_open);
+                }
                 let mut result = self.handler.read(event, &returned);
                 if shares {
                     let assigned = assignments.map(|file| file.read()).unwrap_or_default();
@@ -213,8 +219,6 @@ impl Attempts {
                     if let (Ok(answer), Some(notice)) = (&mut result, handed.notice) {
                         answer.notices.push(notice);
                     }
-                    let bus = cx.session().bus();
-                    let is_open = |session: &SessionId| bus.find(session.as_str()).is_some();
                     let root = &event.envelope().source.root_session;
                     self.outside.exported.keep(root, self.dialect, self.layer, handed.variables, is_open);
                 }

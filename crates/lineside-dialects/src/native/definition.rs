@@ -9,10 +9,12 @@ use lineside_core::control::{Control, Rules};
 use lineside_core::exchange::Addresses;
 use lineside_core::hook::Mode;
 use lineside_core::invocation::{Inherit, Program};
+use lineside_core::payload::Point as _;
 use lineside_core::secret::Secret;
 use lineside_core::worker::WorkerStart;
 use lineside_core::{Matcher, OnFailure, Part, PointInfo};
-use lineside_guards::Ruling;
+use lineside_guards::{Limit, Ruling};
+use lineside_points::AfterSession;
 
 use super::places::Seat;
 
@@ -122,6 +124,28 @@ pub(super) struct Target {
 }
 
 impl Definition {
+    /// How often it may happen before it says something.
+    pub(super) fn limit(&self) -> Option<&Limit> {
+        match &self.run {
+            Run::Rule(ruling) => ruling.limit.as_ref(),
+            Run::Command(..) | Run::Worker(..) | Run::Post(_) | Run::Attached(_) => None,
+        }
+    }
+
+    /// The points that end what it counts at these, and those of sessions.
+    pub(super) fn ends(&self, points: &[&'static PointInfo]) -> Vec<&'static PointInfo> {
+        if !self.limit().is_some_and(Limit::hears_ends) {
+            return Vec::new();
+        }
+        let mut ends = vec![AfterSession::INFO];
+        for end in points.iter().flat_map(|point| lineside_points::ends(point)) {
+            if !ends.contains(end) {
+                ends.push(end);
+            }
+        }
+        ends
+    }
+
     /// Whether it has a say at this point.
     pub(super) fn judges(&self, point: &PointInfo) -> bool {
         !self.is_async && self.automate.is_none() && point.phase.may_intercept()

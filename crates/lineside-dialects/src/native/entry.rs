@@ -1,7 +1,8 @@
 //! One entry of a file to a hook: everything but what it runs.
 
-use lineside_core::hook::{Mode, Tighter};
+use lineside_core::hook::{LAST, Mode, Tighter};
 use lineside_core::{OnFailure, PointInfo};
+use lineside_guards::Limit;
 use lineside_points::CATALOGUE;
 
 use super::automate::{self, AUTOMATE};
@@ -149,7 +150,8 @@ fn definition(
 ) -> Option<Definition> {
     let scene = Scene { account: &place.account, unclear: rule::when_unclear(values) };
     let Matching { matcher, acts } = matching::read(values, "match.", points, scene);
-    let priority = values.integer("priority", i32::MIN..=i32::MAX).unwrap_or_default();
+    let asked = values.integer("priority", i32::MIN..=i32::MAX);
+    let priority = asked.unwrap_or_default();
     let (timeout, automate) = if values.get(AUTOMATE).is_some() {
         let (timeout, automated) = automate::read(values, priority, points, &place.account);
         (timeout, Some(automated))
@@ -173,7 +175,7 @@ fn definition(
     };
     let amends = amends || matches!(&run, Some(Run::Rule(ruling)) if !ruling.amend.is_empty());
     let required = values.boolean(REQUIRED);
-    let definition = Definition {
+    let mut definition = Definition {
         run: run?,
         matcher,
         priority,
@@ -186,6 +188,10 @@ fn definition(
         automate,
         required,
     };
+    if definition.limit().is_some_and(Limit::hears_ends) {
+        // What another hook refuses is not begun.
+        definition.priority = asked.unwrap_or(LAST);
+    }
     if !points.is_empty() {
         without_effect(values, &definition, points);
         let line = values.line(REQUIRED).filter(|_| definition.required && !place.is_above_projects());

@@ -72,6 +72,8 @@ pub(super) enum LoadError {
     PolicyTwice(String),
     #[error("`{0}` has no place here: the hook runs in the program that attaches")]
     RunsAttached(&'static str),
+    #[error("`limit.at_once` counts what has an end, and nothing ends what {0} begins")]
+    NoEnd(&'static str),
     #[error("there are both `{0}` and `{1}`, and a hook runs one thing")]
     TwoRuns(&'static str, &'static str),
     #[error(

@@ -9,7 +9,7 @@ use lineside_core::exchange::Post;
 use lineside_core::invocation::{Environment, Invocation, Limits, Program};
 use lineside_core::report::Report;
 use lineside_core::worker::{HookCall, HookWorker, HookWorkerBounds, WorkerReach, WorkerStart};
-use lineside_core::{Answer, AnyEvent, Failure, Propagation, Verdict};
+use lineside_core::{Answer, AnyEvent, Failure, Propagation, SessionId, Verdict};
 
 use lineside_core::json::{Map, json};
 
@@ -134,6 +134,12 @@ impl Handler for NativeHook {
             amends: self.definition.amends,
         };
         output::read(asker, event, returned)
+    }
+
+    fn forget(&self, is_open: &dyn Fn(&SessionId) -> bool) {
+        if let Some(limit) = self.definition.limit() {
+            limit.forget(is_open);
+        }
     }
 
     fn refuse(&self, event: &AnyEvent, failure: &Failure) -> Option<Answer> {

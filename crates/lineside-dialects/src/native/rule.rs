@@ -5,7 +5,7 @@ use std::time::Duration;
 use lineside_core::control::KeyTemplate;
 use lineside_core::nearest::suggestion;
 use lineside_core::{Phase, PointInfo, Strength};
-use lineside_guards::{Acts, Change, Limit, MOST_OF_A_LIMIT, Ruling, WhenUnclear, Wording};
+use lineside_guards::{Acts, Change, LONGEST_CALL, Limit, MOST_OF_A_LIMIT, Ruling, WhenUnclear, Wording};
 use regex::{Regex, RegexBuilder};
 
 use super::findings::{LoadError, LoadWarning};
@@ -80,27 +80,37 @@ pub(super) fn read(
 
 /// How often it may happen before the rest is said of it.
 fn limit(values: &mut Values<'_, '_>, points: &[&'static PointInfo]) -> Option<Limit> {
-    const EXPECTED: &str = "a mapping such as {at_most: 3, per: 1m}";
+    const EXPECTED: &str = "a mapping such as {at_most: 3, per: 1m} or {at_once: 2}";
     let line = values.line("limit")?;
     let keys = values.mapping("limit", EXPECTED)?;
     let mut within = values.inside(keys, "limit.");
-    within.strictly(&["at_most", "per", "key"]);
-    for key in ["at_most", "per"].into_iter().filter(|key| within.get(key).is_none()).collect::<Vec<_>>() {
+    within.strictly(&["at_most", "at_once", "per", "key"]);
+    let at_once = within.get("at_once").is_some();
+    let needed: &[&str] = if at_once { &[] } else { &["at_most", "per"] };
+    for key in needed.iter().filter(|key| within.get(key).is_none()).collect::<Vec<_>>() {
         within.error(line, &LoadError::MissingIn { key: format!("limit.{key}"), of: "limit".to_owned() });
     }
-    let at_most = within.integer("at_most", 0..=MOST_OF_A_LIMIT);
-    let per = span(&mut within, "per");
+    if let (true, Some(line)) = (at_once, within.line("at_most")) {
+        within.error(line, &LoadError::Both("limit.at_most", "limit.at_once"));
+    }
+    let most = within.integer(if at_once { "at_once" } else { "at_most" }, 0..=MOST_OF_A_LIMIT);
+    let per = span(&mut within, "per").or(at_once.then_some(LONGEST_CALL));
     let key = within.text("key", "a template of keys", |text| !text.trim().is_empty()).unwrap_or("{session}");
     let key = KeyTemplate::read(key, points).map_err(|error| {
         let line = within.line("key").unwrap_or(line);
         within.error(line, &LoadError::Wording { key: "limit.key".to_owned(), error: error.into() });
     });
+    for point in points.iter().filter(|point| at_once && lineside_points::ends(point).is_empty()) {
+        let line = within.line("at_once").unwrap_or(line);
+        within.error(line, &LoadError::NoEnd(point.name));
+    }
     let sound = within.sound;
     values.sound &= sound;
     if values.get("verdict").is_none() {
         values.error(line, &LoadError::MissingIn { key: "verdict".to_owned(), of: "limit".to_owned() });
     }
-    Some(Limit::new(at_most?, per?, key.ok()?))
+    let new = if at_once { Limit::at_once } else { Limit::new };
+    Some(new(most?, per?, key.ok()?))
 }
 
 /// A span of time: a number of milliseconds, or one with a unit.

@@ -177,6 +177,14 @@ fn what_is_wrong_is_told_with_its_line() {
             "5: hook \"h\": `limit.at_most` is 1001, not an integer from 0 to 1000",
         ),
         (
+            "on: before_tool\nverdict: block\nlimit: {at_most: 3, at_once: 2, per: 1m}",
+            "5: hook \"h\": there are both `limit.at_most` and `limit.at_once`, of which one counts",
+        ),
+        (
+            "on: before_prompt\nverdict: block\nlimit: {at_once: 2}",
+            "5: hook \"h\": `limit.at_once` counts what has an end, and nothing ends what before_prompt begins",
+        ),
+        (
             "on: before_tool\ncontext: x\nlimit: {at_most: 3, per: 1m}",
             "5: hook \"h\": there is no `verdict`, which `limit` needs",
         ),
