@@ -140,6 +140,16 @@ pub(crate) fn calls(text: &str, language: &str) -> Vec<Call> {
                     called(does, language, name, &tokens[at + 1..], &mut all);
                 }
             }
+            // `print > "file"`, where `$1 > "b"` compares.
+            Token::Sign('>') if language == "awk" => {
+                let ends = |token: &&Token| matches!(token, Token::Sign(';' | '{' | '}' | '\n'));
+                let prints = |token: &Token| matches!(token, Token::Name(name) if name.starts_with("print"));
+                if let Some(Token::Text(path)) = tokens.get(at + 1)
+                    && tokens[..at].iter().rev().take_while(|token| !ends(token)).any(prints)
+                {
+                    all.push(Call::Write(path.clone()));
+                }
+            }
             // `"cmd" | getline`, `print | "cmd"`.
             Token::Sign('|') if language == "awk" => {
                 let before = at.checked_sub(1).and_then(|at| tokens.get(at));

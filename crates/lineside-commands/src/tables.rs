@@ -8,6 +8,7 @@
 //! | word | meaning |
 //! |---|---|
 //! | `r:*`, `w:$`, `d:1`, `rw:2+`, `r:<`, `w:-o` | reads, writes, deletes all operands, the last, the first, all from the second, all but the last, the value of `-o` |
+//! | `d:.` | deletes all operands; without any, files of the folder at hand, of which the names are not known |
 //! | `whole`, `-r?whole` | what it deletes or changes is taken with all below it |
 //! | `sub` | the first operand is a subcommand, with a row of its own or not |
 //! | `words` | options are words behind one dash (`-delete`), not clusters of letters |
@@ -62,6 +63,7 @@ pub(crate) enum Which {
     Only(usize),
     ButLast,
     Last,
+    AllOrHere,
     Value(&'static str),
 }
 
@@ -208,6 +210,7 @@ fn which(text: &'static str) -> Which {
     match text {
         "*" | "" => Which::All,
         "$" => Which::Last,
+        "." => Which::AllOrHere,
         "<" => Which::ButLast,
         text if text.starts_with('-') => Which::Value(text),
         text => match (text.strip_suffix('+').unwrap_or(text).parse(), text.ends_with('+')) {

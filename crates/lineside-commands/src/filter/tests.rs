@@ -92,3 +92,62 @@ fn what_find_does_it_does_to_what_the_tests_before_it_find() {
         check(&removes, command, true);
     }
 }
+
+#[test]
+fn what_programs_do_to_files_that_they_do_not_name_one_by_one() {
+    let secret = CommandFilter::Touches(Access::Read, Paths::secret());
+    for (command, expected) in [
+        ("git show HEAD:.env", true),
+        ("git show main~2:config/.env | head", true),
+        ("git cat-file -p HEAD:./.env", true),
+        ("git diff HEAD~1 -- .env", true),
+        ("git diff --stat -- .env", false),
+        ("git log -- .env", false),
+        ("git log -p -- .env", true),
+        ("git show HEAD:src/env.ts", false),
+        ("mv .env x", true),
+        ("ln .env x", true),
+        ("ln -s .env x", true),
+        ("tar c .env | cat", true),
+        // A search through a folder is not one of the files in it.
+        ("grep -r TODO .", false),
+        ("rg TODO", false),
+        ("tar c .", false),
+        ("grep -r key ~/.ssh", true),
+        ("grep key .env", true),
+    ] {
+        check(&secret, command, expected);
+    }
+    let touches = |access, glob: &str| {
+        CommandFilter::Touches(access, Paths::matching(&[glob]).when_unclear(WhenUnclear::Match))
+    };
+    for (access, glob, command, expected) in [
+        (Access::Read, "/proj", "rg TODO", true),
+        (Access::Read, "/proj", "cat a | rg TODO", false),
+        (Access::Read, "/proj", "grep -r TODO", true),
+        (Access::Read, "src/**", "grep -r TODO src", true),
+        (Access::Write, "out/**", "gcc -Wall -o out/a a.c", true),
+        (Access::Write, "out/**", "gcc -fno-omit-frame-pointer a.c", false),
+        (Access::Write, "out/**", "rustc --out-dir out a.rs", true),
+        (Access::Write, "migrations/**", "patch -p1 < a.patch", true),
+        (Access::Write, "migrations/**", "patch --dry-run < a.patch", false),
+        (Access::Write, "migrations/**", "patch src/a.c a.patch", false),
+        (Access::Write, "key", "xxd -r -p key.hex key", true),
+        (Access::Write, "f", "awk '{ print $1 > \"f\" }' data", true),
+        (Access::Write, "f", "awk '$1 > \"f\" { print }' data", false),
+        (Access::Delete, "migrations/**", "git clean -fdx", true),
+        (Access::Delete, "migrations/**", "git clean -fdx build", false),
+        (Access::Delete, "migrations/**", "git clean -ndx", false),
+        (Access::Delete, "docs/**", "trash docs/a", true),
+        (Access::Delete, "docs/**", "gio trash docs", true),
+        (Access::Delete, "docs/**", "gio list docs", false),
+        (Access::Delete, "**/*.snap", "fd -e snap -x unlink", true),
+        (Access::Delete, "**/*.md", "fd -e snap -X rm", false),
+        (Access::Delete, "**/.DS_Store", "fd -H '^\\.DS_Store$' -X rm", true),
+        (Access::Delete, "**/*.pyc", "find . -name '*.pyc' -delete", true),
+        (Access::Delete, "**/*.pyc", "find . -name '*.pyc' -exec rm {} +", true),
+        (Access::Delete, "**/*.py", "find . -name '*.pyc' -exec rm {} \\;", false),
+    ] {
+        check(&touches(access, glob), command, expected);
+    }
+}

@@ -231,7 +231,7 @@ mod tests {
     fn each_plain_text_of_the_corpora_is_what_the_parser_says() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/commands");
         let (mut plain, mut all) = (0, 0);
-        for file in ["commands.json", "fresh.json", "fresh-second.json"] {
+        for file in ["commands.json", "fresh.json", "fresh-second.json", "fresh-third.json"] {
             let text = std::fs::read_to_string(format!("{folder}/{file}")).unwrap();
             let rows: serde_json::Value = serde_json::from_str(&text).unwrap();
             for row in rows["cases"].as_array().unwrap() {

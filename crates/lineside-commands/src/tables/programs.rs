@@ -48,7 +48,7 @@ pub(super) const ROWS: &[Source] = &[
     ("ps|pstree|htop|top|btop|iotop|free|vmstat|lsof|ss|netstat|pgrep|pidof|dmesg|journalctl|lscpu|lsblk|lspci|lsusb|lsmod|blkid|findmnt|sar|iostat", "-o= -p= -u= -C= -t= -n= -i=? --since= --until= -f -a -x -e -w -T -x -H -C|--read-clear -c -D|--console-off -E|--console-on -n= -l= --level= --facility= --vacuum-size= --vacuum-time= --vacuum-files= --rotate --flush --no-pager --output= --lines= --unit= --identifier= -r|--reverse -k|--dmesg -b=? --boot=? -q", ""),
     ("man|info", "-P|--pager= -H=? -k -f -K -M= -S= -w -a -l -s=", "text:-P env:MANPAGER env:PAGER"),
     ("which|whereis|tldr|apropos|whatis", "", ""),
-    ("gio|xclip|xsel|pbcopy|pbpaste|wl-copy|wl-paste", "-selection= -sel= -o -i -b -p", ""),
+    ("xclip|xsel|pbcopy|pbpaste|wl-copy|wl-paste", "-selection= -sel= -o -i -b -p", ""),
     ("ssh-copy-id|ssh-add|ssh-keyscan", "-i= -p= -o= -f -n -l -L -d -D -t= -T= -c -H", ""),
     ("debootstrap|pivot_root|switch_root", "", ""),
 ];

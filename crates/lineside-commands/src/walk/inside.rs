@@ -160,11 +160,8 @@ impl Walk<'_> {
                 }
             }
             "checkout" => self.checkout(words, reading, index),
-            "crontab" => {
-                if let Some(file) = reading.operands.first().cloned() {
-                    self.reads_file(&file, index);
-                }
-            }
+            "history" => self.history(words, reading, index),
+            "crontab" => self.crontab(reading, index),
             _ => {}
         }
         false
@@ -310,6 +307,52 @@ impl Walk<'_> {
         let text = super::data::joined(&operands);
         if !text.text.is_empty() {
             self.script(&text, Shell::Sh, Vec::new(), "what a terminal runs");
+        }
+    }
+
+    /// A table of commands with their times, of a file or of the input.
+    fn crontab(&mut self, reading: &Reading, index: usize) {
+        let table = match reading.operands.first().filter(|file| file.plain() != Some("-")).cloned() {
+            Some(file) => self.content(&file, Some(index)),
+            None => self.input.clone().unwrap_or_default(),
+        };
+        for line in table.literal().unwrap_or_default().lines().map(str::trim_start) {
+            let times = if line.starts_with('@') { 1 } else { 5 };
+            let command = (0..times)
+                .try_fold(line, |rest, _| rest.split_once([' ', '\t']).map(|(_, rest)| rest.trim_start()));
+            if let Some(command) = command.filter(|_| !line.starts_with('#')) {
+                self.script(&Value::known(command), Shell::Sh, Vec::new(), "what runs later");
+            }
+        }
+    }
+
+    /// `git show HEAD:.env`, `git diff -- .env`: what of the files of commits is shown. Behind a commit a path is one of the
+    /// project.
+    fn history(&mut self, words: &[Value], reading: &Reading, index: usize) {
+        let told = ["--stat", "--name-only", "--name-status", "--no-patch", "-s", "--quiet"];
+        let is_log = reading.subcommand.first().is_some_and(|name| name == "log");
+        if told.iter().any(|flag| reading.has(flag)) || is_log && !reading.has("-p") {
+            return;
+        }
+        let dashes = words.iter().position(|word| word.plain() == Some("--")).unwrap_or(words.len());
+        let behind = words.get(dashes + 1..).unwrap_or_default();
+        let named = reading.operands.iter().filter(|operand| !behind.contains(operand));
+        let mut files = behind.to_vec();
+        for operand in named {
+            let text = spelt(&operand.text);
+            match text.split_once(':') {
+                Some((_, path)) if path.starts_with("./") => files.push(Value::known(path)),
+                Some((commit, path)) if !path.is_empty() && !commit.is_empty() => {
+                    files.push(Value::known(format!("{}/{path}", self.state.project)));
+                }
+                None if is_path(&text) || text.starts_with('.') && !text.starts_with("..") => {
+                    files.push(operand.clone());
+                }
+                _ => {}
+            }
+        }
+        for file in files {
+            self.reads_file(&file, index);
         }
     }
 

@@ -257,7 +257,8 @@ fn wraps(deeds: &[&When]) -> bool {
 pub(crate) fn chosen(reading: &Reading, which: Which) -> Vec<Value> {
     let all = &reading.operands;
     match which {
-        Which::All => all.clone(),
+        Which::AllOrHere if all.is_empty() => vec![Value::known(format!("./{UNKNOWN}"))],
+        Which::All | Which::AllOrHere => all.clone(),
         Which::From(number) => all.iter().skip(number - 1).cloned().collect(),
         Which::Only(number) => all.get(number - 1).cloned().into_iter().collect(),
         Which::ButLast => all[..all.len().saturating_sub(1)].to_vec(),

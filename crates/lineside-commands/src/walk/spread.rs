@@ -132,12 +132,22 @@ impl Walk<'_> {
         if roots.is_empty() {
             roots.push(Value::known("."));
         }
-        let found = self.found(&roots, &[]);
+        let mut names: Vec<(bool, String)> = reading
+            .values("-e")
+            .filter_map(Value::literal)
+            .map(|end| (true, format!("*.{}", end.trim_start_matches('.'))))
+            .collect();
+        let asked = reading.operands.first().and_then(Value::literal).filter(|asked| asked != ".");
+        if let Some(asked) = asked.filter(|asked| names.is_empty() && !asked.is_empty()) {
+            names.push((true, if reading.has("-g") { asked } else { name_of(&asked) }));
+        }
+        let found = self.found(&roots, &names);
+        let many = matches!(words[at].plain(), Some("-X" | "--exec-batch"));
         let named = command.iter().any(|word| word.text.contains("{}"));
         let mut command: Vec<Value> =
-            command.iter().map(|word| self.filled(word, &found, &[], false)).collect();
+            command.iter().map(|word| self.filled(word, &found, &names, many)).collect();
         if !named {
-            command.push(Value { text: Value::of_sign(crate::value::MANY).text, ..found });
+            command.push(self.filled(&Value::known("{}"), &found, &names, true));
         }
         self.exec_program(command, Vec::new());
         true
@@ -227,6 +237,16 @@ impl Walk<'_> {
         }
         true
     }
+}
+
+/// The glob of the names that an expression finds: of one that is more than a plain text, any.
+fn name_of(expression: &str) -> String {
+    let plain = expression.trim_start_matches('^').trim_end_matches('$').replace("\\.", ".");
+    if plain.contains(['\\', '*', '+', '?', '[', '(', '|', '{', '^', '$', '/']) {
+        return "*".to_owned();
+    }
+    let end = |is_end: bool| if is_end { "" } else { "*" };
+    format!("{}{plain}{}", end(expression.starts_with('^')), end(expression.ends_with('$')))
 }
 
 fn unquoted(part: &str) -> String {

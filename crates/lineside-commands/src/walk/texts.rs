@@ -40,7 +40,7 @@ impl Walk<'_> {
             "download" => self.download(reading, index),
             "listens" => self.listens(reading),
             "archive" => self.archive(words, reading, index),
-            "filter" => self.filter(reading, index),
+            "filter" | "search" => self.filter(what == "search", reading, index),
             _ => return self.special_inside(what, words, reading, index),
         }
         false
@@ -362,10 +362,16 @@ impl Walk<'_> {
     }
 
     /// `grep PATTERN FILES`, `sed SCRIPT FILES`: the first operand is no file unless an option has its place.
-    fn filter(&mut self, reading: &Reading, index: usize) {
+    /// A search of folders without files reads the folder at hand, unless it has an input.
+    fn filter(&mut self, searches: bool, reading: &Reading, index: usize) {
         let has_pattern = ["-e", "-f", "--files", "--expression"].iter().any(|flag| reading.has(flag));
-        for operand in reading.operands.iter().skip(usize::from(!has_pattern)).cloned().collect::<Vec<_>>() {
-            self.reads_file(&operand, index);
+        let mut files: Vec<Value> =
+            reading.operands.iter().skip(usize::from(!has_pattern)).cloned().collect();
+        if searches && files.is_empty() && (self.input.is_none() || reading.has("-r")) {
+            files.push(Value::known("."));
+        }
+        for file in files {
+            self.reads_file(&file, index);
         }
     }
 }

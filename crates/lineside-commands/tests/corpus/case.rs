@@ -15,6 +15,7 @@ static CORPORA: LazyLock<Vec<(&str, Value)>> = LazyLock::new(|| {
         ("commands", include_str!("../../../../tests/commands/commands.json")),
         ("fresh", include_str!("../../../../tests/commands/fresh.json")),
         ("fresh, second", include_str!("../../../../tests/commands/fresh-second.json")),
+        ("fresh, third", include_str!("../../../../tests/commands/fresh-third.json")),
     ];
     files.into_iter().map(|(name, text)| (name, serde_json::from_str(text).unwrap_or_default())).collect()
 });
