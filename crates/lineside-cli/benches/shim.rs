@@ -1,5 +1,5 @@
 //! What an agent program waits for at each of its steps: whole processes of `lineside hook claude` against a warm daemon,
-//! in alternation with `/bin/true`.
+//! in alternation with `/bin/true`; and with policies against without.
 //!
 //! The program is the one that `LINESIDE_SHIM` names, as `cargo xtask bench` builds it. Prints `RATIO` and `FIGURE` lines;
 //! with `--quick` a tenth of the rounds.
@@ -36,13 +36,16 @@ fn main() {
     let size = shim.metadata().unwrap().len().div_ceil(1024);
     println!("FIGURE shim/size {size} KiB <={MOST}");
 
-    let house = House::new();
+    let house = House::new("");
     let hook = house.hook(&shim);
-    compare("no-hooks", "1.3", of(ROUNDS), 1, &hook);
-    compare("ten-parallel", "1.5", of(ROUNDS_OF_TEN), TEN, &hook);
+    compare("no-hooks", "1.3", of(ROUNDS), 1, [&nothing, &hook]);
+    compare("ten-parallel", "1.5", of(ROUNDS_OF_TEN), TEN, [&nothing, &hook]);
+    let guarded = House::new("use: [standard]\n");
+    compare("standard-policies", "1.03", of(ROUNDS), 1, [&hook, &guarded.hook(&shim)]);
+    guarded.close();
     house.close();
 
-    let house = House::new();
+    let house = House::new("");
     for number in 0..TEN {
         let name = format!("gate-{number}");
         let gate =
@@ -52,7 +55,7 @@ fn main() {
             });
         gate.unwrap();
     }
-    compare("ten-gates", "1.5", of(ROUNDS), 1, &house.hook(&shim));
+    compare("ten-gates", "1.5", of(ROUNDS), 1, [&nothing, &house.hook(&shim)]);
     house.close();
 }
 
@@ -65,12 +68,16 @@ struct House {
 }
 
 impl House {
-    fn new() -> Self {
+    /// With this as the user's file of hooks.
+    fn new(hooks: &str) -> Self {
         let runtime = Runtime::new().unwrap();
         let folder = tempfile::tempdir().unwrap();
         let cwd = folder.path().to_path_buf();
-        let places =
-            Places { environment: [].into(), project_root: None, cwd: cwd.clone(), trust: Trust::Withheld };
+        let file = cwd.join(".config/lineside/hooks.yaml");
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, hooks).unwrap();
+        let environment = [("HOME".to_owned(), cwd.display().to_string())].into();
+        let places = Places { environment, project_root: None, cwd: cwd.clone(), trust: Trust::Withheld };
         let settings = Settings::new(cwd.join("run/lineside.sock"), cwd.join("state"), places);
         let server = runtime.block_on(Server::start(settings)).unwrap();
         Self { folder, server, runtime }
@@ -97,11 +104,11 @@ fn nothing() -> Command {
     command
 }
 
-/// Both in alternation, and the ratio of their medians.
-fn compare(name: &str, target: &str, rounds: usize, at_once: usize, hook: &impl Fn() -> Command) {
+/// Both in alternation, and the ratio of the second's median to that of the first.
+fn compare(name: &str, target: &str, rounds: usize, at_once: usize, both: [&dyn Fn() -> Command; 2]) {
     let (mut own, mut other) = (Vec::with_capacity(rounds), Vec::with_capacity(rounds));
     for round in 0..rounds + rounds / 10 {
-        let pair = [time(at_once, &nothing), time(at_once, hook)];
+        let pair = both.map(|command| time(at_once, command));
         // The first ones warm up.
         if round >= rounds / 10 {
             other.push(pair[0]);
@@ -111,7 +118,7 @@ fn compare(name: &str, target: &str, rounds: usize, at_once: usize, hook: &impl 
     let (own, other) = (median(&mut own), median(&mut other));
     println!("RATIO shim/{name} {:.3} <={target}", own.as_secs_f64() / other.as_secs_f64());
     println!("FIGURE shim/{name}/time {:.0} us -", own.as_secs_f64() * 1e6);
-    println!("FIGURE shim/{name}/true {:.0} us -", other.as_secs_f64() * 1e6);
+    println!("FIGURE shim/{name}/against {:.0} us -", other.as_secs_f64() * 1e6);
 }
 
 fn median(times: &mut [Duration]) -> Duration {
@@ -120,7 +127,7 @@ fn median(times: &mut [Duration]) -> Duration {
 }
 
 /// How long so many processes take from the start of the first to the end of the last.
-fn time(at_once: usize, command: &impl Fn() -> Command) -> Duration {
+fn time(at_once: usize, command: &dyn Fn() -> Command) -> Duration {
     let began = Instant::now();
     let started: Vec<Child> = (0..at_once).map(|_| start(command())).collect();
     for child in started {
