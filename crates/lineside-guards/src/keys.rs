@@ -31,3 +31,43 @@ pub(crate) const DOES: [(&str, Trait); 8] = [
 
 /// What may be not known.
 pub(crate) const UNKNOWN: [(&str, Unknown); 2] = [("program", Unknown::Program), ("paths", Unknown::Paths)];
+
+#[cfg(test)]
+mod tests {
+    use lineside_core::json::{Value, from_str};
+
+    use super::*;
+
+    /// The words of a definition in the schema of files.
+    fn words(schema: &Value, definition: &str) -> Vec<String> {
+        let definition = schema.get("$defs").and_then(|all| all.get(definition)).unwrap();
+        let choice = |one: &Value| one.get("const").and_then(Value::as_str).unwrap().to_owned();
+        let mut words: Vec<String> = match definition.get("oneOf").and_then(Value::as_array) {
+            Some(all) => all.iter().map(choice).collect(),
+            None => {
+                let keys = definition.get("properties").and_then(Value::as_object).unwrap();
+                keys.into_iter().map(|(key, _)| key.to_string()).collect()
+            }
+        };
+        words.sort();
+        words
+    }
+
+    #[test]
+    fn the_schema_of_files_has_these_words_and_no_others() {
+        let schema = include_str!("../../../docs/reference/schema/hooks.schema.json");
+        let schema: Value = from_str(schema).unwrap();
+        let of = |pairs: &[&'static str]| pairs.to_vec();
+        for (definition, known) in [
+            ("Acts", of(&KEYS)),
+            ("ProgramWords", of(&RUNS)),
+            ("WantedPaths", of(&PATHS)),
+            ("Does", DOES.iter().map(|(word, _)| *word).collect()),
+            ("Unknown", UNKNOWN.iter().map(|(word, _)| *word).collect()),
+        ] {
+            let mut known = known;
+            known.sort_unstable();
+            assert_eq!(words(&schema, definition), known, "{definition}");
+        }
+    }
+}
