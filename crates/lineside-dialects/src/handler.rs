@@ -36,9 +36,7 @@ pub trait Handler: Send + Sync {
 
     /// Lets go of what it remembers of sessions that are no longer open. It is called before an answer is read for which
     /// nothing was started.
-    fn forget(&self, is_open: &dyn Fn(&SessionId) -> bool) {
-        let _ = is_open;
-    }
+    fn forget(&self, _is_open: &dyn Fn(&SessionId) -> bool) {}
 
     /// Why the hook does not run for the event that a burst of held events came to; `None` when it does.
     fn skips_burst(&self, event: &AnyEvent) -> Option<SkipReason> {
