@@ -35,6 +35,6 @@ pub use record::{Happened, Record, Shadowed};
 pub use recorded::{Kept, Recorded};
 pub use retention::Retention;
 pub use schema::VERSION;
-pub use stats::{HookStats, SessionStats, Stats};
+pub use stats::{DOUBLINGS, HookStats, SessionStats, Stats};
 pub use why::{Considered, Given, Why};
 pub use writer::{Log, OpenLogError, Options};

@@ -109,6 +109,29 @@ impl Query {
         Ok(query)
     }
 
+    /// For the events of a tree of sessions.
+    #[must_use]
+    pub fn of_tree(root: &str) -> Self {
+        Self::of("tree", root)
+    }
+
+    /// For the events of a session.
+    #[must_use]
+    pub fn of_session(session: &str) -> Self {
+        Self::of("session", session)
+    }
+
+    fn of(key: &'static str, name: &str) -> Self {
+        let mut literal = String::with_capacity(name.len());
+        for char in name.chars() {
+            match char {
+                '*' | '?' | '[' => literal.extend(['[', char, ']']),
+                char => literal.push(char),
+            }
+        }
+        Self { names: vec![(key, vec![literal])], ..Self::default() }
+    }
+
     /// Only of refused events as well.
     #[must_use]
     pub fn refused(mut self) -> Self {

@@ -1,6 +1,6 @@
 //! What many decisions come to: by hook, by session, and over time.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
 use lineside_core::{Strength, Timestamp};
@@ -53,7 +53,12 @@ pub struct HookStats {
     pub p50: Duration,
     /// 99 of 100 of its runs took at most this.
     pub p99: Duration,
+    /// How many of its runs took at most 1, 2, 4, … microseconds and more than the one before; the last one has all longer ones.
+    pub histogram: [u64; DOUBLINGS],
 }
+
+/// How many doublings of a microsecond times are counted by: the last one ends at 16 seconds.
+pub const DOUBLINGS: usize = 25;
 
 /// What happened in a session.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -104,6 +109,26 @@ impl Look {
         stats.hooks = self.hooks()?;
         stats.sessions = self.sessions(sessions)?;
         Ok(stats)
+    }
+
+    /// The sessions in which a decision is that a query asks for.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn sessions_of(&self, query: &Query) -> Result<HashSet<String>, LookError> {
+        let Some(mut plan) = self.plan(query)? else { return Ok(HashSet::new()) };
+        let mut sessions = HashSet::new();
+        for (from, first) in plan.begins() {
+            let wheres = [&[first], &plan.wheres[..]].concat().join(" AND ");
+            let sql = format!(
+                "SELECT DISTINCT s.session FROM {from} JOIN source s ON s.id = +e.source WHERE {wheres}"
+            );
+            let mut rows = self.store.prepare(&sql)?;
+            for session in rows.query_map(params_from_iter(&plan.values), |row| row.get(0))? {
+                sessions.insert(session?);
+            }
+        }
+        Ok(sessions)
     }
 
     fn over_time(&self, from: i64, to: i64, parts: usize) -> Result<Vec<(u64, u64)>, LookError> {
@@ -184,7 +209,14 @@ impl Look {
                         .unwrap_or_default(),
                 )
             };
-            HookStats { hook, p50: at(50), p99: at(99), ..stats }
+            let mut histogram = [0; DOUBLINGS];
+            for time in &times {
+                let doublings = time.max(&1).unsigned_abs().next_power_of_two().trailing_zeros() as usize;
+                if let Some(count) = histogram.get_mut(doublings.min(DOUBLINGS - 1)) {
+                    *count += 1;
+                }
+            }
+            HookStats { hook, p50: at(50), p99: at(99), histogram, ..stats }
         });
         let mut hooks: Vec<HookStats> = finished.collect();
         hooks.sort_by_key(|hook| std::cmp::Reverse(hook.calls));

@@ -160,9 +160,13 @@ impl Look {
         Ok(given.collect::<Result<_, _>>()?)
     }
 
-    fn since(&self, event: EventId) -> Result<Vec<News>, LookError> {
+    /// What became of an event after it was decided, the oldest first; at most the first 1,000.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn since(&self, event: EventId) -> Result<Vec<News>, LookError> {
         let sql = "SELECT time, what, hook, job, took, detail FROM happened WHERE event = ? ORDER BY row LIMIT 1000";
-        let mut rows = self.store.prepare(sql)?;
+        let mut rows = self.store.prepare_cached(sql)?;
         let news = rows.query_map([event.as_u128().to_be_bytes()], |row| {
             Ok(News {
                 time: Timestamp::from_millisecond(row.get(0)?).unwrap_or(Timestamp::UNIX_EPOCH),
