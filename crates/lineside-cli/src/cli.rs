@@ -10,6 +10,7 @@ use crate::approvals::ApprovalsArgs;
 use crate::check::CheckArgs;
 use crate::control::{OffArgs, OnArgs, ReloadArgs, StatusArgs, StopArgs};
 use crate::daemon_paths::DaemonArgs;
+use crate::dashboard::DashboardArgs;
 use crate::demo::{Pace, Screen};
 use crate::doctor::DoctorArgs;
 use crate::dump::DumpArgs;
@@ -40,9 +41,9 @@ use crate::tree::SessionsArgs;
 use crate::trust::{TrustArgs, UntrustArgs};
 use crate::why::WhyArgs;
 use crate::{
-    approvals, check, control, demo, doctor, dump, enforce, explain, hook, hosts, import, init, install,
-    jobs, kit, list, loading, log, manual, new_hook, person, policies, replay, run, schema, serve, stats,
-    tap, test, tree, trust, why,
+    approvals, check, control, dashboard, demo, doctor, dump, enforce, explain, hook, hosts, import, init,
+    install, jobs, kit, list, loading, log, manual, new_hook, person, policies, replay, run, schema, serve,
+    stats, tap, test, tree, trust, why,
 };
 
 /// A hook bus for AI agents: events in, hooks run, decisions out.
@@ -129,6 +130,8 @@ enum Command {
     #[command(hide = true)]
     Approvals(ApprovalsArgs),
     #[command(hide = true)]
+    Dashboard(DashboardArgs),
+    #[command(hide = true)]
     Log(LogArgs),
     #[command(hide = true)]
     Tap(TapArgs),
@@ -173,6 +176,14 @@ struct DemoArgs {
     /// Do not rest between events.
     #[arg(long)]
     fast: bool,
+
+    /// Have the agents live in a private daemon, and open its dashboard in a browser; Ctrl-C ends it.
+    #[arg(long, conflicts_with_all = ["program", "fast"])]
+    dashboard: bool,
+
+    /// With --dashboard: print its address instead of opening a browser.
+    #[arg(long, requires = "dashboard")]
+    print: bool,
 }
 
 impl Cli {
@@ -193,6 +204,7 @@ impl Cli {
             Command::Explain(args) => unless_interrupted(explain::run(args, styles)).await,
             Command::Why(args) => why::run(args, styles),
             Command::Approvals(args) => unless_interrupted(approvals::run(args, styles)).await,
+            Command::Dashboard(args) => dashboard::run(args).await,
             Command::Log(args) => unless_interrupted(log::run(args, styles)).await,
             Command::Tap(args) => unless_interrupted(tap::run(args, styles)).await,
             Command::Stats(args) => stats::run(args, styles),
@@ -225,6 +237,7 @@ impl Cli {
             Command::Uninstall(args) => install::run_uninstall(args, styles),
             Command::Hosts(args) => unless_interrupted(hosts::run(args, styles)).await,
             Command::Doctor(args) => unless_interrupted(doctor::run(args, styles)).await,
+            Command::Demo(args) if args.dashboard => demo::on_dashboard(args.print).await,
             Command::Demo(args) => {
                 let pace = if args.fast { Pace::AtOnce } else { Pace::Played };
                 let columns = columns().unwrap_or(COLUMNS);
@@ -250,6 +263,7 @@ impl Command {
             Self::Untrust(args) => Some(args.daemon()),
             Self::Enforce(args) => return Some(args.daemon()),
             Self::Approvals(args) => args.answers(),
+            Self::Dashboard(args) => Some(args.daemon()),
             Self::Install(args) => args.changes(),
             Self::Uninstall(args) => args.changes(),
             Self::Serve(args) => args.consents(),
@@ -301,6 +315,7 @@ impl Command {
             | Self::Kit(_)
             | Self::Why(_)
             | Self::Approvals(_)
+            | Self::Dashboard(_)
             | Self::Log(_)
             | Self::Tap(_)
             | Self::Stats(_)

@@ -24,6 +24,7 @@ mod session;
 mod stage;
 
 mod native;
+mod dashboard;
 
 mod account;
 mod opening;
@@ -37,6 +38,7 @@ const BEAT_PER_LINE: Duration = Duration::from_millis(16);
 /// How long the bus may take to come to its end.
 const DRAIN: Duration = Duration::from_secs(2);
 
+pub(crate) use dashboard::run as on_dashboard;
 pub(crate) use host::run as of_host;
 
 /// Plays the demo; dropping it ends its hooks and removes its stage.

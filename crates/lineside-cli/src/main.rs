@@ -18,6 +18,7 @@ mod jobs;
 mod replay;
 mod test;
 mod tree;
+mod dashboard;
 mod demo;
 mod kit;
 mod serve;

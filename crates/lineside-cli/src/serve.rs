@@ -33,7 +33,7 @@ mod unit;
 /// How long the end waits unless it is said, in seconds: longer than most hooks take, and shorter than a supervisor waits.
 const DRAIN: u64 = 10;
 
-/// Hold the bus for every agent program of this user; `stop` ends it.
+/// Hold the bus of agent programs; `stop` ends it, `dashboard` shows it.
 ///
 /// Listens on a Unix socket that only this user can reach, and with --http on a loopback address as well, for clients that have
 /// the token of the file `http-token` in the state folder. Prints one line when it is ready. SIGINT and SIGTERM end it:

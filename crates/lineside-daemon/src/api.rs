@@ -23,17 +23,18 @@ use crate::problem::Problem;
 pub mod shapes;
 
 mod sessions;
-mod hooks;
+pub(crate) mod hooks;
 mod upgrade;
 mod attach;
 mod events;
 mod hosts;
 mod context;
 mod receipts;
-mod jobs;
-mod approvals;
+pub(crate) mod jobs;
+pub(crate) mod approvals;
 mod signals;
-mod control;
+pub(crate) mod control;
+mod dashboard;
 
 /// The description of the API.
 #[derive(OpenApi)]
@@ -78,6 +79,7 @@ mod control;
         control::status,
         control::metrics,
         control::person,
+        dashboard::invite,
         control::reload,
         control::stop,
         control::openapi,
@@ -121,6 +123,7 @@ pub(crate) fn router(daemon: &Arc<Daemon>, door: Door) -> Router {
     let person = Router::new()
         .route("/v1/person", get(control::person))
         .route("/v1/approvals/{id}", post(approvals::answer).delete(approvals::forget))
+        .route("/v1/dashboard", post(dashboard::invite))
         .route("/v1/reload", post(control::reload))
         .route("/v1/stop", post(control::stop))
         .route("/v1/jobs/{job}", delete(jobs::forget))

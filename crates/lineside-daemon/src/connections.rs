@@ -21,7 +21,7 @@ use lineside::hosts::Afterwards;
 use lineside::stream::Stream as UnixStream;
 use lineside::{Attachment, Session};
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_io_timeout::TimeoutWriter;
@@ -58,7 +58,8 @@ const LOOK: Duration = Duration::from_secs(1);
 const ROUND: usize = 15;
 const AT_LEAST: usize = 32;
 
-/// Everything that a daemon runs beside requests.
+/// Everything that a daemon runs beside requests. Clones run in the same places.
+#[derive(Clone)]
 pub(crate) struct Tasks {
     tracker: TaskTracker,
     /// Cancelled when connections are to end after the answers that they owe.
@@ -207,6 +208,28 @@ impl Tasks {
                     serve(stream, (connection, peer, place), router, &daemon.settings.limits, graceful, cut)
                         .await;
                 });
+            }
+        });
+    }
+
+    /// Serves the listeners that are opened while the daemon runs.
+    pub(crate) fn accept_later(
+        &self,
+        daemon: &Arc<Daemon>,
+        mut listeners: mpsc::Receiver<TcpListener>,
+        router: Router,
+    ) {
+        let (tasks, daemon) = (self.clone(), Arc::clone(daemon));
+        self.tracker.spawn(async move {
+            loop {
+                let opened = tokio::select! {
+                    () = tasks.graceful.cancelled() => return,
+                    opened = listeners.recv() => opened,
+                };
+                match opened {
+                    Some(listener) => tasks.accept(&daemon, listener, router.clone()),
+                    None => return,
+                }
             }
         });
     }

@@ -29,6 +29,7 @@ use crate::approvals::Approvals;
 use crate::aside::Aside;
 use crate::attachments::Attachments;
 use crate::closed::{Closed, OpenedBy};
+use crate::dashboard::Dashboard;
 use crate::deliveries::Deliveries;
 use crate::feed::{Feed, Most};
 use crate::footprint::Footprint;
@@ -102,6 +103,8 @@ pub(crate) struct Daemon {
     pub(crate) approvals: Approvals,
     /// What hears everything that is decided.
     pub(crate) observers: Vec<Arc<Observer>>,
+    /// The pages for a person.
+    pub(crate) dashboard: Dashboard,
     /// What goes on without its publishers.
     pub(crate) left_behind: Arc<LeftBehind>,
 }
@@ -222,6 +225,7 @@ impl Daemon {
             approvals,
             observers,
             aside: Aside::default(),
+            dashboard: Dashboard::default(),
             left_behind,
         }
     }

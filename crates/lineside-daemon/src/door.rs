@@ -50,7 +50,7 @@ pub(crate) fn admit(door: &Door, method: &Method, target: &Uri, headers: &Header
 
 /// A name that resolves to loopback is not one of ours (DNS rebinding), neither in the header nor in a target that is a
 /// whole address, which counts before the header.
-fn meant(address: SocketAddr, target: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+pub(crate) fn meant(address: SocketAddr, target: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
     let hosts: Vec<_> = headers.get_all(header::HOST).iter().collect();
     let own = [address.to_string(), format!("localhost:{}", address.port())];
     let is_own = |host: &[u8]| own.iter().any(|own| host == own.as_bytes());

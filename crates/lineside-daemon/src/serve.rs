@@ -21,6 +21,7 @@ use crate::connections::Tasks;
 use crate::daemon::Daemon;
 use crate::door::{Door, Lock};
 use crate::grants::Heritage;
+use crate::pages;
 use crate::settings::{Limits, Settings};
 use crate::socket::{BindSocketError, Socket, private_folder};
 use crate::token::Token;
@@ -196,6 +197,7 @@ impl Server {
             None => Socket::bind(&settings.socket)?.or_at(settings.state.join("lineside.sock")),
         };
         tasks.accept(daemon, socket, api::router(daemon, Door::Socket));
+        tasks.accept_later(daemon, daemon.dashboard.listeners(), pages::router(daemon));
         if let Some((listener, lock)) = listened {
             *http = Some(lock.address);
             tasks.accept(daemon, listener, api::router(daemon, Door::Http(Arc::new(lock))));

@@ -116,15 +116,14 @@ impl Look {
     /// # Errors
     /// The file cannot be read.
     pub fn sessions_of(&self, query: &Query) -> Result<HashSet<String>, LookError> {
-        let Some(mut plan) = self.plan(query)? else { return Ok(HashSet::new()) };
+        let Some(plan) = self.plan(query)? else { return Ok(HashSet::new()) };
         let mut sessions = HashSet::new();
-        for (from, first) in plan.begins() {
-            let wheres = [&[first], &plan.wheres[..]].concat().join(" AND ");
-            let sql = format!(
-                "SELECT DISTINCT s.session FROM {from} JOIN source s ON s.id = +e.source WHERE {wheres}"
-            );
-            let mut rows = self.store.prepare(&sql)?;
-            for session in rows.query_map(params_from_iter(&plan.values), |row| row.get(0))? {
+        let mut rows = self.store.prepare(&format!(
+            "SELECT DISTINCT s.session FROM ({}) JOIN event e USING (row) JOIN source s ON s.id = +e.source",
+            plan.sql("")
+        ))?;
+        for key in plan.keys() {
+            for session in rows.query_map(params_from_iter(plan.parameters(key)), |row| row.get(0))? {
                 sessions.insert(session?);
             }
         }

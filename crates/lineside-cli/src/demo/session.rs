@@ -71,15 +71,30 @@ impl Recorded {
     /// # Errors
     /// The bus does not take it.
     pub(super) async fn open(&self, bus: &Bus, project_root: &str) -> Result<Session> {
-        if let Some(session) = bus.find(&self.session) {
-            return Ok(session);
+        Ok(self.open_as(bus, project_root, &str::to_owned).await?.0)
+    }
+
+    /// The same, with sessions of other names; and whether it was opened now.
+    ///
+    /// # Errors
+    /// The bus does not take it.
+    pub(super) async fn open_as(
+        &self,
+        bus: &Bus,
+        project_root: &str,
+        name: &impl Fn(&str) -> String,
+    ) -> Result<(Session, bool)> {
+        let id = name(&self.session);
+        if let Some(session) = bus.find(&id) {
+            return Ok((session, false));
         }
-        let opening = match self.parent.as_deref().and_then(|parent| bus.find(parent)) {
-            Some(parent) => parent.subagent(self.session.as_str()),
-            None => bus.session(self.session.as_str()),
+        let opening = match self.parent.as_deref().and_then(|parent| bus.find(&name(parent))) {
+            Some(parent) => parent.subagent(id),
+            None => bus.session(id),
         };
         let opening = opening.agent(self.agent.clone()).model(self.model.clone());
-        Ok(opening.project_root(project_root).cwd(project_root).host("demo").open().await?)
+        let opened = opening.project_root(project_root).cwd(project_root).host("demo").open().await?;
+        Ok((opened, true))
     }
 
     /// Whether the event belongs to the point `P`.

@@ -10,6 +10,7 @@ mod automations;
 mod beginning;
 mod daemon;
 mod daemon_kills;
+mod dashboard;
 mod demo;
 mod of_daemon;
 mod explain;

@@ -26,6 +26,7 @@ use baselines::{Bare, Line, bare_server, echo};
 
 mod bad_clients;
 mod baselines;
+mod watched;
 
 /// The variable that says which role this process has.
 const ROLE: &str = "LINESIDE_BENCH_ROLE";
@@ -179,6 +180,9 @@ fn measure() {
     }
     if wanted("soak") {
         soak(&multi);
+    }
+    if wanted("dashboard") {
+        watched::watched(&multi);
     }
     if wanted("idle") {
         idle(&single);

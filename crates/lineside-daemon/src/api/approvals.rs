@@ -23,12 +23,17 @@ const REASON: usize = 1 << 10;
 #[utoipa::path(get, path = "/v1/approvals", tag = "approvals", responses((status = 200, body = Approvals)))]
 pub(super) async fn list(State(daemon): State<Arc<Daemon>>, caller: Caller) -> Json<Approvals> {
     daemon.agents.remember(caller.peer);
+    Json(all(&daemon))
+}
+
+/// What waits, and the answers for patterns.
+pub(crate) fn all(daemon: &Daemon) -> Approvals {
     let waiting = daemon.approvals.list().iter().map(|(view, left)| view.to_json(*left)).collect();
-    Json(Approvals {
+    Approvals {
         waits: daemon.approvals.settings().is_some(),
         waiting,
         answers: daemon.approvals.rules().iter().map(rule).collect(),
-    })
+    }
 }
 
 fn rule(rule: &Rule) -> Map {
@@ -60,6 +65,16 @@ pub(super) async fn answer(
     Path(id): Path<String>,
     Asked(body, _room): Asked<AnswerApproval>,
 ) -> Result<Json<Map>, Problem> {
+    let process = caller.peer.and_then(Process::of);
+    let by = process.map_or_else(
+        || "a person".to_owned(),
+        |process| format!("a person ({}, process {})", process.command(), process.pid),
+    );
+    answered(&daemon, &id, body, by).map(Json)
+}
+
+/// Answers a question in this name.
+pub(crate) fn answered(daemon: &Daemon, id: &str, body: AnswerApproval, by: String) -> Result<Map, Problem> {
     let scope = match (&*body.scope, &body.pattern) {
         ("once", None) => ApprovalScope::Once,
         ("session", None) => ApprovalScope::Session,
@@ -77,14 +92,9 @@ pub(super) async fn answer(
     if body.reason.as_ref().is_some_and(|reason| reason.len() > REASON) {
         return Err(Problem::bad_request(format!("`reason` has at most {REASON} bytes")));
     }
-    let process = caller.peer.and_then(Process::of);
-    let by = process.map_or_else(
-        || "a person".to_owned(),
-        |process| format!("a person ({}, process {})", process.command(), process.pid),
-    );
     let said = Said { is_allowed, scope, pattern: body.pattern, reason: body.reason, by };
-    let view = daemon.approvals.answer(&id, &said).map_err(|error| not_answered(&error))?;
-    Ok(Json(view.to_json(std::time::Duration::ZERO)))
+    let view = daemon.approvals.answer(id, &said).map_err(|error| not_answered(&error))?;
+    Ok(view.to_json(std::time::Duration::ZERO))
 }
 
 /// Take back the answers for patterns that were given to a question; a person does this.

@@ -28,7 +28,7 @@ pub(super) async fn health(State(daemon): State<Arc<Daemon>>) -> Json<Health> {
 
 /// How the daemon stands.
 #[utoipa::path(get, path = "/v1/status", tag = "daemon", responses((status = 200, body = Status)))]
-pub(super) async fn status(State(daemon): State<Arc<Daemon>>) -> Json<Status> {
+pub(crate) async fn status(State(daemon): State<Arc<Daemon>>) -> Json<Status> {
     let (loaded, lately, projects) = (daemon.loaded(), lately(&daemon), projects(&daemon));
     let (attached, orphaned_hooks) = daemon.attachments.counts();
     let (coverage_mismatches, mismatches) = daemon.mismatches.told();

@@ -80,6 +80,11 @@ pub(super) async fn explain(
     State(daemon): State<Arc<Daemon>>,
     Fields(fields, _room): Fields,
 ) -> Result<Json<Explanation>, Problem> {
+    explanation(&daemon, fields).await.map(Json)
+}
+
+/// What would become of an event.
+pub(crate) async fn explanation(daemon: &Daemon, fields: Map) -> Result<Explanation, Problem> {
     let draft = EventDraft::read(fields, &daemon.vocabulary);
     let draft = draft.map_err(|error| Problem::bad_request(error.to_string()))?;
     let Some(id) = draft.session.clone() else {
@@ -91,7 +96,7 @@ pub(super) async fn explain(
         None => {
             let parent = draft.parent.clone().filter(|parent| daemon.bus().find(parent).is_some());
             let work = draft.cwd.clone().or_else(|| draft.project_root.clone());
-            let session = Passing::below(&daemon, parent, work).await?;
+            let session = Passing::below(daemon, parent, work).await?;
             explained(&session.0, &id, draft, &report(&session.0)).await
         }
     }
@@ -103,7 +108,7 @@ async fn explained(
     id: &str,
     draft: EventDraft,
     report: &lineside::LoadReport,
-) -> Result<Json<Explanation>, Problem> {
+) -> Result<Explanation, Problem> {
     let not_made = |error: String| Problem::conflict("not-explained", "The event cannot be explained", error);
     let source = session.source();
     let silent = Bus::new().session(id).agent(source.agent.clone());
@@ -113,7 +118,7 @@ async fn explained(
     let silent = silent.open().await.map_err(|error| not_made(error.to_string()))?;
     let receipt = publication(&silent, draft).publish_any().await;
     let receipt = receipt.map_err(|error| not_made(error.to_string()))?;
-    Ok(Json(listing::explain(session, &receipt.event, report)))
+    Ok(listing::explain(session, &receipt.event, report))
 }
 
 /// A session that is there to be looked at, for as long as this is.

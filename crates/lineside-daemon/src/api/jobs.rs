@@ -46,7 +46,7 @@ pub(super) async fn look_up(
     post, path = "/v1/jobs/{job}/retry", tag = "jobs", params(("job" = u64, Path)),
     responses((status = 200, body = Job), (status = 404, body = Problem), (status = 409, body = Problem))
 )]
-pub(super) async fn retry(
+pub(crate) async fn retry(
     State(daemon): State<Arc<Daemon>>,
     Path(job): Path<String>,
 ) -> Result<Json<Map>, Problem> {
@@ -66,7 +66,7 @@ pub(super) async fn retry(
     delete, path = "/v1/jobs/{job}", tag = "jobs", params(("job" = u64, Path)),
     responses((status = 200, body = Job, description = "the job as it was"), (status = 403, body = Problem, description = "below an agent"), (status = 404, body = Problem), (status = 409, body = Problem))
 )]
-pub(super) async fn forget(
+pub(crate) async fn forget(
     State(daemon): State<Arc<Daemon>>,
     Path(job): Path<String>,
 ) -> Result<Json<Map>, Problem> {

@@ -16,6 +16,7 @@ mod clients;
 mod connection;
 mod extremes;
 mod crowd;
+mod dashboard;
 mod inheritance;
 mod files;
 mod hosts;

@@ -2,6 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
+use std::process::Command;
 
 use lineside::prelude::*;
 
@@ -244,5 +245,46 @@ fn a_program_that_ends_its_session_is_asked_about_those_below_it() {
         assert_eq!(decision.reason().map(lineside::core::Reason::as_str), Some("still here"));
         below.close().await.unwrap();
     });
+    house.ends();
+}
+
+/// What a program says to the door of the dashboard: the status of the answer.
+const SAYS: &str = "import http.client, sys\nc = http.client.HTTPConnection(sys.argv[1])\nc.request(sys.argv[2], sys.argv[3], \"\", {\"cookie\": sys.argv[4], \"origin\": \"http://\" + sys.argv[1], \"content-type\": \"application/x-www-form-urlencoded\"})\na = c.getresponse()\nprint(a.status, (a.getheader(\"set-cookie\") or \"\").split(\";\")[0])";
+
+#[test]
+fn what_an_agent_has_started_is_not_invited_and_changes_nothing_with_the_key_of_a_person() {
+    let house = House::new();
+    let mut agent = Host::start(&house, "s", None);
+    agent.calls("ls");
+    let asks = "run python3 -c 'import http.client, os, socket\nc = http.client.HTTPConnection(\"l\")\nc.sock = socket.socket(socket.AF_UNIX)\nc.sock.connect(os.environ[\"LINESIDE_SOCKET\"])\nc.request(\"POST\", \"/v1/dashboard\", \"{}\", {\"content-type\": \"application/json\"})\nprint(c.getresponse().status)'";
+    assert_eq!(agent.calls(&asks.replace('\n', "; ")), "403");
+    let client = lineside::Client::new(house.socket());
+    let invited = || {
+        let invited =
+            house.runtime.block_on(client.post::<lineside::json::Map>("/v1/dashboard", &Default::default()));
+        let url = invited.unwrap()["url"].as_str().unwrap().to_owned();
+        let (address, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
+        (address.to_owned(), format!("/{path}"))
+    };
+    let (address, path) = invited();
+    let script = house.folder.path().join("says.py");
+    std::fs::write(&script, SAYS).unwrap();
+    let says = |method: &str, path: &str, cookie: &str| {
+        format!("python3 {} {address} {method} \"{path}\" \"{cookie}\"", script.display())
+    };
+    let person = |line: &str| {
+        let output = Command::new("sh").args(["-c", line]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+    };
+    // An agent that has seen the address gets no key for it, and the address is worth as much as before.
+    assert_eq!(agent.calls(&format!("run {}", says("GET", &path, ""))), "403");
+    let told = person(&says("GET", &path, ""));
+    let key = told.strip_prefix("303 ").unwrap_or_else(|| panic!("{told}"));
+    assert_eq!(person(&says("GET", "/dashboard", key)), "200");
+    // With the key of the browser it sees what it may see anyway, and changes nothing.
+    let drop = says("POST", "/dashboard/jobs/1/drop", key);
+    assert_eq!((agent.calls(&format!("run {drop}")), person(&drop)), ("403".to_owned(), "404".to_owned()));
+    let answer = says("POST", "/dashboard/approvals/1", key);
+    assert_eq!(agent.calls(&format!("run {answer}")), "403");
     house.ends();
 }

@@ -1,0 +1,303 @@
+//! What all agents do now: fed with signals, bounded in number and in texts, asked for what has changed since.
+//!
+//! What a signal costs does not grow with the number of agents. Which agents are shown, and where signals come from, is
+//! left to others.
+
+use std::collections::{HashMap, VecDeque};
+
+use lineside_bus::Signal;
+use lineside_core::envelope::Source;
+use lineside_core::{EventId, Receipt, SessionId, Strength};
+
+mod agent;
+mod frame;
+
+pub use agent::{Agent, Sign, State};
+
+use crate::text::head;
+
+/// How many agents are known at once; further ones are counted. One takes about a kilobyte.
+const AGENTS: usize = 10_000;
+
+/// How many decisions that a person may want to see are remembered.
+const NOTABLE: usize = 200;
+
+/// For how many seconds the rates are remembered.
+pub(crate) const SECONDS: usize = 60;
+
+/// The longest reason that is remembered, in bytes.
+const REASON: usize = 240;
+
+/// A decision that a person may want to see: a refusal, a question, a hook that has failed.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Notable {
+    /// When it was published, in milliseconds since 1970.
+    pub time: i64,
+    /// The event.
+    pub event: EventId,
+    /// The session.
+    pub session: SessionId,
+    /// The agent, and the folder of its project.
+    pub agent: String,
+    /// See [`agent`](Self::agent).
+    pub project: String,
+    /// The point.
+    pub point: &'static str,
+    /// The tool, where there is one.
+    pub tool: Option<String>,
+    /// The verdict.
+    pub verdict: Strength,
+    /// The hook whose verdict stands, or which has failed.
+    pub by: Option<String>,
+    /// The reason, or the failure; without secrets.
+    pub reason: String,
+    /// Whether a hook has failed.
+    pub has_failed: bool,
+}
+
+/// What there is of everything.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Counts {
+    /// Agents by their state, in the order of [`State::ALL`].
+    pub states: [u32; State::ALL.len()],
+    /// Events that were decided since the model was begun, and how many of them were refused.
+    pub events: u64,
+    /// See [`events`](Self::events).
+    pub refused: u64,
+    /// Signals that were lost before they came to the model.
+    pub lost: u64,
+    /// Agents for which there was no room.
+    pub unshown: u64,
+}
+
+/// The place of an agent in the grid. It stays, and has another agent when that one has gone.
+#[derive(Debug, Default)]
+struct Slot {
+    /// When the agent came, and when something of it changed last.
+    born: u64,
+    changed: u64,
+    agent: Option<Agent>,
+}
+
+/// What all agents do now.
+#[derive(Debug, Default)]
+pub struct Model {
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    places: HashMap<SessionId, u32>,
+    /// Grows with each change.
+    version: u64,
+    counts: Counts,
+    notable: VecDeque<Notable>,
+    /// By the second: which, how many events, how many of them refused.
+    rates: VecDeque<(i64, u32, u32)>,
+    /// How many signals were heard.
+    heard: u64,
+}
+
+impl Model {
+    /// Takes a signal in. `source` finds what is known of a session that was opened; times are in milliseconds since 1970.
+    pub fn hear(&mut self, signal: &Signal, now: i64, source: impl FnOnce(&SessionId) -> Option<Source>) {
+        self.heard += 1;
+        match signal {
+            Signal::SessionOpened { session, parent, .. } => {
+                let source = source(session).unwrap_or_else(|| Source {
+                    parent_session: parent.clone(),
+                    ..Source::root(session.clone())
+                });
+                self.open(&source, now);
+            }
+            Signal::SessionClosed { session, .. } => self.close(session),
+            Signal::Decided(receipt) => self.decided(receipt, now),
+            Signal::CoverageMismatch { session, .. } => {
+                self.change(session, |agent| agent.mismatches(now));
+            }
+            Signal::ApprovalAsked { session, .. } => self.change(session, |agent| agent.asks(1)),
+            Signal::ApprovalAnswered { session, .. } => self.change(session, |agent| agent.asks(-1)),
+            _ => {}
+        }
+    }
+
+    /// So many signals were lost before they came here.
+    pub fn lose(&mut self, lost: u64) {
+        self.counts.lost += lost;
+    }
+
+    /// A session is open.
+    pub fn open(&mut self, source: &Source, now: i64) {
+        self.version += 1;
+        if self.places.contains_key(&source.session) {
+            return;
+        }
+        let place = match self.free.pop() {
+            Some(place) => place,
+            None if self.slots.len() < AGENTS => {
+                self.slots.push(Slot::default());
+                u32::try_from(self.slots.len() - 1).unwrap_or(u32::MAX)
+            }
+            None => {
+                self.counts.unshown += 1;
+                return;
+            }
+        };
+        self.places.insert(source.session.clone(), place);
+        let agent = Agent::of(source, now);
+        if let Some(slot) = self.slots.get_mut(place as usize) {
+            *slot = Slot { born: self.version, changed: self.version, agent: Some(agent) };
+        }
+    }
+
+    fn close(&mut self, session: &SessionId) {
+        self.version += 1;
+        let Some(place) = self.places.remove(session) else { return };
+        if let Some(slot) = self.slots.get_mut(place as usize) {
+            *slot = Slot { born: 0, changed: self.version, agent: None };
+            self.free.push(place);
+        }
+    }
+
+    /// Forgets what agents did, and all agents; what was counted stays.
+    pub fn forget(&mut self) {
+        self.notable.clear();
+        self.retain(|_| false);
+    }
+
+    /// Keeps only the sessions that are open still, where the end of some may have been lost.
+    pub fn retain(&mut self, is_open: impl Fn(&SessionId) -> bool) {
+        let gone: Vec<SessionId> = self.places.keys().filter(|session| !is_open(session)).cloned().collect();
+        gone.iter().for_each(|session| self.close(session));
+        self.counts.unshown = 0;
+    }
+
+    fn change(&mut self, session: &SessionId, change: impl FnOnce(&mut Agent)) {
+        let Some(place) = self.places.get(session) else { return };
+        if let Some(agent) = self.slots.get_mut(*place as usize).and_then(|slot| slot.agent.as_mut()) {
+            change(agent);
+        }
+    }
+
+    /// An event was decided.
+    pub fn decided(&mut self, receipt: &Receipt, now: i64) {
+        let source = &receipt.event.envelope().source;
+        if !self.places.contains_key(&source.session) {
+            self.open(source, now);
+        }
+        self.change(&source.session, |agent| agent.decided(receipt, now));
+        let verdict = receipt.verdict.strength();
+        self.counts.events += 1;
+        self.counts.refused += u64::from(verdict.is_final());
+        let second = now / 1_000;
+        match self.rates.back_mut() {
+            Some((last, events, refused)) if *last == second => {
+                *events += 1;
+                *refused += u32::from(verdict.is_final());
+            }
+            _ => {
+                if self.rates.len() >= SECONDS {
+                    self.rates.pop_front();
+                }
+                self.rates.push_back((second, 1, u32::from(verdict.is_final())));
+            }
+        }
+        let failed = agent::failure(receipt);
+        if verdict <= Strength::Allow && failed.is_none() {
+            return;
+        }
+        let of_failure = |(hook, detail): (&str, &str)| (Some(hook.to_owned()), detail.to_owned());
+        let (by, reason) = match (receipt.verdict.reason(), failed) {
+            (Some(reason), _) => {
+                (receipt.author().map(|hook| hook.name.to_string()), reason.as_str().to_owned())
+            }
+            (None, Some(failed)) => of_failure(failed),
+            (None, None) => (None, String::new()),
+        };
+        if self.notable.len() >= NOTABLE {
+            self.notable.pop_front();
+        }
+        self.notable.push_back(Notable {
+            time: receipt.event.envelope().time.as_millisecond(),
+            event: receipt.event.envelope().id,
+            session: source.session.clone(),
+            agent: agent::label(source),
+            project: agent::project(source),
+            point: receipt.event.point().name,
+            tool: receipt.event.payload().text("tool_name").map(|tool| head(tool, agent::NAME)),
+            verdict,
+            by: by.map(|by| head(&by, agent::NAME)),
+            reason: head(&reason, REASON),
+            has_failed: failed.is_some(),
+        });
+    }
+
+    /// Finds out how every agent stands at this time; to be called before the model is shown.
+    pub fn settle(&mut self, now: i64) {
+        let version = self.version + 1;
+        let mut states = [0; State::ALL.len()];
+        for slot in &mut self.slots {
+            let Some(agent) = &mut slot.agent else { continue };
+            if agent.settle(now) {
+                slot.changed = version;
+                self.version = version;
+            }
+            if let Some(count) = states.get_mut(agent.state as usize) {
+                *count += 1;
+            }
+        }
+        self.counts.states = states;
+    }
+
+    /// How much there is of everything, as of the last [`settle`](Self::settle).
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// How often it has changed.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// How many signals it has heard.
+    #[must_use]
+    pub fn heard(&self) -> u64 {
+        self.heard
+    }
+
+    /// The decisions that a person may want to see, the latest first.
+    pub fn notable(&self) -> impl Iterator<Item = &Notable> {
+        self.notable.iter().rev()
+    }
+
+    /// The agents, in the order of their places.
+    pub fn agents(&self) -> impl Iterator<Item = &Agent> {
+        self.slots.iter().filter_map(|slot| slot.agent.as_ref())
+    }
+
+    /// The agent of a session.
+    #[must_use]
+    pub fn agent(&self, session: &str) -> Option<&Agent> {
+        let place = self.places.get(&SessionId::from(session))?;
+        self.slots.get(*place as usize)?.agent.as_ref()
+    }
+
+    /// Events and refusals of each of the last seconds, the latest last.
+    #[must_use]
+    pub fn rates(&self, now: i64) -> Vec<(u32, u32)> {
+        let last = now / 1_000;
+        let first = last - i64::try_from(SECONDS).unwrap_or_default() + 1;
+        let mut rates = vec![(0, 0); SECONDS];
+        for (second, events, refused) in &self.rates {
+            let place = usize::try_from(second - first).ok().and_then(|at| rates.get_mut(at));
+            if let Some(rate) = place {
+                *rate = (*events, *refused);
+            }
+        }
+        rates
+    }
+}
+
+#[cfg(test)]
+mod tests;

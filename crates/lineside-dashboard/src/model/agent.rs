@@ -1,0 +1,299 @@
+//! One agent: what it does now, and what of that a person should look at.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use lineside_core::envelope::Source;
+use lineside_core::json::Value;
+use lineside_core::{FailureKind, Outcome, Receipt, SessionId, SkipReason, Strength};
+
+use crate::text::head;
+
+/// The longest name that is remembered, in bytes.
+pub(super) const NAME: usize = 96;
+
+/// For how long an agent counts as running after its last event, in milliseconds.
+const RUNS: i64 = 15_000;
+/// For how long a tool may run without an event before the agent counts as stuck.
+const STUCK: i64 = 300_000;
+/// For how long a failure and a mismatch are shown.
+const SHOWN: i64 = 600_000;
+/// How many refusals in a row are worth a look.
+const REPEATED: u32 = 3;
+/// How many of the last calls are compared, and how many of the same make a loop.
+const CALLS: usize = 12;
+const LOOP: usize = 6;
+/// How much of the argument of a call is compared, in bytes.
+const ARGUMENT: usize = 512;
+
+/// How an agent stands; the first ones want a person more.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    /// A question about it waits for a person.
+    Waiting,
+    /// A tool runs for minutes, and nothing is heard of it.
+    Stuck,
+    /// Its last event was refused.
+    Blocked,
+    /// Something was heard of it within seconds, or a tool runs.
+    Running,
+    /// Nothing is heard of it.
+    #[default]
+    Idle,
+}
+
+impl State {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Waiting, Self::Stuck, Self::Blocked, Self::Running, Self::Idle];
+
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Stuck => "stuck",
+            Self::Blocked => "blocked",
+            Self::Running => "running",
+            Self::Idle => "idle",
+        }
+    }
+}
+
+/// What of an agent a person should look at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sign {
+    /// It was refused several times in a row.
+    Refused = 1,
+    /// It does the same again and again.
+    Loop = 2,
+    /// A hook has not answered in time.
+    Timeout = 4,
+    /// Hooks of its project do not run, because that is not trusted.
+    Untrusted = 8,
+    /// It believes in other hooks than it is under.
+    Mismatch = 16,
+}
+
+impl Sign {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Mismatch, Self::Loop, Self::Refused, Self::Timeout, Self::Untrusted];
+
+    /// What it says.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Refused => "refused repeatedly",
+            Self::Loop => "the same call again and again",
+            Self::Timeout => "a hook did not answer in time",
+            Self::Untrusted => "its project is not trusted",
+            Self::Mismatch => "it believes in other hooks than it is under",
+        }
+    }
+}
+
+/// One agent.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Agent {
+    /// Its session, the one above, and the one at the root.
+    pub session: SessionId,
+    /// See [`session`](Self::session).
+    pub parent: Option<SessionId>,
+    /// See [`session`](Self::session).
+    pub root: SessionId,
+    /// How far below the root it is.
+    pub depth: u32,
+    /// Its name.
+    pub label: String,
+    /// Its program.
+    pub host: String,
+    /// The folder of its project.
+    pub project: String,
+    /// How its place in the tree was found.
+    pub attributed: Option<&'static str>,
+    /// Its process.
+    pub process: Option<u32>,
+    /// How it stands, as of the last settling.
+    pub state: State,
+    /// When something was heard of it last, in milliseconds since 1970.
+    pub last: i64,
+    /// Events, and how many of them were refused.
+    pub events: u64,
+    /// See [`events`](Self::events).
+    pub refused: u64,
+    /// What the last decision was about, and what it was.
+    pub doing: String,
+    /// See [`doing`](Self::doing).
+    pub verdict: Strength,
+    signs: u8,
+    questions: u32,
+    in_row: u32,
+    tools: u32,
+    calls: [u64; CALLS],
+    timed_out: i64,
+    mismatched: i64,
+    is_untrusted: bool,
+    has_stopped: bool,
+    shown: (State, u8),
+}
+
+/// The name of an agent, as a person knows it.
+pub(super) fn label(source: &Source) -> String {
+    head(source.agent.role.as_deref().unwrap_or(&source.agent.id), NAME)
+}
+
+/// The folder of its project.
+pub(super) fn project(source: &Source) -> String {
+    let root = source.project_root.as_deref().unwrap_or_default();
+    head(root.rsplit('/').next().unwrap_or_default(), NAME)
+}
+
+/// The first hook that has failed, and how.
+pub(super) fn failure(receipt: &Receipt) -> Option<(&str, &str)> {
+    receipt.runs.iter().find_map(|run| match &run.outcome {
+        Outcome::Failed { failure, .. } => Some((receipt.name(run.hook), &*failure.detail)),
+        _ => None,
+    })
+}
+
+impl Agent {
+    pub(super) fn of(source: &Source, now: i64) -> Self {
+        let text = |text: &Option<std::sync::Arc<str>>| head(text.as_deref().unwrap_or_default(), NAME);
+        Self {
+            session: source.session.clone(),
+            parent: source.parent_session.clone(),
+            root: source.root_session.clone(),
+            depth: source.depth,
+            label: label(source),
+            host: text(&source.host),
+            project: project(source),
+            attributed: source.attribution.map(|attribution| attribution.by.as_str()),
+            process: source.attribution.and_then(|attribution| attribution.process),
+            state: State::Idle,
+            last: now,
+            events: 0,
+            refused: 0,
+            doing: String::new(),
+            verdict: Strength::Continue,
+            signs: 0,
+            questions: 0,
+            in_row: 0,
+            tools: 0,
+            calls: [0; CALLS],
+            timed_out: 0,
+            mismatched: 0,
+            is_untrusted: false,
+            has_stopped: false,
+            shown: (State::Idle, 0),
+        }
+    }
+
+    pub(super) fn mismatches(&mut self, now: i64) {
+        self.mismatched = now;
+    }
+
+    pub(super) fn asks(&mut self, more: i32) {
+        self.questions = self.questions.saturating_add_signed(more);
+    }
+
+    pub(super) fn decided(&mut self, receipt: &Receipt, now: i64) {
+        let (point, payload) = (receipt.event.point().name, receipt.event.payload());
+        let verdict = receipt.verdict.strength();
+        self.last = now;
+        self.events += 1;
+        self.verdict = verdict;
+        self.has_stopped =
+            matches!(point, "before_stop" | "after_stop" | "after_session") && !verdict.is_final();
+        let tool = payload.text("tool_name");
+        let is_refused = verdict.is_final();
+        if is_refused {
+            self.refused += 1;
+        }
+        match point {
+            "before_tool" => {
+                self.in_row = if is_refused { self.in_row + 1 } else { 0 };
+                self.tools += u32::from(!is_refused);
+                self.calls.rotate_left(1);
+                if let Some(last) = self.calls.last_mut() {
+                    *last = call(tool.unwrap_or_default(), payload.value("tool_input"));
+                }
+            }
+            "after_tool" | "after_tool_error" => self.tools = self.tools.saturating_sub(1),
+            "before_prompt" => (self.tools, self.in_row, self.calls) = (0, 0, [0; CALLS]),
+            "before_model" | "after_tool_batch" | "before_stop" => self.tools = 0,
+            _ => {}
+        }
+        for run in &receipt.runs {
+            match &run.outcome {
+                Outcome::Failed { failure, .. } if failure.kind == FailureKind::Timeout => {
+                    self.timed_out = now;
+                }
+                Outcome::Skipped(SkipReason::Untrusted) => self.is_untrusted = true,
+                _ => {}
+            }
+        }
+        self.doing.clear();
+        self.doing.push_str(point);
+        if let Some(tool) = tool {
+            self.doing.push(' ');
+            self.doing.push_str(&head(tool, NAME));
+        }
+    }
+
+    /// Finds out how it stands, and says whether that is shown otherwise than before.
+    pub(super) fn settle(&mut self, now: i64) -> bool {
+        let quiet = now - self.last;
+        self.state = if self.questions > 0 || (self.verdict == Strength::Ask && quiet < SHOWN) {
+            State::Waiting
+        } else if self.verdict.is_final() && self.events > 0 && quiet < SHOWN {
+            State::Blocked
+        } else if self.tools > 0 && quiet >= STUCK {
+            State::Stuck
+        } else if !self.has_stopped && self.events > 0 && (self.tools > 0 || quiet < RUNS) {
+            State::Running
+        } else {
+            State::Idle
+        };
+        let within = |then: i64| then > 0 && now - then < SHOWN;
+        let last = self.calls.last().copied().unwrap_or_default();
+        let same = self.calls.iter().filter(|call| **call == last).count();
+        let sign = |sign: Sign, has: bool| if has { sign as u8 } else { 0 };
+        self.signs = sign(Sign::Refused, self.in_row >= REPEATED)
+            | sign(Sign::Loop, last != 0 && same >= LOOP)
+            | sign(Sign::Timeout, within(self.timed_out))
+            | sign(Sign::Untrusted, self.is_untrusted)
+            | sign(Sign::Mismatch, within(self.mismatched));
+        let before = std::mem::replace(&mut self.shown, (self.state, self.signs));
+        before != self.shown
+    }
+
+    /// What a person should look at, as bits of [`Sign`].
+    #[must_use]
+    pub fn signs(&self) -> u8 {
+        self.signs
+    }
+
+    /// Whether it has a sign.
+    #[must_use]
+    pub fn has(&self, sign: Sign) -> bool {
+        self.signs & sign as u8 != 0
+    }
+
+    /// Whether a person should look at it.
+    #[must_use]
+    pub fn wants_a_look(&self) -> bool {
+        self.signs != 0 || matches!(self.state, State::Waiting | State::Stuck)
+    }
+}
+
+/// A call, to be compared with others: never 0.
+fn call(tool: &str, input: Option<&Value>) -> u64 {
+    let field = |name: &str| input?.get(name)?.as_str();
+    let argument = ["command", "file_path", "path", "url", "pattern"].into_iter().find_map(field);
+    let argument = argument.unwrap_or_default();
+    let mut hasher = DefaultHasher::new();
+    tool.hash(&mut hasher);
+    argument.len().hash(&mut hasher);
+    argument.as_bytes().get(..ARGUMENT.min(argument.len())).hash(&mut hasher);
+    // A call without an argument that is known here is like no other one.
+    if argument.is_empty() { 0 } else { hasher.finish() | 1 }
+}

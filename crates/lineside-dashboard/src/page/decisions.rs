@@ -1,0 +1,66 @@
+//! The decisions that a query finds, a row for each.
+
+use lineside_core::Timestamp;
+use lineside_core::json::{self, Value};
+use lineside_log::Decision;
+use maud::{Markup, html};
+
+use super::{decision_link, session_link, verdict};
+use crate::text::{head, line, number, took};
+
+/// The longest text of what a call is about, in bytes.
+const ABOUT: usize = 160;
+
+/// The content: these decisions, the latest first, and how many records of the time were lost.
+#[must_use]
+pub fn content(decisions: &[Decision], lost: u64, most: usize) -> Markup {
+    html! {
+        h1 { "Decisions" span.count { (decisions.len()) @if decisions.len() == most { " latest" } } }
+        @if lost > 0 { p.banner { (number(lost)) " records of this time are not in the log." } }
+        @if decisions.is_empty() { p.none { "No decision fits." } }
+        @else { (table(decisions)) }
+    }
+}
+
+/// A row for each of these decisions, the latest first.
+pub(super) fn table(decisions: &[Decision]) -> Markup {
+    html! {
+            div.scroll { table.rows {
+                thead { tr { th { "time" } th { "verdict" } th { "agent" } th { "point" } th { "what" } th { "by" } th { "reason" } th.num { "took" } } }
+                tbody {
+                    @for decision in decisions.iter().rev() {
+                        tr {
+                            td.num { (decision_link(&decision.id.to_string(), &time(decision.time))) }
+                            td { (verdict(decision.verdict.as_str())) @if decision.failures > 0 { " " span.v-failed title="a hook failed" { "!" } } @if decision.changes > 0 { " " span.v-changed title="changed by a hook" { "~" } } }
+                            td { (session_link(&decision.session, decision.agent_type.as_deref().unwrap_or(&decision.agent))) }
+                            td.dim { (decision.point) }
+                            td.text { @if let Some(tool) = &decision.tool { b { (line(tool)) } " " } span.mono { (about(decision)) } }
+                            td.dim { (line(decision.by.as_deref().unwrap_or_default())) }
+                            td.text { (line(decision.reason.as_deref().unwrap_or_default())) }
+                            td.num { @if decision.runs > 0 { (took(decision.took)) } }
+                        }
+                    }
+                }
+            } }
+    }
+}
+
+fn time(time: Timestamp) -> String {
+    let text = format!("{time:.3}");
+    text.get(5..23).unwrap_or_default().replace('T', " ")
+}
+
+/// What an event is about: the command or the path of a call, or a text of it.
+pub(super) fn about(decision: &Decision) -> String {
+    let payload = json::from_str::<Value>(&decision.payload).unwrap_or_default();
+    let input = payload.get("tool_input");
+    let of_call = ["command", "file_path", "path", "url", "pattern", "query"]
+        .into_iter()
+        .find_map(|field| input?.get(field)?.as_str());
+    let of_event = || {
+        ["prompt", "task", "output", "model", "reason"]
+            .into_iter()
+            .find_map(|field| payload.get(field)?.as_str())
+    };
+    head(of_call.or_else(of_event).unwrap_or_default(), ABOUT)
+}
