@@ -20,7 +20,7 @@ use lineside_core::nearest::{edit_distance, nearest, suggestion};
 pub fn meant(name: &str) -> Option<&'static PointInfo> {
     let name = words(name);
     let (_, point) = NAMES.iter().find(|(foreign, _)| *foreign == name).copied().unwrap_or((&name, &name));
-    lineside_points::find(point).ok()
+    lineside_points::known(point)
 }
 
 /// The point that a wrong name is for, most likely: what it stands for in any format, or the nearest of those names when it
@@ -32,7 +32,7 @@ pub(crate) fn likely(name: &str) -> Option<&'static PointInfo> {
         let (foreign, point) = NAMES.iter().min_by_key(|(foreign, _)| distance(foreign))?;
         let far = distance(foreign);
         let is_nearest = lineside_points::CATALOGUE.iter().all(|point| distance(point.name) >= far);
-        if far * 5 <= name.chars().count() && is_nearest { lineside_points::find(point).ok() } else { None }
+        if far * 5 <= name.chars().count() && is_nearest { lineside_points::known(point) } else { None }
     })
 }
 

@@ -94,12 +94,16 @@ pub fn ends(point: &PointInfo) -> &'static [&'static PointInfo] {
 /// # Errors
 /// No such point; the error names one that is near enough to be meant.
 pub fn find(name: &str) -> Result<&'static PointInfo, UnknownPointError> {
-    CATALOGUE.iter().copied().find(|point| point.name == name).or_else(|| custom::declared(name)).ok_or_else(
-        || UnknownPointError {
-            name: name.to_owned(),
-            nearest: suggestion(name, CATALOGUE.iter().map(|point| point.name)),
-        },
-    )
+    known(name).ok_or_else(|| UnknownPointError {
+        name: name.to_owned(),
+        nearest: suggestion(name, CATALOGUE.iter().map(|point| point.name)),
+    })
+}
+
+/// The same where no other name is to be proposed.
+#[must_use]
+pub fn known(name: &str) -> Option<&'static PointInfo> {
+    CATALOGUE.iter().copied().find(|point| point.name == name).or_else(|| custom::declared(name))
 }
 
 /// A name that no point has.

@@ -80,9 +80,15 @@ fn has_hooks(root: &Path, user: &Places) -> bool {
 
 /// The formats that have a file in a folder.
 fn has_files<'a>(root: &'a Path, user: &Places) -> impl Iterator<Item = &'static dyn Dialect> + use<'a> {
-    let places = places_of(user, root, Trust::Granted);
-    let own = move |watched: &Watched| watched.path.starts_with(root) && watched.path.exists();
-    DIALECTS.iter().copied().filter(move |dialect| dialect.watched(&places).iter().any(own))
+    let (places, user) =
+        (places_of(user, root, Trust::Granted), Places { project_root: None, ..user.clone() });
+    let own = move |watched: &&Watched| watched.path.starts_with(root) && watched.path.exists();
+    DIALECTS.iter().copied().filter(move |dialect| {
+        // What is the user's is none of a folder above the home.
+        let of_user = dialect.watched(&user);
+        let is_of_user = |found: &Watched| of_user.iter().any(|watched| watched.path == found.path);
+        dialect.watched(&places).iter().filter(own).any(|found| !is_of_user(found))
+    })
 }
 
 impl Assembly {
@@ -459,4 +465,29 @@ fn named(root: &Path, bases: &[PathBuf], text: &str) -> Vec<PathBuf> {
         files.extend(from.chain(later).filter(is_file));
     }
     files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_above_the_home_is_no_project_by_what_the_user_has() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let hooks = root.join("home/.config/agents/hooks/mine");
+        std::fs::create_dir_all(&hooks).unwrap();
+        std::fs::write(hooks.join("HOOK.md"), "---\nname: mine\n---\n").unwrap();
+        std::fs::create_dir(root.join("work")).unwrap();
+        let home = root.join("home").display().to_string();
+        let environment = [("HOME".to_owned(), home)].into();
+        let user = Places { environment, project_root: None, cwd: "/".into(), trust: Trust::Withheld };
+        let store = Store::of(&root.join("state"));
+        let found = |work: &str| nearest(&root.join(work), &user, &store, |_| false);
+        assert_eq!(found("work"), None);
+        // What lies there itself has it be one.
+        std::fs::create_dir_all(root.join(".lineside")).unwrap();
+        std::fs::write(root.join(".lineside/hooks.yaml"), "hooks: []\n").unwrap();
+        assert_eq!(found("work"), Some(root.clone()));
+    }
 }
