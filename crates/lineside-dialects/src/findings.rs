@@ -61,6 +61,11 @@ impl Findings {
         self.warning(line, format_args!("{hook}: {warning}"));
     }
 
+    /// Something is as it is said, and may be meant otherwise.
+    pub(crate) fn hook_note(&mut self, line: u32, hook: impl Display, note: impl Display) {
+        self.diagnostics.push(Diagnostic::note(self.origin(line), format!("{hook}: {note}")));
+    }
+
     /// The first error, by line.
     pub(crate) fn first_error(&self) -> Option<&Diagnostic> {
         let errors = self.diagnostics.iter().filter(|finding| finding.severity == Severity::Error);

@@ -20,6 +20,7 @@ mod links;
 mod calls;
 mod found;
 mod keys;
+mod never;
 mod read;
 mod acts;
 mod build;

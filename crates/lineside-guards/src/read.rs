@@ -1,5 +1,6 @@
 //! Filters as they are written, to filters: files and the builder are read by the same table.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use lineside_commands::filter::{AnyOfRuns, Paths, RunsFilter, WhenUnclear, runs};
@@ -9,6 +10,7 @@ use lineside_core::nearest::suggestion;
 use regex::RegexBuilder;
 
 use crate::keys::{DOES, KEYS, PATHS, RUNS, UNKNOWN};
+use crate::never;
 
 /// How large a regular expression may be once it is prepared, in bytes.
 const LARGEST: usize = 1 << 20;
@@ -53,6 +55,14 @@ pub enum Wrong {
     /// A regular expression that is none.
     #[error("not a regular expression: {0}")]
     Regex(String),
+    /// A text that no call ever meets.
+    #[error("`{text}` matches nothing: {why}")]
+    Never {
+        /// The text.
+        text: String,
+        /// Why, and what to write instead.
+        why: String,
+    },
 }
 
 impl ReadActsError {
@@ -109,6 +119,32 @@ impl Reader<'_> {
         None
     }
 
+    /// The texts, each of which some call may meet.
+    fn met(&mut self, texts: Vec<String>, why: impl Fn(&str) -> Option<String>) -> Vec<String> {
+        for text in &texts {
+            if let Some(why) = why(text) {
+                self.wrong(Wrong::Never { text: text.clone(), why });
+            }
+        }
+        texts
+    }
+
+    /// The globs, as paths are compared with them.
+    fn paths_of<'g>(
+        &mut self,
+        globs: &'g [String],
+        read: impl Fn(&'g str) -> Result<Cow<'g, str>, String>,
+    ) -> Vec<Cow<'g, str>> {
+        let mut all = Vec::with_capacity(globs.len());
+        for glob in globs {
+            match read(glob) {
+                Ok(glob) => all.push(glob),
+                Err(why) => self.wrong(Wrong::Never { text: glob.clone(), why }),
+            }
+        }
+        all
+    }
+
     fn within<T>(&mut self, step: Step, read: impl FnOnce(&mut Self) -> T) -> T {
         self.path.push(step);
         let value = read(self);
@@ -153,7 +189,10 @@ impl Reader<'_> {
             "cannot_tell" => {
                 all.extend(this.words(value, &UNKNOWN).map(|all| any(all, CommandFilter::Unclear)));
             }
-            "sets" => all.extend(this.texts(value).map(CommandFilter::Sets)),
+            "sets" => {
+                let globs = this.texts(value).map(|globs| this.met(globs, never::variable));
+                all.extend(globs.map(CommandFilter::Sets));
+            }
             "any" => all.extend(this.list(value).map(CommandFilter::Any)),
             "all" => all.extend(this.list(value).map(CommandFilter::All)),
             "not" => all.extend(this.mapping(value).map(|filter| CommandFilter::Not(Box::new(filter)))),
@@ -203,7 +242,10 @@ impl Reader<'_> {
         };
         for (number, item) in items.iter().enumerate() {
             self.within(Step::Item(number), |this| match item {
-                Value::String(glob) if !glob.is_empty() => globs.push(glob.clone()),
+                Value::String(glob) if !glob.is_empty() => {
+                    let read = this.paths_of(std::slice::from_ref(glob), never::path);
+                    globs.extend(read.into_iter().map(Cow::into_owned));
+                }
                 Value::Object(_) => rows.extend(this.row(item)),
                 _ => this.wrong(Wrong::Value("a glob of paths, or a mapping as below `runs`")),
             });
@@ -225,6 +267,7 @@ impl Reader<'_> {
     fn row(&mut self, value: &Value) -> Option<RunsFilter> {
         let fields = match value {
             Value::String(program) if !program.is_empty() => {
+                self.met(vec![program.clone()], never::program);
                 return Some(runs([program.as_str()]).when_unclear(self.unclear));
             }
             Value::Object(fields) if !fields.is_empty() => fields,
@@ -237,16 +280,20 @@ impl Reader<'_> {
         let programs = fields.get("program").filter(|value| !value.is_null());
         let programs = match programs {
             None => Vec::new(),
-            Some(value) => {
-                self.within(Step::Key("program".to_owned()), |this| this.texts(value)).unwrap_or_default()
-            }
+            Some(value) => self.within(Step::Key("program".to_owned()), |this| {
+                let names = this.texts(value).unwrap_or_default();
+                this.met(names, never::program)
+            }),
         };
         let mut row = runs(programs);
         self.keys(fields, &RUNS, |this, key, value| {
             let made = std::mem::take(&mut row);
             row = match key {
                 "subcommand" => match value.as_str().filter(|words| !words.trim().is_empty()) {
-                    Some(words) => made.subcommand(words),
+                    Some(words) => {
+                        this.met(vec![words.to_owned()], never::subcommand);
+                        made.subcommand(words)
+                    }
                     None => this.expected("words such as `remote add`").unwrap_or(made),
                 },
                 "text" => match this.regex(value) {
@@ -260,6 +307,7 @@ impl Reader<'_> {
                 "program" => made,
                 _ => {
                     let texts = this.texts(value).unwrap_or_default();
+                    let texts = if key.ends_with("operand") { texts } else { this.met(texts, never::flag) };
                     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
                     match key {
                         "flags" => made.flags(&texts),
@@ -281,8 +329,8 @@ impl Reader<'_> {
             return Some(CommandFilter::Touches(access, self.paths(fields)?));
         }
         let globs = self.texts(value)?;
-        let globs: Vec<&str> = globs.iter().map(String::as_str).collect();
-        Some(CommandFilter::Touches(access, Paths::matching(&globs).when_unclear(self.unclear)))
+        let globs = self.paths_of(&globs, never::path);
+        Some(CommandFilter::Touches(access, Paths::matching(&borrowed(&globs)).when_unclear(self.unclear)))
     }
 
     fn paths(&mut self, fields: &Map) -> Option<Paths> {
@@ -290,12 +338,18 @@ impl Reader<'_> {
         let mut asks = false;
         self.keys(fields, &PATHS, |this, key, value| {
             let made = std::mem::take(&mut paths).when_unclear(this.unclear);
-            let texts = |this: &mut Self| this.texts(value).unwrap_or_default();
             asks |= !matches!(key, "not" | "whole");
             paths = match key {
-                "path" => made.or(Paths::matching(&borrowed(&texts(this)))),
-                "root" => made.or(Paths::roots(&borrowed(&texts(this)))),
-                "not" => made.not(&borrowed(&texts(this))),
+                "path" | "root" | "not" => {
+                    let read = if key == "root" { never::root } else { never::path };
+                    let texts = this.texts(value).unwrap_or_default();
+                    let globs = this.paths_of(&texts, read);
+                    match key {
+                        "path" => made.or(Paths::matching(&borrowed(&globs))),
+                        "root" => made.or(Paths::roots(&borrowed(&globs))),
+                        _ => made.not(&borrowed(&globs)),
+                    }
+                }
                 "outside" if value.as_str() == Some("project") => made.or(Paths::outside()),
                 "outside" => this.expected("`project`").unwrap_or(made),
                 "secret" if this.boolean(value) == Some(true) => made.or(Paths::secret()),
@@ -365,8 +419,8 @@ impl Reader<'_> {
     }
 }
 
-fn borrowed(texts: &[String]) -> Vec<&str> {
-    texts.iter().map(String::as_str).collect()
+fn borrowed<'t>(texts: &'t [Cow<'_, str>]) -> Vec<&'t str> {
+    texts.iter().map(|text| &**text).collect()
 }
 
 /// One filter of these, or whichever of several.

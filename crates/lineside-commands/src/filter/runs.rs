@@ -231,17 +231,25 @@ impl AnyOfRuns {
     }
 }
 
-/// Whether a program has an option; `--name=value` asks for the value as well.
+/// Whether a program has an option; `--name=value` asks for the value as well, and `-rf` for `-r` and `-f` where no option
+/// is called so.
 fn has(program: &CommandProgram, spelling: &str) -> bool {
     let (name, value) = match spelling.split_once('=') {
         Some((name, value)) => (name, Some(value)),
         None => (spelling, None),
     };
-    program.flags.iter().any(|flag| {
-        flag.spellings.iter().any(|given| given == name)
-            && value
-                .is_none_or(|glob| flag.value.as_ref().is_some_and(|value| word_fits(glob, value.pattern())))
-    })
+    let is_given = |fits: &dyn Fn(&str) -> bool| {
+        program.flags.iter().any(|flag| {
+            flag.spellings.iter().any(|given| fits(given))
+                && value.is_none_or(|glob| {
+                    flag.value.as_ref().is_some_and(|value| word_fits(glob, value.pattern()))
+                })
+        })
+    };
+    let is_letter = |letter: u8| is_given(&|given| given.as_bytes() == [b'-', letter]);
+    let letters = name.strip_prefix('-').filter(|letters| letters.len() > 1 && value.is_none());
+    is_given(&|given| given == name)
+        || letters.is_some_and(|all| all.bytes().all(|one| one.is_ascii_alphabetic() && is_letter(one)))
 }
 
 /// Whether the words of the subcommand and the operands from one on begin as asked; where they end.

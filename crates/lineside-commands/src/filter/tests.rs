@@ -38,6 +38,23 @@ fn only_what_is_asked_for_can_be_unclear() {
 }
 
 #[test]
+fn letters_behind_one_sign_are_options_of_their_own() {
+    let both = one(runs(["rm"]).flags(&["-rf"]));
+    for (command, expected) in [
+        ("rm -rf x", true),
+        ("rm -f -R x", true),
+        ("rm --recursive --force x", true),
+        ("rm -r x", false),
+        ("rm -f x", false),
+    ] {
+        check(&both, command, expected);
+    }
+    check(&one(runs(["find"]).flags(&["-delete"])), "find . -delete", true);
+    check(&one(runs(["find"]).flags(&["-delete"])), "find . -depth", false);
+    check(&one(runs(["git"]).any_flag(&["--rf"])), "git -r -f", false);
+}
+
+#[test]
 fn a_folder_that_goes_as_a_whole_takes_what_lies_in_it_along() {
     let deletes = |globs: &[&str]| CommandFilter::Touches(Access::Delete, Paths::matching(globs));
     check(&deletes(&["db/migrations/**"]), "rm -rf db", true);

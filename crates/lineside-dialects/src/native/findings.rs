@@ -48,8 +48,10 @@ pub(super) enum LoadError {
     NothingAsked(String),
     #[error("`{key}` is {found}, which is no such word{}", nearest.map_or_else(String::new, |near| format!(", did you mean `{near}`?")))]
     Word { key: String, found: String, nearest: Option<&'static str> },
-    #[error("`{key}` is not a regular expression: {detail}")]
+    #[error("`{key}` is not a regular expression: {}", in_short(.detail))]
     Regex { key: String, detail: String },
+    #[error("`{key}` is `{text}`, which matches nothing: {why}")]
+    MatchesNothing { key: String, text: String, why: String },
     #[error("`verdict` is {verdict}, and at {point} a hook may say {allowed}")]
     VerdictAt { verdict: Strength, point: &'static str, allowed: &'static str },
     #[error(
@@ -85,6 +87,10 @@ pub(super) enum LoadError {
         "`{key}` starts `{program}`, which no shell expands in a list: an absolute path is needed, or one line for the shell"
     )]
     NotExpanded { key: &'static str, program: String },
+    #[error(
+        "`{key}` is a list, and `{program}` its first item: each word is an item of its own, write [{words}]"
+    )]
+    OneItem { key: &'static str, program: String, words: String },
     #[error(transparent)]
     UnknownKey(#[from] UnknownKey),
     #[error("`{key}`: {error}")]
@@ -117,7 +123,7 @@ pub(super) enum LoadWarning {
     #[error("`{key}` looks at what no event of {point} has: nothing ever matches there")]
     NeverMatches { key: String, point: &'static str },
     #[error(
-        "`{key}` is `{pattern}`, which is compared as a name or a glob and not as a regular expression: several names are a list, such as [Bash, Edit]"
+        "`{key}` is `{pattern}`, which is compared as a name or a glob and not as a regular expression: several names are a list, such as [Shell, WriteFile]"
     )]
     NotAGlob { key: String, pattern: String },
     #[error(
@@ -139,12 +145,29 @@ pub(super) enum LoadWarning {
     Stays { key: &'static str },
 }
 
+/// The last line of what is wrong with a regular expression, which says it; those before it show where.
+fn in_short(detail: &str) -> &str {
+    let last = detail.trim_end().rsplit('\n').next().unwrap_or(detail);
+    last.strip_prefix("error: ").unwrap_or(last)
+}
+
+/// What is as it should be, and may be meant otherwise.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum LoadNote {
+    #[error(
+        "`{key}` is `{tool}`, the name of that tool in some agent programs; `{everywhere}` means it in all of them"
+    )]
+    ToolOfSome { key: String, tool: String, everywhere: &'static str },
+}
+
 /// What most likely helps against an error of the YAML.
 fn remedy(error: &ReadYamlError) -> &'static str {
     if error.detail.contains("unknown escape") {
         "; in single quotes a backslash stands for itself"
     } else if error.detail.contains("tab") {
         "; indent with blanks"
+    } else if error.detail.contains("anchor or alias") {
+        "; a text that begins with `*` or `&` stands in quotes"
     } else {
         ""
     }

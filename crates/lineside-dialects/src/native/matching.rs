@@ -7,7 +7,7 @@ use lineside_core::nearest::edit_distance;
 use lineside_core::{Matcher, MatcherDraft, PointInfo, tool_class};
 use lineside_guards::{Account, Acts, ReadActsError, Step, WhenUnclear, Wrong};
 
-use super::findings::{LoadError, LoadWarning, UnknownKey};
+use super::findings::{LoadError, LoadNote, LoadWarning, UnknownKey};
 use super::values::{Values, shown};
 use crate::yaml::{Content, Node, node_value};
 
@@ -85,7 +85,11 @@ fn mapping(
     }
     for one in written.iter().filter(|one| one.filter == Filter::Tool) {
         let (key, pattern) = (format!("{within}{}", one.filter.as_str()), one.pattern.to_owned());
-        if let Some(warning) = doubtful_tool(key, pattern) {
+        if let Some(everywhere) =
+            class_of(&pattern).filter(|class| !written.iter().any(|w| w.pattern == *class))
+        {
+            inner.note(one.line, &LoadNote::ToolOfSome { key, tool: pattern, everywhere });
+        } else if let Some(warning) = doubtful_tool(key, pattern) {
             inner.warning(one.line, &warning);
         }
     }
@@ -163,6 +167,7 @@ fn refused(values: &mut Values<'_, '_>, within: &str, error: ReadActsError) {
         Wrong::Word { nearest } => LoadError::Word { key, found, nearest },
         Wrong::Value(expected) => LoadError::Value { key, found, expected: expected.to_owned() },
         Wrong::Regex(detail) => LoadError::Regex { key, detail },
+        Wrong::Never { text, why } => LoadError::MatchesNothing { key, text, why },
     };
     values.error(line, &error);
 }
@@ -202,6 +207,19 @@ fn found_at(keys: &[(Node, Node)], path: &[Step]) -> (u32, String) {
 const TOOLS: [&str; 10] =
     ["Shell", "Bash", "WriteFile", "Write", "StrReplaceFile", "Edit", "ReadFile", "Read", "Task", "Agent"];
 
+/// The name that stands for a tool in every program.
+fn class_of(tool: &str) -> Option<&'static str> {
+    const CLASSES: [(&str, &str); 5] = [
+        ("shell", "Shell"),
+        ("write", "WriteFile"),
+        ("edit", "StrReplaceFile"),
+        ("read", "ReadFile"),
+        ("task", "Task"),
+    ];
+    let class = tool_class::of(tool)?;
+    CLASSES.into_iter().find(|(name, _)| *name == class).map(|(_, everywhere)| everywhere)
+}
+
 /// What is said of a tool that is most likely meant otherwise: a guard for it would never be asked.
 fn doubtful_tool(key: String, pattern: String) -> Option<LoadWarning> {
     if pattern.contains(['|', '^', '$', '(', '\\']) || pattern.contains(".*") {
@@ -212,8 +230,11 @@ fn doubtful_tool(key: String, pattern: String) -> Option<LoadWarning> {
     }
     let is_near = |tool: &&str| {
         let distance = edit_distance(&pattern, tool);
-        tool.eq_ignore_ascii_case(&pattern) || (distance == 1 && pattern.len() > 4)
+        tool.eq_ignore_ascii_case(&pattern) || (distance == 1 && pattern.len() > 3)
     };
+    if pattern.contains(['*', '?', '[']) {
+        return None;
+    }
     let near = TOOLS.into_iter().find(is_near)?;
     Some(LoadWarning::NearTool { key, pattern, near })
 }

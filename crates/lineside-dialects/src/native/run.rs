@@ -138,6 +138,11 @@ fn program(
         values.error(line, &LoadError::NotExpanded { key, program: first.to_owned() });
         return None;
     }
+    if argv.len() == 1 && first.contains(' ') && !Path::new(first).exists() {
+        let words = first.split_ascii_whitespace().collect::<Vec<_>>().join(", ");
+        values.error(line, &LoadError::OneItem { key, program: first.to_owned(), words });
+        return None;
+    }
     let below = Program::argv([first]).below_working_directory().is_some();
     if place.is_above_projects() && below && !own_directory {
         values.error(line, &LoadError::ProgramOfProject { key, program: first.to_owned() });

@@ -151,6 +151,7 @@ fn a_file_that_cannot_be_used_costs_no_other() {
         ("- a\n", "1: the file is not a mapping with the key `hooks`"),
         ("hooks:\n  - a: [\n", "malformed YAML: "),
         ("hooks:\n\t- name: a\n", "; indent with blanks"),
+        ("hooks:\n- on: *\n", "; a text that begins with `*` or `&` stands in quotes"),
         (
             "hooks:\n- name: \"rm\\s\"\n",
             "found unknown escape character; in single quotes a backslash stands for itself",

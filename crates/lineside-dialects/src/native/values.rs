@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lineside_core::nearest::suggestion;
 
-use super::findings::{About, Findings, LoadError, LoadWarning, UnknownKey};
+use super::findings::{About, Findings, LoadError, LoadNote, LoadWarning, UnknownKey};
 use crate::text::truncated;
 use crate::yaml::{Content, Node};
 
@@ -46,6 +46,11 @@ impl<'a> Values<'a, '_> {
     /// A warning about this hook.
     pub(super) fn warning(&mut self, line: u32, warning: &LoadWarning) {
         self.findings.hook_warning(line, About(self.hook), warning);
+    }
+
+    /// What should be known about this hook.
+    pub(super) fn note(&mut self, line: u32, note: &LoadNote) {
+        self.findings.hook_note(line, About(self.hook), note);
     }
 
     /// A value that is none for its key.

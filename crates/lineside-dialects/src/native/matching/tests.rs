@@ -20,8 +20,8 @@ fn each_filter_looks_at_what_it_is_for() {
     );
     for (text, expected) in [
         ("{}", true),
-        ("{tool: Edit}", true),
-        ("{tool: edit}", false),
+        ("{tool: StrReplaceFile}", true),
+        ("{tool: Grep}", false),
         ("{tool: [Shell, 'E*']}", true),
         ("{path: 'src/**'}", true),
         ("{path: ['docs/**', '/repo/src/*.rs']}", true),
@@ -45,7 +45,7 @@ fn each_filter_looks_at_what_it_is_for() {
         ("{project: repo}", false),
         ("{text: 'src/[a-z]\\.rs'}", true),
         ("{text: nothing of it}", false),
-        ("{text: rs, tool: Edit, path: '**/*.rs', agent: main, project: /repo}", true),
+        ("{text: rs, tool: StrReplaceFile, path: '**/*.rs', agent: main, project: /repo}", true),
     ] {
         assert_eq!(runs(text, &edit), expected, "{text}");
     }
@@ -66,6 +66,11 @@ fn of_a_batch_one_call_has_the_tool_and_the_arguments() {
 fn every_wrong_filter_is_told_with_its_line() {
     for (text, expected) in [
         ("match: {tols: a}", "5: hook \"h\": unknown key `match.tols`, did you mean `tool`?"),
+        (
+            "match:\n  runs: rm -rf",
+            "6: hook \"h\": `match.runs` is `rm -rf`, which matches nothing: a program is one word, write {program: rm, flags: \
+             [-rf]}",
+        ),
         ("match: {xyzzy: a}", "5: hook \"h\": unknown key `match.xyzzy`"),
         (
             "match:\n  path: []",
@@ -133,7 +138,7 @@ fn a_tool_that_no_program_has_and_that_is_nearly_one_is_doubted() {
     let regex = |tool: &str| {
         format!(
             "5: hook \"h\": `match.tool` is `{tool}`, which is compared as a name or a glob and not as a regular \
-             expression: several names are a list, such as [Bash, Edit]"
+             expression: several names are a list, such as [Shell, WriteFile]"
         )
     };
     let near = |tool: &str, near: &str| {
@@ -148,6 +153,7 @@ fn a_tool_that_no_program_has_and_that_is_nearly_one_is_doubted() {
         ("Bash$", regex("Bash$")),
         ("mcp__.*", regex("mcp__.*")),
         ("SHELL", near("SHELL", "Shell")),
+        ("Shel", near("Shel", "Shell")),
         ("writefile", near("writefile", "WriteFile")),
         ("WriteFiles", near("WriteFiles", "WriteFile")),
     ] {
@@ -155,8 +161,23 @@ fn a_tool_that_no_program_has_and_that_is_nearly_one_is_doubted() {
         assert_eq!(told, [expected], "{tool}");
         assert!(definition.is_some(), "{tool}");
     }
-    for tool in ["shell", "bash", "Grep", "Red", "mcp__*", "[BW]*", "my.tool", "deploy_to_production", "*"] {
+    for tool in ["Shell", "Grep", "Rad", "mcp__*", "[BW]*", "Write*", "my.tool", "deploy_to_production", "*"]
+    {
         let (_, told) = hook(&format!("on: before_tool\ncommand: x\nmatch: {{tool: '{tool}'}}"));
+        assert_eq!(told, [""; 0], "{tool}");
+    }
+    for (tool, everywhere) in
+        [("Bash", "Shell"), ("shell", "Shell"), ("edit", "StrReplaceFile"), ("Write", "WriteFile")]
+    {
+        let (definition, told) = hook(&format!("on: before_tool\ncommand: x\nmatch: {{tool: {tool}}}"));
+        let expected = format!(
+            "5: hook \"h\": `match.tool` is `{tool}`, the name of that tool in some agent programs; `{everywhere}` means it in \
+             all of them"
+        );
+        assert_eq!(told, [expected]);
+        assert!(definition.is_some());
+        let (_, told) =
+            hook(&format!("on: before_tool\ncommand: x\nmatch: {{tool: [{tool}, {everywhere}]}}"));
         assert_eq!(told, [""; 0], "{tool}");
     }
     // What other filters are compared with is not doubted.

@@ -134,7 +134,7 @@ fn what_is_wrong_is_told_with_its_line() {
         ),
         (
             "on: before_tool\namend: {tool_input: {redact: '('}}",
-            "4: hook \"h\": `amend.redact` is not a regular expression",
+            "4: hook \"h\": `amend.redact` is not a regular expression: unclosed group",
         ),
         (
             "on: before_tool\namend: {tool_input: {redac: a}}",

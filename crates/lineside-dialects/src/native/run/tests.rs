@@ -65,6 +65,11 @@ fn a_command_is_a_line_or_a_list() {
             "4: hook \"h\": `command` starts `$HOME/guard.sh`, which no shell expands in a list: an absolute path is \
              needed, or one line for the shell",
         ),
+        (
+            "command: [python3 policy.py]",
+            "4: hook \"h\": `command` is a list, and `python3 policy.py` its first item: each word is an item of its own, \
+             write [python3, policy.py]",
+        ),
         ("command: ['']", "4: hook \"h\": `command[]` is \"\", not the name of a program"),
         ("command: [a, [b]]", "4: hook \"h\": `command[]` is a list, not a text"),
         ("command: [\"a\\0b\"]", "4: hook \"h\": `command[]` is \"a\\0b\", not a text"),
