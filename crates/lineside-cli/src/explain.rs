@@ -115,7 +115,7 @@ pub(crate) async fn run(args: &ExplainArgs, styles: Styles) -> Result<ExitCode> 
     }
     if let Subject::Command(command) = &subject {
         let scene = args.command.scene(&args.places)?;
-        print(report::lines(command, &scene, columns(), styles.out))?;
+        print(report::lines(command, &scene, &explanation.hooks, columns(), styles.out))?;
         print(["", &styles.out.paint(Tone::Bold, "Hooks")])?;
     }
     print(page::lines(&explanation, columns(), styles.out))?;

@@ -7,6 +7,7 @@ use lineside::listing::{Explained, Explanation};
 
 use crate::automations;
 use crate::list::{origin, part, shown_priority, trigger};
+use crate::page::fitting::cut;
 use crate::painter::one_line;
 use crate::style::{Style, Tone, count};
 use crate::table::{Cell, Table};
@@ -18,6 +19,9 @@ const HEADING: [&str; 10] = [
 /// The columns that go first where there is no room: where, what the file calls it, whose format, which layer, what it
 /// may do, what its failure means, its priority.
 const STACKED: [usize; 7] = [9, 5, 4, 3, 6, 7, 2];
+
+/// How many signs are shown of a condition that does not hold; the file at the end of the line has all of it.
+const MOST_OF_A_CONDITION: usize = 60;
 
 /// The lines of the page.
 pub(super) fn lines(explanation: &Explanation, columns: Option<usize>, style: Style) -> Vec<String> {
@@ -96,7 +100,7 @@ fn on_failure(explained: &Explained) -> &'static str {
 }
 
 /// Whether what it runs is there.
-fn is_sound(explained: &Explained) -> bool {
+pub(super) fn is_sound(explained: &Explained) -> bool {
     explained.listed.state == State::Ready.as_str()
 }
 
@@ -111,7 +115,10 @@ fn fate(explained: &Explained) -> (String, Tone) {
             }
         }
         None => (explained.listed.state.clone(), Tone::Bad),
-        Some(SkipReason::Filter) => (format!("filter: {}", condition.unwrap_or_default()), Tone::Warning),
+        Some(SkipReason::Filter) => {
+            let condition = cut(condition.unwrap_or_default(), MOST_OF_A_CONDITION);
+            (format!("filter: {condition}"), Tone::Warning)
+        }
         Some(why) => (why.as_str().to_owned(), Tone::Warning),
     }
 }

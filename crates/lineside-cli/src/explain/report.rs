@@ -5,11 +5,15 @@ use lineside::commands::filter::Match;
 use lineside::commands::{
     Access, Analysis, Argument, CommandProgram, Flag, Place, Places, Surroundings, Touch, Trait, explain,
 };
-use lineside::core::Strength;
+use lineside::core::hook::Mode;
+use lineside::core::{Part, Strength};
 use lineside::dialects::native::{self, Policy, matching_policies};
+use lineside::listing::Explained;
 
 use super::command::Scene;
+use super::page::is_sound;
 use super::picture::{self, Label, broken};
+use crate::page::fitting::cut;
 use crate::painter::in_passing;
 use crate::style::{Style, Tone, count};
 
@@ -24,17 +28,42 @@ struct Report<'r> {
     command: &'r str,
     analysis: Analysis,
     places: Places,
+    /// The policies that match, those that are in use first.
     matches: Vec<(&'static Policy, Match)>,
+    /// How many of them are in use.
+    used: usize,
+    /// The names of the other hooks that would be asked.
+    hooks: Vec<&'r str>,
     columns: Option<usize>,
     style: Style,
 }
 
-/// The lines of the report.
-pub(super) fn lines(command: &str, scene: &Scene, columns: Option<usize>, style: Style) -> Vec<String> {
+/// The lines of the report. The hooks are those that the event of the command was compared with.
+pub(super) fn lines(
+    command: &str,
+    scene: &Scene,
+    hooks: &[Explained],
+    columns: Option<usize>,
+    style: Style,
+) -> Vec<String> {
     let state: Surroundings<'_> = scene.surroundings();
     let (analysis, places) = explain(command, scene.shell, &state);
-    let matches = matching_policies(&analysis, &state);
-    let report = Report { command, analysis, places, matches, columns, style };
+    let is_used = |policy: &Policy| {
+        hooks.iter().any(|hook| hook.listed.hook == policy.name && hook.listed.mode == Mode::Enforced)
+    };
+    let (mut matches, idle): (Vec<_>, Vec<_>) =
+        matching_policies(&analysis, &state).into_iter().partition(|(policy, _)| is_used(policy));
+    let used = matches.len();
+    matches.extend(idle);
+    let is_policy = |name: &str| native::policies().iter().any(|policy| policy.name == name);
+    let is_asked =
+        |part: &str| [Part::Gate, Part::LoneGate, Part::Amender].iter().any(|one| one.as_str() == part);
+    let runs = |hook: &&Explained| {
+        let is_heard = hook.listed.mode == Mode::Enforced && is_asked(&hook.listed.part);
+        hook.skipped.is_none() && is_heard && is_sound(hook) && !is_policy(&hook.listed.hook)
+    };
+    let hooks = hooks.iter().filter(runs).map(|hook| &*hook.listed.hook).collect();
+    let report = Report { command, analysis, places, matches, used, hooks, columns, style };
     let mut lines = vec![report.title(), String::new()];
     lines.extend(picture::lines(command, &report.labels(), columns, style));
     lines.extend(report.programs());
@@ -45,7 +74,10 @@ pub(super) fn lines(command: &str, scene: &Scene, columns: Option<usize>, style:
 
 impl Report<'_> {
     fn title(&self) -> String {
-        let with = |verdict| self.matches.iter().filter(|(policy, _)| policy.verdict == verdict).count();
+        // Those that are in use, and where there is none, what others would say.
+        let (used, idle) = self.matches.split_at(self.used);
+        let told = if used.is_empty() { idle } else { used };
+        let with = |verdict| told.iter().filter(|(policy, _)| policy.verdict == verdict).count();
         let programs = count(self.analysis.programs.len(), "program");
         let said = match (with(Strength::Block), with(Strength::Ask)) {
             (0, 0) => self.style.paint(Tone::Good, "no policy matches"),
@@ -59,7 +91,14 @@ impl Report<'_> {
                 format!("{blocking}, {asking}")
             }
         };
-        format!("{}: {said}", self.style.paint(Tone::Bold, &programs))
+        let mut title = format!("{}: {said}", self.style.paint(Tone::Bold, &programs));
+        if used.is_empty() && !idle.is_empty() {
+            title.push_str(&self.style.paint(Tone::Warning, "; none is in use"));
+        }
+        if !self.hooks.is_empty() {
+            title.push_str(&format!("; asked as well: {}", self.hooks.join(", ")));
+        }
+        title
     }
 
     fn labels(&self) -> Vec<Label> {
@@ -253,10 +292,12 @@ impl Report<'_> {
     fn policies(&self) -> Vec<String> {
         let mut lines = Vec::new();
         lines.extend(self.heading("Policies"));
-        for (policy, found) in &self.matches {
-            let (mark, tone, verb) = match policy.verdict {
-                Strength::Ask => ("?", Tone::Asked, "asks"),
-                _ => ("✗", Tone::Bad, "blocks"),
+        for (index, (policy, found)) in self.matches.iter().enumerate() {
+            let (mark, tone, verb) = match (index < self.used, policy.verdict) {
+                (true, Strength::Ask) => ("?", Tone::Asked, "asks"),
+                (true, _) => ("✗", Tone::Bad, "blocks"),
+                (false, Strength::Ask) => ("–", Tone::Warning, "(not in use) would ask"),
+                (false, _) => ("–", Tone::Warning, "(not in use) would block"),
             };
             let name = self.style.paint(tone, policy.name);
             lines.push(format!("  {} {name} {verb}{}", self.style.paint(tone, mark), self.because(found)));
@@ -368,13 +409,4 @@ fn flag(flag: &Flag) -> String {
     let others = if others.is_empty() { String::new() } else { format!(" ({})", others.join(", ")) };
     let value = flag.value.as_ref().map_or_else(String::new, |value| format!(" {}", word(value)));
     format!("{first}{others}{value}")
-}
-
-/// The beginning of a text.
-fn cut(text: &str, room: usize) -> String {
-    if text.chars().count() <= room {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(room.saturating_sub(1)).collect();
-    format!("{kept}…")
 }

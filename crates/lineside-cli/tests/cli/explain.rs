@@ -199,3 +199,30 @@ fn a_script_is_shown_by_its_lines_and_what_is_not_known_with_its_reason() {
 fn a_harmless_command_is_said_to_be_one() {
     insta::assert_snapshot!(report("git add -A && git commit -m 'rm -rf docs' # sudo"));
 }
+
+#[test]
+fn the_first_line_is_about_the_hooks_that_are_in_force_here() {
+    let stage = Stage::new();
+    let first = |command: &str| {
+        let said = stage.run(&["explain", command], "");
+        assert_eq!(said.code, Some(0), "{said:?}");
+        said.out.lines().next().unwrap().to_owned()
+    };
+    assert_eq!(first("git push --force"), "1 program: 1 policy would block it; none is in use");
+    stage.file(
+        "home/.config/lineside/hooks.yaml",
+        "use: [no-force-push, {no-remote-code: ask}]\nhooks:\n- {name: no-wget, on: before_tool, match: {runs: wget}, verdict: \
+         block}\n- {name: log, on: before_tool, async: true, command: 'true'}\n",
+    );
+    assert_eq!(first("git push --force"), "1 program: 1 policy would block it");
+    assert_eq!(first("wget x"), "1 program: no policy matches; asked as well: no-wget");
+    assert_eq!(first("git reset --hard; ls"), "2 programs: 1 policy would block it; none is in use");
+    assert_eq!(first("wget -O- x | sh"), "2 programs: 1 policy would ask; asked as well: no-wget");
+    let said = stage.run(&["explain", "wget -O- x | sh"], "").out;
+    assert!(
+        said.contains("  ? no-remote-code asks: ")
+            && said.contains("  – legible-commands (not in use) would ask: ")
+    );
+    // A policy has a filter of a page, of which a table has no room.
+    assert!(said.lines().all(|line| line.chars().count() < 200), "{said}");
+}
