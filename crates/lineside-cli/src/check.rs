@@ -6,6 +6,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use lineside::core::{OnFailure, Severity};
+use lineside::dialects::Managed;
+use lineside::dialects::native::daemon_settings;
 use lineside::json::json;
 use lineside::{LoadReport, LoadedHook, State};
 
@@ -15,6 +17,7 @@ use crate::style::{Styles, Tone, count, print, print_json};
 
 /// Say whether every hook loads, and what is wrong where not.
 ///
+/// What is wrong with the settings of the daemon is said as well.
 /// No hook is run; plugins of OpenClaw and Flyto that are trusted are loaded, because they alone know which hooks they
 /// register.
 #[derive(Debug, Args)]
@@ -36,7 +39,8 @@ Exit status:
 /// The project cannot be opened, or the output cannot be written.
 pub(crate) async fn run(args: &CheckArgs, styles: Styles) -> Result<ExitCode> {
     let ground = args.look.places.ground()?;
-    let (_assembly, report) = load(&ground).await?;
+    let (_assembly, mut report) = load(&ground).await?;
+    report.diagnostics.extend(daemon_settings(&ground.places, &Managed::default()).1);
     let of = |severity| report.diagnostics.iter().filter(|finding| finding.severity == severity).count();
     let (errors, warnings) = (of(Severity::Error), of(Severity::Warning));
     let ready = report.hooks.iter().filter(|found| found.state == State::Ready);

@@ -2,6 +2,7 @@
 //! work with the daemon dead.
 
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -361,9 +362,24 @@ fn page(status: &Map, here: Option<&Found>, style: Style) -> Vec<String> {
     ]);
     let failing = status.get("failing").and_then(Value::as_array).into_iter().flatten();
     lines.extend(failing.map(|failing| format!("            {}", one_line(&failing_line(failing)))));
-    lines.extend(findings(status).map(|finding| finding_line(finding, style)));
+    let outlived =
+        outlived(status).map(|text| json!({"severity": "warning", "text": format!("{text}; {ANOTHER}")}));
+    lines.extend(findings(status).chain(&outlived).map(|finding| finding_line(finding, style)));
     lines
 }
+
+/// That the daemon runs a program in whose place another one lies by now, as after an upgrade.
+pub(crate) fn outlived(status: &Map) -> Option<String> {
+    let process = status.get("pid").and_then(Value::as_u64)?;
+    let program = std::fs::read_link(format!("/proc/{process}/exe")).ok()?;
+    let program = program.to_str()?.strip_suffix(" (deleted)")?;
+    Path::new(program)
+        .exists()
+        .then(|| format!("the daemon has run since before {program} was replaced, and is what that was then"))
+}
+
+/// What ends a daemon of an earlier program.
+pub(crate) const ANOTHER: &str = "lineside stop, and the next event starts another";
 
 /// Which hook has failed of late, how often and how.
 pub(crate) fn failing_line(failing: &Value) -> String {

@@ -1,26 +1,28 @@
 //! `lineside doctor`: everything that a decision needs, from the program on the path to the entries of each host.
 
 use std::collections::BTreeSet;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use anyhow::Result;
 use clap::Args;
 use lineside::Client;
+use lineside::core::Severity;
 use lineside::dialects::native::{PROTECT_POLICY, daemon_settings};
 use lineside::dialects::{Managed, Places};
 use lineside::json::{Map, Value, json};
 use lineside_account::Named;
 use lineside_daemon::socket::LONGEST;
 
-use crate::control::failing_line;
+use crate::control::{ANOTHER, failing_line, outlived};
 use crate::daemon_paths::DaemonPaths;
 use crate::hosts::LookArgs;
 use crate::hosts::finding::Finding;
 use crate::hosts::machine::{self, Machine};
 use crate::loading::protection;
+use crate::log::now;
 use crate::painter::one_line;
 use crate::places::{granted_places, shown};
 use crate::project;
@@ -187,7 +189,10 @@ fn folder(what: &'static str, path: &Path) -> Looked {
     } else if found.uid() != own {
         Some(Finding::error(
             format!("{state} belongs to user {}, not to {own}", found.uid()),
-            "name another one with --state, or LINESIDE_SOCKET for the socket",
+            format!(
+                "run this as user {}, whose hooks these are, or name another one with --state",
+                found.uid()
+            ),
         ))
     } else if mode & 0o077 != 0 {
         Some(Finding::error(
@@ -234,6 +239,13 @@ fn socket(paths: &DaemonPaths) -> Looked {
         _ => Looked { what: "socket", state: String::new(), findings: Vec::new(), ..Looked::default() },
     };
     looked.state = path.display().to_string();
+    if path.symlink_metadata().is_ok_and(|found| !found.file_type().is_socket()) {
+        let text = format!(
+            "{} is there and no socket: no daemon can be reached, and every tool is refused",
+            looked.state
+        );
+        looked.findings.push(Finding::error(text, format!("remove it: rm {}", looked.state)));
+    }
     let length = path.as_os_str().len();
     if length > LONGEST {
         let text = format!("the path of the socket has {length} bytes, and at most {LONGEST} fit");
@@ -293,8 +305,10 @@ async fn daemon(paths: &DaemonPaths, places: &Places) -> Looked {
     let mut findings: Vec<Finding> = Vec::new();
     if version != env!("CARGO_PKG_VERSION") {
         let text = format!("the daemon has version {version}, this program {}", env!("CARGO_PKG_VERSION"));
-        findings.push(Finding::warning(text, "lineside stop, and the next event starts another"));
+        findings.push(Finding::warning(text, ANOTHER));
     }
+    findings.extend(outlived(&status).map(|text| Finding::warning(text, ANOTHER)));
+    findings.extend(unread_settings(&status, places));
     for finding in status.get("findings").and_then(Value::as_array).into_iter().flatten() {
         let text = finding["text"].as_str().unwrap_or_default();
         findings.push(match (finding["of"].as_str(), finding["severity"].as_str()) {
@@ -326,6 +340,29 @@ async fn daemon(paths: &DaemonPaths, places: &Places) -> Looked {
     }
     findings.extend(project_finding(paths, places));
     Looked { what, state, findings, ..Looked::default() }
+}
+
+/// What of the user's settings was written after the daemon has read them, and what is wrong with that.
+fn unread_settings(status: &Map, places: &Places) -> Vec<Finding> {
+    let uptime = status.get("uptime_ms").and_then(Value::as_i64);
+    let started = uptime.map(|uptime| now().as_millisecond() - uptime);
+    let file = places.configuration().map(|folder| folder.join("lineside/config.yaml"));
+    let written = file.as_ref().and_then(|file| file.metadata().ok()?.modified().ok());
+    let written = written.and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
+    let written = written.and_then(|since| i64::try_from(since.as_millis()).ok());
+    let (Some(file), Some(started), Some(written)) = (file, started, written) else { return Vec::new() };
+    if written <= started {
+        return Vec::new();
+    }
+    let wrong =
+        daemon_settings(places, &Managed::default()).1.into_iter().map(|wrong| match wrong.severity {
+            Severity::Error => {
+                Finding::error(wrong.to_string(), "repair the file; until then a daemon takes nothing of it")
+            }
+            _ => Finding::warning(wrong.to_string(), "repair the file"),
+        });
+    let text = format!("{} has changed since the daemon started, which reads it then", shown(&file, places));
+    wrong.chain([Finding::warning(text, ANOTHER)]).collect()
 }
 
 /// The hooks of this project, where they do not hold.

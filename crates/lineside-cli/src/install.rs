@@ -214,6 +214,10 @@ pub(crate) async fn run(args: &InstallArgs, styles: Styles) -> Result<ExitCode> 
         failed |= tried.as_ref().is_some_and(|tried| !tried.works());
         done.push(host);
         report.installed(&Done { host, acts, tried })?;
+        for Finding { text, remedy, .. } in machine::obstacles(host, &places) {
+            report.remark(&format!("{text}; {remedy}"));
+            failed = true;
+        }
     }
     for remark in judged::remarks(&places, &done).await? {
         report.remark(&remark);

@@ -112,7 +112,10 @@ pub(crate) fn run(args: &NewArgs, styles: Styles) -> Result<ExitCode> {
             files.extend(kit.map(|kit| (folder.join("lineside_hook.py"), kit.text, 0o644)));
             format!("worker: {{program: [python3, {}]}}", named(&script("py"), &places))
         }
-        Form::Post => format!("post: {{url: \"http://127.0.0.1:8080/{name}\"}}"),
+        Form::Post => {
+            let ends = "# `block` once the server answers: then nothing passes that it has not seen.";
+            format!("post: {{url: \"http://127.0.0.1:8080/{name}\"}}\n    on_failure: continue  {ends}")
+        }
         Form::Folder => return new_folder(args, point, &places, styles),
     };
     let entry = format!("  - name: {name}\n    on: {point}\n    {entry}\n");

@@ -35,6 +35,7 @@ pub(crate) fn run(workspace: &Workspace, root: Option<&str>) -> Result<ExitCode>
         replace(&from, &to).with_context(|| format!("failed to install {}", to.display()))?;
         println!("installed {}", to.display());
     }
+    println!("a daemon that runs is the earlier one until `lineside stop`; the next event starts this one");
     manual(&bin.join("lineside-full"), &root.join("share"))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -321,6 +321,13 @@ fn told(host: Host, beside: Interference, places: &Places) -> Finding {
     }
 }
 
+/// What keeps a host from asking the entries that it has.
+pub(crate) fn obstacles(host: Host, places: &Places) -> Vec<Finding> {
+    let all = look_through(host, places).into_iter();
+    let all = all.filter(|beside| matches!(beside, Interference::Off { .. }));
+    all.map(|beside| told(host, beside, places)).collect()
+}
+
 /// Whether the name `lineside` finds this program, where an entry relies on it.
 pub(crate) fn name_finding() -> Option<Finding> {
     match own_command() {

@@ -70,7 +70,7 @@ pub(super) async fn record(query: &str, file: &Path, store: &StoreArgs) -> Resul
     let failing = cases.len() - passing.len();
     cases.retain(|case| case.get("id").and_then(Value::as_str).is_some_and(|id| passing.contains(id)));
     if failing > 0 {
-        left_out.insert("decided differently by the hooks of the project as they are now", failing);
+        left_out.insert("decided differently by the hooks of the project alone, as they are now", failing);
     }
     if !cases.is_empty() {
         std::fs::write(file, yaml_text::document(&suite(&cases)))

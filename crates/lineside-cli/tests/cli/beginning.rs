@@ -73,6 +73,8 @@ fn a_new_hook_of_each_form_is_loaded_and_lets_everything_pass() {
     let stage = Stage::new();
     assert_eq!(stage.run(&["new", "hook", "post", "--form", "post"], "").code, Some(0));
     assert_eq!(stage.run(&["list", "--json"], "").json()[0]["hooks"][0]["hook"], "post");
+    // Nothing listens there yet.
+    assert_eq!(verdict(&stage, "ls"), "continue");
     assert_eq!(stage.run(&["new", "hook", "a/b"], "").code, Some(2));
     let said = stage.run(&["new", "hook", "x", "--on", "before_tol"], "");
     assert!(said.code == Some(2) && said.err.contains("before_tool"), "{said:?}");

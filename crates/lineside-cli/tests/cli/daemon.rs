@@ -58,6 +58,50 @@ impl Drop for Daemon<'_> {
     }
 }
 
+#[test]
+fn settings_that_the_daemon_has_not_read_are_named_with_what_is_wrong() {
+    let stage = Stage::new();
+    let told = "config.yaml has changed since the daemon started, which reads it then";
+    let config = stage.file("home/.config/lineside/config.yaml", "approvals: {wait: 10min}\n");
+    let long_ago = std::time::SystemTime::UNIX_EPOCH;
+    std::fs::File::options().write(true).open(&config).unwrap().set_modified(long_ago).unwrap();
+    let _daemon = Daemon::start(&stage);
+    let said = stage.run(&["doctor"], "");
+    assert!(!said.out.contains(told), "{}", said.out);
+    stage.file("home/.config/lineside/config.yaml", "aprovals: {wait: 10min}\n");
+    let wrong = "config.yaml:1: unknown key `aprovals`";
+    let said = stage.run(&["doctor"], "");
+    assert!(said.out.contains(told) && said.out.contains(wrong), "{}", said.out);
+    assert!(said.out.contains("-> lineside stop, and the next event starts another"), "{}", said.out);
+    let said = stage.run(&["check"], "");
+    assert!(said.out.contains(wrong), "{said:?}");
+}
+
+#[test]
+fn a_daemon_that_an_upgrade_has_left_behind_is_named() {
+    let stage = Stage::new();
+    let program = stage.path("lineside");
+    std::fs::copy(env!("CARGO_BIN_EXE_lineside"), &program).unwrap();
+    let mut command = Command::new(&program);
+    command.args(["serve"]).env_clear().env("HOME", stage.path("home")).current_dir(stage.path("project"));
+    let mut child = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut String::new()).unwrap();
+    let daemon = Daemon { stage: &stage, child };
+    let told = "was replaced, and is what that was then";
+    for command in ["status", "doctor"] {
+        let said = stage.run(&[command], "");
+        assert!(!said.out.contains(told), "{}", said.out);
+    }
+    let newer = stage.path("newer");
+    std::fs::copy(&program, &newer).unwrap();
+    std::fs::rename(newer, program).unwrap();
+    for command in ["status", "doctor"] {
+        let said = stage.run(&[command], "");
+        assert!(said.out.contains(told) && said.out.contains("lineside stop"), "{}", said.out);
+    }
+    daemon.kill();
+}
+
 fn status(stage: &Stage) -> (Option<i32>, Value) {
     let said = stage.run(&["status", "--json"], "");
     (said.code, said.json().first().cloned().unwrap_or_default())

@@ -81,6 +81,29 @@ fn the_doctor_names_an_entry_that_leaves_the_program_to_a_path_and_a_project_tha
 }
 
 #[test]
+fn a_program_whose_settings_switch_hooks_off_is_not_said_to_be_in_order() {
+    let stage = Stage::new();
+    let file = stage.file("home/.claude/settings.json", r#"{"disableAllHooks": true}"#);
+    let said = run(&stage, &["install", "claude", "--untried"], &[]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    let note = "note: the settings of claude switch the hooks of ~/.claude/settings.json off, so claude asks no hook";
+    assert!(said.err.contains(note), "{said:?}");
+    run(&stage, &["uninstall", "claude"], &[]);
+    fs::write(file, "{}").unwrap();
+    assert_eq!(run(&stage, &["install", "claude", "--untried"], &[]).code, Some(0));
+}
+
+#[test]
+fn what_lies_in_the_place_of_the_socket_is_named() {
+    let stage = Stage::new();
+    let state = stage.file("home/.local/state/lineside/lineside.sock", "").parent().unwrap().to_owned();
+    fs::set_permissions(state, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    let said = run(&stage, &["doctor"], &[]);
+    let socket = said.out.lines().find(|line| line.contains("lineside.sock is there and no socket"));
+    assert!(socket.is_some() && said.out.contains("-> remove it: rm "), "{}", said.out);
+}
+
+#[test]
 fn it_is_said_whose_hooks_judge_the_program_from_here_on() {
     let stage = Stage::new();
     stage.file("home/.claude/settings.json", SETTINGS);
