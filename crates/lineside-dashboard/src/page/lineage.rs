@@ -92,6 +92,7 @@ fn row(agent: &Agent, chosen: Option<&Chosen>) -> Markup {
     html! {
         span.{ "s-" (agent.state.as_str()) } title=(agent.state.as_str()) { (shape(agent.state)) }
         a.{ @if agent.has(Sign::Mismatch) { "mismatch" } } href={ (BASE) "/lineage?session=" (encoded(session)) } aria-current=[is_chosen.then_some("true")] { (agent.label) }
+        @if agent.depth == 0 && !agent.project.is_empty() { span.project { (agent.project) } }
         span.dim {
             @if !agent.host.is_empty() { (agent.host) " · " }
             @if let Some(process) = agent.process { "process " (process) " · " }
