@@ -159,7 +159,7 @@ fn keys(jobs: &[JobRow]) -> Markup {
 fn list(jobs: &[&JobRow], may_change: bool) -> Markup {
     html! {
         div.scroll { table.rows.small {
-            thead { tr { th { "job" } th { "hook" } th { "state" } th { "why" } th { "session" } th {} } }
+            thead { tr { th { "job" } th { "hook" } th { "state" } th { "why" } th { "session" } th { span.sr { "change" } } } }
             tbody { @for job in jobs {
                 tr {
                     td.num { @match &job.event { Some(event) => (decision_link(event, &job.job.to_string())), None => (job.job) } }

@@ -75,10 +75,10 @@ fn node(agent: &Agent, below: &HashMap<&str, Vec<&Agent>>, is_open: bool, chosen
     let children = below.get(agent.session.as_str()).map(Vec::as_slice).unwrap_or_default();
     html! {
         li {
-            @if children.is_empty() { div.node { (row(agent, chosen)) } }
-            @else {
+            div.node { (row(agent, chosen)) @if !children.is_empty() { span.count { (children.len()) " below" } } }
+            @if !children.is_empty() {
                 details data-key=(encoded(agent.session.as_str())) open[is_open || agent.depth == 0 && children.len() <= OPEN] {
-                    summary.node { (row(agent, chosen)) span.count { (children.len()) " below" } }
+                    summary aria-label={ (children.len()) " below " (agent.label) } {}
                     ul { @for child in children { (node(child, below, is_open, chosen)) } }
                 }
             }
