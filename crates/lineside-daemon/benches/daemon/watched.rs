@@ -14,8 +14,8 @@ use super::{Party, burst, publish};
 /// How many agents the dashboard shows.
 const AGENTS: usize = 2_000;
 /// How many rounds of how many requests, with a dashboard and without one in turns.
-const ROUNDS: usize = 30;
-const REQUESTS: usize = 1_000;
+const ROUNDS: usize = 20;
+const REQUESTS: usize = 300;
 /// For how long a dashboard does not read, unless `LINESIDE_BENCH_SECONDS` says otherwise.
 const STALLS: u64 = 20;
 
@@ -89,6 +89,9 @@ fn stalled(runtime: &Runtime, daemon: &Party, browser: &Browser, sessions: &[Ses
     // Whatever remembers the last of something is full after this.
     let until = Instant::now() + time;
     runtime.block_on(burst(|line| work(line, until)));
+    let empty = daemon.resident();
+    let until = Instant::now() + time;
+    runtime.block_on(burst(|line| work(line, until)));
     let before = daemon.resident();
     let mut frames = runtime.block_on(browser.frames());
     let until = Instant::now() + time;
@@ -99,9 +102,10 @@ fn stalled(runtime: &Runtime, daemon: &Party, browser: &Browser, sessions: &[Ses
         events as f64 / time.as_secs_f64()
     );
     println!(
-        "FIGURE daemon/growth_for_a_stalled_dashboard {:.1} MiB <=8",
+        "FIGURE daemon/growth_beside_a_stalled_dashboard {:.1} MiB <=8",
         (after as f64 - before as f64) / 1024.0
     );
+    println!("FIGURE daemon/growth_without_a_dashboard {:.1} MiB -", (before as f64 - empty as f64) / 1024.0);
     let mut begun = [0; 4];
     runtime.block_on(frames.read_exact(&mut begun)).unwrap();
     assert_eq!(&begun, b"HTTP");
