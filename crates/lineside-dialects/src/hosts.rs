@@ -40,7 +40,7 @@ pub use claude::front_matter::hooks_in_front_matter;
 #[cfg(feature = "claude")]
 pub use claude::plugins::{NamePluginError, name_plugin};
 pub use program::{HOSTS, Host, SERVED};
-pub(crate) use tools::{Column, Seen};
+pub(crate) use tools::{Column, Seen, arguments};
 pub use tools::{named_paths, tool_fields};
 
 /// The hooks in the files of Claude Code.

@@ -85,6 +85,49 @@ const CLASSES: [(&str, &[Cell]); 5] = [
     ]),
 ];
 
+/// What the arguments of the tools of a class are called, whichever program has them.
+#[rustfmt::skip]
+const ARGUMENTS: [(&str, &[&str]); 5] = [
+    ("shell", &[
+        "command", "cmd", "script", "description", "timeout", "timeout_ms", "cwd", "workdir", "working_directory",
+        "workingDirectory", "directory", "dir_path", "shell", "run_in_background", "is_background", "isBackground",
+        "explanation", "goal", "justification", "sandbox_permissions", "with_escalated_permissions",
+        "dangerouslyDisableSandbox", "login", "tty", "yield_time_ms", "max_output_tokens", "mode", "detach",
+        "initial_wait", "delay", "sessionId", "session_id", "shellId", "input", "chars", "persistent",
+    ]),
+    ("write", &[
+        "file_path", "path", "filePath", "absolute_path", "target_file", "content", "contents", "file_text", "mode",
+    ]),
+    ("edit", &[
+        "file_path", "path", "filePath", "absolute_path", "target_file", "notebook_path", "old_string", "new_string",
+        "oldString", "newString", "old_str", "new_str", "replace_all", "edit", "edits", "instruction", "instructions",
+        "expected_replacements", "allow_multiple", "command", "input", "patch", "insert_line", "insert_text",
+        "view_range", "file_text", "content", "code", "explanation", "cell_id", "cell_number", "new_source",
+        "cell_type", "edit_mode",
+    ]),
+    ("read", &[
+        "file_path", "path", "filePath", "absolute_path", "target_file", "notebook_path", "paths", "file_paths",
+        "include", "exclude", "recursive", "offset", "limit", "line_offset", "n_lines", "start_line", "end_line",
+        "startLine", "endLine", "view_range", "pages", "respect_git_ignore", "useDefaultExcludes",
+        "file_filtering_options", "should_read_entire_file", "forceReadLargeFiles",
+    ]),
+    ("task", &[
+        "prompt", "description", "subagent_type", "agent_type", "agent_name", "agentName", "subagent_name", "name",
+        "model", "message", "task_name", "objective", "items", "attachments", "readonly", "resume", "isolation",
+        "max_turns", "run_in_background", "fork_context", "reasoning_effort", "timeout", "mode", "team_name",
+    ]),
+];
+
+/// The arguments that calls of these tools may have, where each of them is of a class.
+pub(crate) fn arguments<'t>(tools: impl IntoIterator<Item = &'t str>) -> Option<Vec<&'static str>> {
+    let of_tool = |tool: &str| {
+        let class = tool_class::of(tool)?;
+        ARGUMENTS.iter().find(|(of, _)| *of == class).map(|(_, names)| *names)
+    };
+    let all: Option<Vec<_>> = tools.into_iter().map(of_tool).collect();
+    all.map(|all| all.concat()).filter(|all| !all.is_empty())
+}
+
 /// What is equal for a tool in the words of several hosts: its class where it is the one tool by which a format knows that
 /// class, else its name. Other tools of a class are other tools.
 pub(super) fn in_any_words(tool: &str) -> &str {

@@ -130,6 +130,11 @@ pub(super) enum LoadWarning {
         "`{key}` is `{pattern}`, which is no tool of an agent program that is known here, did you mean `{near}`?"
     )]
     NearTool { key: String, pattern: String, near: &'static str },
+    #[error(
+        "`{key}` is an argument that no agent program which is known here gives `{tool}`{}",
+        nearest.map_or_else(|| ": nothing ever matches".to_owned(), |near| format!(", did you mean `{near}`?"))
+    )]
+    NoSuchArgument { key: String, tool: String, nearest: Option<&'static str> },
     #[error("`{key}` is `{pattern}`, which matches nothing: {why}")]
     NoSuchGlob { key: String, pattern: String, why: &'static str },
     #[error("`post.secrets` lists `{0}`, which no header uses")]

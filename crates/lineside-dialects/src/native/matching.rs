@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use lineside_core::matcher::{Condition, Filter, Patterns};
-use lineside_core::nearest::edit_distance;
+use lineside_core::nearest::{edit_distance, suggestion};
 use lineside_core::{Matcher, MatcherDraft, PointInfo, tool_class};
 use lineside_guards::{Account, Acts, ReadActsError, Step, WhenUnclear, Wrong};
 
 use super::findings::{LoadError, LoadNote, LoadWarning, UnknownKey};
 use super::values::{Values, shown};
+use crate::hosts::arguments;
 use crate::yaml::{Content, Node, node_value};
 
 /// One pattern and where it stands.
@@ -94,13 +95,18 @@ fn mapping(
         }
     }
     for one in written.iter().filter(|one| matches!(one.filter.patterns(), Patterns::OneOf)) {
-        let why = match one.pattern.chars().next() {
-            Some('!') => "a pattern cannot exclude, name what is meant",
-            Some('~') => "the home is not put in its place, write the whole path",
+        let why = match (one.pattern.chars().next(), one.filter) {
+            (Some('!'), _) => "a pattern cannot exclude, name what is meant",
+            (Some('~'), _) => "the home is not put in its place, write the whole path",
+            (Some('/' | '*' | '{' | '['), Filter::Project) => continue,
+            (_, Filter::Project) => "the root of a project is an absolute path",
             _ => continue,
         };
         let (key, pattern) = (format!("{within}{}", one.filter.as_str()), one.pattern.to_owned());
         inner.warning(one.line, &LoadWarning::NoSuchGlob { key, pattern, why });
+    }
+    for (line, warning) in strange_arguments(&written, within) {
+        inner.warning(line, &warning);
     }
     let acts = acts(&mut inner, within, scene);
     if let Some(acts) = &acts {
@@ -237,6 +243,25 @@ fn doubtful_tool(key: String, pattern: String) -> Option<LoadWarning> {
     }
     let near = TOOLS.into_iter().find(is_near)?;
     Some(LoadWarning::NearTool { key, pattern, near })
+}
+
+/// The arguments that none of the tools which are asked for has, as far as these are known.
+fn strange_arguments(written: &[Written<'_>], within: &str) -> Vec<(u32, LoadWarning)> {
+    let tools: Vec<&str> =
+        written.iter().filter(|one| one.filter == Filter::Tool).map(|one| one.pattern).collect();
+    let Some(known) = arguments(tools.iter().copied()) else { return Vec::new() };
+    let strange = written.iter().filter_map(|one| {
+        let name = one
+            .key
+            .split('.')
+            .next()
+            .filter(|name| one.filter == Filter::Argument && !known.contains(name))?;
+        let near = suggestion(name, known.iter().copied());
+        let nearest = known.iter().copied().find(|known| near == Some(*known));
+        let (key, tool) = (format!("{within}argument.{}", one.key), tools.join("`, `"));
+        Some((one.line, LoadWarning::NoSuchArgument { key, tool, nearest }))
+    });
+    strange.collect()
 }
 
 /// The patterns of one filter.

@@ -33,7 +33,7 @@ fn each_filter_looks_at_what_it_is_for() {
         ("{argument: {file_path: rs, at.line: '3'}}", false),
         ("{argument: {none: '.*'}}", false),
         ("{argument: {missing: '.*'}}", false),
-        ("{argument: {file_path: rs}, tool: Shell}", false),
+        ("{argument: {file_path: rs}, tool: 'S*l'}", false),
         ("{agent: main}", true),
         ("{agent: ['review*', 'm*n']}", true),
         ("{agent: reviewer}", false),
@@ -123,6 +123,7 @@ fn a_pattern_that_is_meant_to_exclude_or_to_begin_at_the_home_is_named_because_i
         ("path", "!src/**", "a pattern cannot exclude, name what is meant"),
         ("tool", "!mcp__*", "a pattern cannot exclude, name what is meant"),
         ("project", "~/work/*", "the home is not put in its place, write the whole path"),
+        ("project", "work/*", "the root of a project is an absolute path"),
     ] {
         let (definition, told) =
             hook(&format!("on: before_tool\ncommand: x\nmatch: {{{filter}: '{pattern}'}}"));
@@ -210,4 +211,32 @@ fn a_filter_that_can_match_nothing_at_a_point_is_told() {
     let definition = definition.unwrap();
     assert!(definition.can_match(shell().point()));
     assert!(!definition.can_match(lineside_points::find("before_stop").unwrap()));
+}
+
+#[test]
+fn an_argument_that_no_program_gives_its_tool_is_named_with_the_nearest() {
+    for (filters, told) in [
+        ("tool: Shell, argument: {comand: x}", "`Shell`, did you mean `command`?"),
+        ("tool: [Write, Edit], argument: {file_pathh: x}", "`Write`, `Edit`, did you mean `file_path`?"),
+        ("tool: Bash, argument: {zzzzzz: x}", "`Bash`: nothing ever matches"),
+        ("tool: Shell, argument: {old_string: x}", "`Shell`: nothing ever matches"),
+    ] {
+        let (definition, found) = hook(&format!("on: before_tool\ncommand: x\nmatch: {{{filters}}}"));
+        assert!(definition.is_some() && found.len() == 1, "{found:?}");
+        assert!(
+            found[0].starts_with("5: hook \"h\": `match.argument.") && found[0].ends_with(told),
+            "{found:?}"
+        );
+    }
+    for filters in [
+        "tool: Shell, argument: {command: x, timeout.seconds: y}",
+        "tool: [Write, Edit], argument: {content: x}",
+        "tool: [Shell, mcp__git], argument: {ref: x}",
+        "tool: 'mcp__*', argument: {anything: x}",
+        "argument: {anything: x}",
+        "project: [/srv/*, '**/lib']",
+    ] {
+        let (_, told) = hook(&format!("on: before_tool\ncommand: x\nmatch: {{{filters}}}"));
+        assert_eq!(told, [""; 0], "{filters}");
+    }
 }
