@@ -14,7 +14,7 @@ use crate::ground::{AGENTS, Answer, Ground, answer};
 const CODEX: usize = 1;
 
 impl Ground {
-    fn ask(&self, session: &str, work: &str, shell: &str) -> Answer {
+    pub(crate) fn ask(&self, session: &str, work: &str, shell: &str) -> Answer {
         let document = AGENTS[CODEX].document(session, shell, &self.path(work));
         self.call_with(self.hook(AGENTS[CODEX]), &document.to_string())
     }
@@ -37,7 +37,7 @@ impl Ground {
 }
 
 /// Every file of every format, with a command at as many moments as the format has words for.
-fn hostile(ground: &Ground, root: &str, canary: &Path) {
+pub(crate) fn hostile(ground: &Ground, root: &str, canary: &Path) {
     let touch = canary.display().to_string();
     let groups = |events: &[&str]| {
         let one = |event: &&str| {
@@ -162,7 +162,7 @@ fn nothing_of_a_project_runs_before_a_person_trusted_its_exact_content() {
     }
 }
 
-fn trust(ground: &Ground, work: &str) {
+pub(crate) fn trust(ground: &Ground, work: &str) {
     let run = |arguments: &[&str]| {
         let mut command = ground.command(arguments);
         command.current_dir(ground.path(work));
@@ -176,7 +176,7 @@ fn trust(ground: &Ground, work: &str) {
     assert_eq!(trusted.code, Some(0), "{trusted:?}");
 }
 
-fn reload(ground: &Ground) {
+pub(crate) fn reload(ground: &Ground) {
     answer(ground.command(&["reload"]).spawn().unwrap());
 }
 
@@ -319,32 +319,6 @@ fn t03_a_script_that_is_exchanged_runs_as_it_was_trusted_or_not_at_all() {
     }
     reload(&ground);
     assert!(ground.ask("s", "one", "ls").lets_pass());
-}
-
-#[test]
-fn t03_a_file_that_comes_to_lie_beside_a_trusted_script_is_not_used_by_it() {
-    let ground = Ground::new();
-    fs::create_dir_all(ground.path("one/.git")).unwrap();
-    let hook = "hooks:\n  - {name: guard, on: before_tool, command: [python3, .lineside/scripts/guard.py], timeout: 10000}\n";
-    ground.file("one/.lineside/hooks.yaml", hook);
-    ground.file("one/.lineside/scripts/words.py", "REFUSED = 'forbidden'\n");
-    let guard =
-        "import json, sys, words\ntext = sys.stdin.read()\nsys.exit(2 if words.REFUSED in text else 0)\n";
-    ground.file("one/.lineside/scripts/guard.py", guard);
-    trust(&ground, "one");
-    let _daemon = ground.background();
-    let ran = ground.path("one/ran");
-    for added in ["json.py", "deeper/json.py"] {
-        // Python leaves nothing beside its modules that was not looked at.
-        assert!(ground.ask("s", "one", "ls").lets_pass());
-        assert!(!ground.ask("s", "one", "forbidden").lets_pass());
-        let added = format!("one/.lineside/scripts/{added}");
-        ground.file(&added, &format!("open({:?}, 'w')\n", ran.display().to_string()));
-        let answer = ground.ask("s", "one", "ls");
-        assert!(!answer.lets_pass() && !ran.exists(), "{added}: {answer:?}");
-        fs::remove_file(ground.path(&added)).unwrap();
-        reload(&ground);
-    }
 }
 
 #[test]

@@ -24,6 +24,9 @@ pub struct HooksFile {
     pub used: Option<OneOrMore<Used>>,
     /// Programs that start the program in their operands, as `sudo` does. Only in the user's file.
     pub wrappers: Option<OneOrMore<String>>,
+    /// Files and globs from the root of the project whose bytes are trusted with its hooks, because what these start loads
+    /// them. Only in the file of a project.
+    pub trusts: Option<OneOrMore<String>>,
     /// The hooks, in the order in which they run where their priorities are the same.
     pub hooks: Option<Vec<Hook>>,
     /// Whether its hooks count that do not say it themselves.

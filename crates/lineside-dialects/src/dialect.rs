@@ -233,6 +233,8 @@ pub struct Loaded {
     pub served: Option<&'static str>,
     /// What is asked of hooks of the layers above.
     pub tightenings: Vec<Tightening>,
+    /// Files and globs, from the root of the project, that what its hooks start loads by itself.
+    pub trusts: Vec<String>,
 }
 
 impl Loaded {
@@ -242,6 +244,7 @@ impl Loaded {
         self.diagnostics.append(&mut other.diagnostics);
         self.inert.append(&mut other.inert);
         self.tightenings.append(&mut other.tightenings);
+        self.trusts.append(&mut other.trusts);
         self.log = self.log.take().or(other.log);
         self.plugins = self.plugins.take().or(other.plugins);
         self.served = self.served.or(other.served);

@@ -93,6 +93,7 @@ impl Dialect for Native {
             (inherit, account) = (contents.inherit, contents.account);
             findings
                 .stand_in(&Owner { dialect: NATIVE, layer: place.layer, trust, priority: 0 }, &mut loaded);
+            loaded.trusts.extend(contents.trusts);
             for entry in contents.entries {
                 take(entry, place.layer, trust, &cwd, &findings, &mut loaded);
             }

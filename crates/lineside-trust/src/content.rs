@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use lineside_files::{Boundary, Exposure, OpenFileError, exposure};
+use lineside_search::{Effort, Searcher};
 use serde::{Deserialize, Serialize};
 
 use crate::sha256;
@@ -25,8 +26,32 @@ const LINKS: usize = 40;
 pub struct Wanted {
     /// An absolute path below the root.
     pub path: PathBuf,
-    /// Whether of a folder everything counts that is in it; else a folder is nothing.
-    pub whole: bool,
+    /// What counts of a folder.
+    pub of_folder: OfFolder,
+}
+
+/// What counts of a folder.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OfFolder {
+    /// Nothing.
+    Nothing,
+    /// Everything that is in it.
+    Everything,
+    /// What is loaded by something else that is run: the files in it and below whose paths from the root this glob fits.
+    Loaded(String),
+}
+
+impl Wanted {
+    /// What is loaded: the files that a path or a glob from the root names, or all that is in the folder that it names.
+    #[must_use]
+    pub fn loaded(root: &Path, named: &str) -> Self {
+        let is_glob = |step: &&str| step.contains(['*', '?', '[', '{', '\\']);
+        let steps: Vec<&str> = named.split('/').collect();
+        let plain = steps.iter().take_while(|step| !is_glob(step)).count();
+        let glob = if plain < steps.len() { named } else { "**" };
+        let path = root.join(steps[..plain].join("/"));
+        Self { path, of_folder: OfFolder::Loaded(glob.to_owned()) }
+    }
 }
 
 /// The content of a project.
@@ -35,6 +60,8 @@ pub struct Content {
     root: PathBuf,
     items: Vec<Item>,
     folders: Vec<PathBuf>,
+    /// Below the root: the folders of files that are loaded by others.
+    loaded: BTreeSet<PathBuf>,
     bytes: BTreeMap<String, Vec<u8>>,
 }
 
@@ -154,14 +181,24 @@ impl Content {
             items: BTreeMap::new(),
             bytes: BTreeMap::new(),
             seen: BTreeSet::new(),
+            walked: BTreeSet::new(),
+            loaded: BTreeSet::new(),
             size: 0,
         };
         reading.is_own(&root)?;
-        for Wanted { path, whole } in wanted {
-            reading.take(path, *whole)?;
+        for Wanted { path, of_folder } in wanted {
+            match of_folder {
+                OfFolder::Nothing => reading.take(path, false)?,
+                OfFolder::Everything => reading.take(path, true)?,
+                OfFolder::Loaded(glob) => {
+                    let fits = Searcher::of_globs([&**glob]).ok();
+                    reading.take_loaded(path, fits.as_ref())?;
+                }
+            }
         }
-        let Reading { items, bytes, seen, .. } = reading;
-        Ok(Self { items: items.into_values().collect(), folders: seen.into_iter().collect(), bytes, root })
+        let Reading { items, bytes, seen, walked, loaded, .. } = reading;
+        let folders = seen.union(&walked).cloned().collect();
+        Ok(Self { items: items.into_values().collect(), folders, loaded, bytes, root })
     }
 
     /// The root of the project, without links.
@@ -176,10 +213,15 @@ impl Content {
         &self.items
     }
 
-    /// The folders of which everything is content, without links: what comes to lie in one is content too.
+    /// The folders without links in which what comes to lie is content too, or may be.
     #[must_use]
     pub fn folders(&self) -> &[PathBuf] {
         &self.folders
+    }
+
+    /// Below the root: the folders of files that are loaded by others.
+    pub(crate) fn loaded(&self) -> &BTreeSet<PathBuf> {
+        &self.loaded
     }
 
     /// The bytes of an item; of a link, where that leads.
@@ -230,6 +272,9 @@ struct Reading<'a> {
     bytes: BTreeMap<String, Vec<u8>>,
     /// Folders of which everything was taken.
     seen: BTreeSet<PathBuf>,
+    /// Folders that were looked through for what is loaded.
+    walked: BTreeSet<PathBuf>,
+    loaded: BTreeSet<PathBuf>,
     size: usize,
 }
 
@@ -280,6 +325,36 @@ impl Reading<'_> {
             }
         }
         self.file_or_folder(&at, whole)
+    }
+
+    /// Takes a file that is loaded, or what fits of a folder; all of it without a glob.
+    fn take_loaded(&mut self, path: &Path, fits: Option<&Searcher>) -> Result<(), ReadContentError> {
+        let is_folder = fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
+        if !is_folder {
+            let folder = path.parent().and_then(|folder| folder.strip_prefix(self.root).ok());
+            self.loaded.extend(folder.map(Path::to_path_buf));
+            return self.take(path, true);
+        }
+        let open = |source: std::io::Error| ReadContentError::Open {
+            path: path.to_path_buf(),
+            source: source.into(),
+        };
+        if self.walked.len() >= FILES {
+            return Err(ReadContentError::TooMuch(self.root.to_path_buf()));
+        }
+        self.is_own(path)?;
+        self.walked.insert(path.to_path_buf());
+        for entry in fs::read_dir(path).map_err(open)? {
+            let entry = entry.map_err(open)?;
+            let path = entry.path();
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let below = path.strip_prefix(self.root).unwrap_or(&path).to_string_lossy();
+            let is_meant = || fits.is_none_or(|fits| fits.is_match(&below, &mut Effort::default()));
+            if entry.file_name() != ".git" && (is_folder || is_meant()) {
+                self.take_loaded(&path, fits)?;
+            }
+        }
+        Ok(())
     }
 
     fn is_within(&self, at: &Path, path: &Path) -> Result<(), ReadContentError> {

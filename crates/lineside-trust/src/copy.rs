@@ -28,6 +28,8 @@ pub struct Copies {
     items: BTreeMap<PathBuf, Item>,
     /// Below the root: folders of which everything is content.
     whole: BTreeSet<PathBuf>,
+    /// Below the root: folders of files that are loaded by what is run.
+    loaded: BTreeSet<PathBuf>,
     store: Store,
     /// By folder: the copies that were made of it, each with its state.
     made: Mutex<HashMap<PathBuf, Arc<Marks>>>,
@@ -53,7 +55,7 @@ impl Copies {
         let below = |folder: &PathBuf| folder.strip_prefix(&root).ok().map(Path::to_path_buf);
         let whole = content.folders().iter().filter_map(below).collect();
         let items = content.items().iter().map(|item| (PathBuf::from(&item.path), item.clone())).collect();
-        Self { folder, whole, items, root, store, made: Mutex::default() }
+        Self { folder, whole, items, root, store, loaded: content.loaded().clone(), made: Mutex::default() }
     }
 
     /// The folder of all of them.
@@ -69,6 +71,7 @@ impl Copies {
     pub fn path(&self, path: &Path) -> Result<Option<PathBuf>, CopyFileError> {
         let Some(below) = self.leads_to(path) else { return Ok(None) };
         self.made(below.parent().unwrap_or(Path::new("")))?;
+        self.loaded.iter().try_for_each(|folder| self.made(folder))?;
         Ok(Some(self.folder.join(below)))
     }
 

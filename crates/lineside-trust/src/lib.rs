@@ -13,7 +13,7 @@ mod record;
 mod store;
 mod copy;
 
-pub use content::{Change, Content, Item, Kind, ReadContentError, Wanted};
+pub use content::{Change, Content, Item, Kind, OfFolder, ReadContentError, Wanted};
 pub use copy::{Copies, CopyFileError};
 pub use find::candidates;
 pub use mark::Mark;

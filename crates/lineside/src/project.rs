@@ -2,7 +2,6 @@
 //! closed.
 
 use std::collections::BTreeSet;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,10 +15,12 @@ use lineside_dialects::{
     DIALECTS, Dialect, ForeignHook, Loaded, Places, Start, Tightening, Trust, Watched, closed_guard,
 };
 use lineside_points::CATALOGUE;
-use lineside_trust::{Change, Content, Guard, Item, ReadContentError, Standing, Store, Wanted, candidates};
+use lineside_trust::{
+    Change, Content, Guard, Item, OfFolder, ReadContentError, Standing, Store, Wanted, candidates,
+};
 
 use crate::assembly::{Assembly, HookFiles};
-use crate::seal::Seal;
+use crate::seal::{Seal, is_program, is_script};
 
 /// A project as it lies on the disk.
 pub struct Project {
@@ -379,7 +380,14 @@ fn wanted(root: &Path, watched: &[Watched], files: &HookFiles, before: Option<&[
             }
         }
     }
-    wanted.into_iter().map(|(path, whole)| Wanted { path, whole }).collect()
+    let of_folder = |whole| if whole { OfFolder::Everything } else { OfFolder::Nothing };
+    let loaded = files.loaded.iter().flat_map(|(_, loaded)| &loaded.trusts);
+    let loaded = loaded.map(|named| Wanted::loaded(root, named));
+    wanted
+        .into_iter()
+        .map(|(path, whole)| Wanted { path, of_folder: of_folder(whole) })
+        .chain(loaded)
+        .collect()
 }
 
 /// Whether a file was part of a content.
@@ -436,16 +444,10 @@ enum Named {
     Data(PathBuf),
 }
 
-/// How the names of files end that are run by others.
-const SCRIPTS: [&str; 14] =
-    ["R", "bash", "cjs", "fish", "js", "lua", "mjs", "php", "pl", "ps1", "py", "rb", "sh", "ts"];
-
 impl Named {
     /// Of a file that is there.
     fn of(file: PathBuf) -> Self {
-        let is_script = file.extension().is_some_and(|end| SCRIPTS.iter().any(|script| end == *script));
-        let is_program = || file.metadata().is_ok_and(|found| found.permissions().mode() & 0o111 != 0);
-        if is_script || is_program() { Self::Run(file) } else { Self::Data(file) }
+        if is_script(&file) || is_program(&file) { Self::Run(file) } else { Self::Data(file) }
     }
 }
 

@@ -2,10 +2,25 @@
 //! trusted.
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use lineside_trust::{Content, Copies, Item, Mark, Store, Wanted};
+use lineside_trust::{Content, Copies, Item, Kind, Mark, Store, Wanted};
+
+/// How the names of files end that are run by others.
+const SCRIPTS: [&str; 14] =
+    ["R", "bash", "cjs", "fish", "js", "lua", "mjs", "php", "pl", "ps1", "py", "rb", "sh", "ts"];
+
+/// Whether a file has the name of one that others run.
+pub(crate) fn is_script(file: &Path) -> bool {
+    file.extension().is_some_and(|end| SCRIPTS.iter().any(|script| end == *script))
+}
+
+/// Whether a file may be executed.
+pub(crate) fn is_program(file: &Path) -> bool {
+    file.metadata().is_ok_and(|found| found.permissions().mode() & 0o111 != 0)
+}
 
 /// The content that was trusted, with the state that it had when it was read last.
 pub(crate) struct Seal {
@@ -18,6 +33,8 @@ pub(crate) struct Seal {
     pub(crate) copies: Copies,
     /// The names of its files.
     names: BTreeSet<String>,
+    /// Of those that are run.
+    run: BTreeSet<String>,
 }
 
 /// The files of a content, and its folders, in which another file may come to lie, each with its state.
@@ -29,8 +46,10 @@ impl Seal {
         let (root, marks) = (content.root().to_path_buf(), Mutex::default());
         let name = |item: &Item| Some(Path::new(&item.path).file_name()?.to_str()?.to_owned());
         let names = content.items().iter().filter_map(name).collect();
+        let is_run = |item: &&Item| item.kind == Kind::Program || is_script(Path::new(&item.path));
+        let run = content.items().iter().filter(is_run).filter_map(name).collect();
         let (digest, copies) = (content.digest(), store.copies(content));
-        let seal = Self { root, digest, wanted, marks, copies, names };
+        let seal = Self { root, digest, wanted, marks, copies, names, run };
         seal.renew(content).is_ok().then_some(seal)
     }
 
@@ -52,6 +71,18 @@ impl Seal {
     /// Whether a word has the name of one of its files.
     pub(crate) fn is_named_in(&self, word: &str) -> bool {
         self.names.iter().any(|name| word.contains(name))
+    }
+
+    /// Whether a word of a line may name one of its files that are run.
+    pub(crate) fn has_run(&self, word: &str) -> bool {
+        let is_of_name = |sign: char| sign.is_alphanumeric() || "_-.+@%".contains(sign);
+        word.split(|sign: char| !is_of_name(sign)).any(|name| self.run.contains(name))
+    }
+
+    /// Whether what is at a path of the project is run that a line names: as its first word, or as what others run.
+    pub(crate) fn is_run_in(&self, path: &Path, is_first: bool) -> bool {
+        path.starts_with(&self.root)
+            && (is_first || (path.is_file() && (is_script(path) || is_program(path))))
     }
 
     fn marks(&self) -> MutexGuard<'_, Option<Arc<Marks>>> {

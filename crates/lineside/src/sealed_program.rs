@@ -15,6 +15,10 @@ use crate::seal::Seal;
 /// What ends a word of a shell.
 const BETWEEN: [char; 10] = [' ', '\t', '\n', ';', '&', '|', '<', '>', '(', ')'];
 
+/// Words of a shell behind which the first word of a command stands.
+const STARTERS: [&str; 12] =
+    ["if", "then", "elif", "else", "while", "until", "do", "!", "exec", "command", "time", "env"];
+
 /// Puts the copies in the place of what this starts in a folder.
 ///
 /// # Errors
@@ -63,35 +67,71 @@ fn copied(seal: &Seal, path: &Path) -> Result<Option<PathBuf>, String> {
 }
 
 /// A line with copies in the place of the words that mean a file for certain.
+///
+/// # Errors
+/// As for [`seal`]; and a word names something that is run in a way of which it is not certain which file that is.
 fn seal_line(seal: &Seal, line: &str, environment: &Environment, base: &Path) -> Result<String, String> {
     let (mut sealed, mut rest) = (String::with_capacity(line.len()), line);
-    // Where it goes into another folder, a relative path is another one.
-    let moves = line.split(BETWEEN).any(|word| matches!(word, "cd" | "pushd" | "popd" | "chdir"));
-    let (mut is_certain, mut is_written, mut before) = (true, false, "");
+    // Where relative paths begin, as far as that is known.
+    let mut base = Some(base.to_path_buf());
+    let has_groups = line.contains(['(', '{', '`']);
+    let (mut is_certain, mut is_written, mut is_first, mut moves, mut before) =
+        (true, false, true, false, "");
     while let Some(first) = rest.chars().next() {
         let end = if BETWEEN.contains(&first) { Some(first.len_utf8()) } else { rest.find(BETWEEN) };
         let (word, behind) = rest.split_at(end.unwrap_or(rest.len()));
         rest = behind;
-        let path = value(word, environment)
-            .filter(|path| is_certain && !is_written && (path.is_absolute() || !moves));
-        match path.map(|path| copied(seal, &base.join(path))).transpose()?.flatten() {
-            Some(copy) => sealed.extend(["'", &copy.to_string_lossy().replace('\'', r"'\''"), "'"]),
-            None => sealed.push_str(word),
+        if BETWEEN.contains(&first) {
+            // What stands behind `>` is written.
+            is_written = word == ">" || (is_written && word.trim().is_empty());
+            is_certain &= !(word == "<" && before == "<");
+            is_first |= matches!(word, "\n" | ";" | "&" | "|" | "(");
+            sealed.push_str(word);
+            before = word;
+            continue;
         }
-        // What stands behind `>` is written. Within quotes that hold more than a word, and in a text, nothing is certain.
-        is_written = word == ">" || (is_written && word.trim().is_empty());
+        let folder = || (moves && is_plain(word)).then(|| PathBuf::from(word));
+        let named = value(word, environment, base.as_deref()).or_else(folder).filter(|_| is_certain);
+        let path =
+            named.and_then(|path| Some(if path.is_absolute() { path } else { base.as_ref()?.join(path) }));
+        let copy = path.as_deref().filter(|_| !is_written).map(|path| copied(seal, path)).transpose()?;
+        match (copy.flatten(), &path) {
+            (Some(copy), _) => sealed.extend(["'", &copy.to_string_lossy().replace('\'', r"'\''"), "'"]),
+            (None, Some(path)) if !is_written && !moves && seal.is_run_in(path, is_first) => {
+                return Err(format!("{} is not among what was trusted", path.display()));
+            }
+            (None, None) if !is_written && seal.has_run(word) => {
+                return Err(format!(
+                    "it is not certain which file `{word}` is; name it by itself and without quotes around more, as \
+                     ./path or \"$VARIABLE\"/path"
+                ));
+            }
+            _ => sealed.push_str(word),
+        }
+        if moves {
+            // Within a group another folder holds, and behind it not.
+            base = path.filter(|_| !has_groups);
+        }
+        moves = is_first && word == "cd";
+        if matches!(word, "pushd" | "popd" | "chdir") {
+            base = None;
+        }
+        // Within quotes that hold more than a word, and in a text, nothing is certain.
         let is_open = |quote: char| word.matches(quote).count() % 2 == 1;
-        is_certain &=
-            !(is_open('"') || is_open('\'') || word.contains('\\') || (word == "<" && before == "<"));
-        before = word;
+        is_certain &= !(is_open('"') || is_open('\'') || word.contains('\\'));
+        is_first &= word.contains('=') || STARTERS.contains(&word);
+        (is_written, before) = (false, word);
     }
     Ok(sealed)
 }
 
+/// Whether a shell changes nothing in a text.
+fn is_plain(text: &str) -> bool {
+    text.chars().all(|sign| sign.is_ascii_alphanumeric() || "_-./+,@%".contains(sign))
+}
+
 /// What a word means, if a shell does nothing else with it than to put the value of a variable before it.
-fn value(word: &str, environment: &Environment) -> Option<PathBuf> {
-    let is_plain =
-        |text: &str| text.chars().all(|sign| sign.is_ascii_alphanumeric() || "_-./+,@%".contains(sign));
+fn value(word: &str, environment: &Environment, base: Option<&Path>) -> Option<PathBuf> {
     let within = |quote: char| word.strip_prefix(quote)?.strip_suffix(quote);
     if let Some(text) = within('\'').or(Some(word)).filter(|text| is_plain(text) && text.contains(['/', '.']))
     {
@@ -103,8 +143,9 @@ fn value(word: &str, environment: &Environment) -> Option<PathBuf> {
     let (name, path) = text.split_once('/')?;
     let name = name.strip_suffix('"').unwrap_or(name);
     let name = name.strip_prefix('{').and_then(|name| name.strip_suffix('}')).unwrap_or(name);
-    let set = environment.set.iter().rev().find(|(set, _)| set == name)?;
-    Some(Path::new(&set.1).join(path)).filter(|_| is_plain(path))
+    let set = environment.set.iter().rev().find(|(set, _)| set == name).map(|(_, value)| Path::new(value));
+    let set = set.or(base.filter(|_| name == "PWD"))?;
+    Some(set.join(path)).filter(|_| is_plain(path))
 }
 
 #[cfg(test)]
@@ -117,7 +158,7 @@ mod tests {
 
     use lineside_core::invocation::{Exit, Invocation, Limits};
     use lineside_dialects::{Call, Returned};
-    use lineside_trust::{Content, Guard, Reach, Store, Wanted};
+    use lineside_trust::{Content, Guard, OfFolder, Reach, Store, Wanted};
     use tokio::time::Instant;
 
     use super::*;
@@ -136,7 +177,10 @@ mod tests {
         fs::write(root.join("guard.sh"), "#!/bin/sh\necho good\n").unwrap();
         fs::set_permissions(root.join("guard.sh"), fs::Permissions::from_mode(0o755)).unwrap();
         let wanted = [("guard.sh", false), (".x/hooks", true), ("check", false)];
-        let wanted = wanted.map(|(path, whole)| Wanted { path: root.join(path), whole }).to_vec();
+        let of_folder = |whole| if whole { OfFolder::Everything } else { OfFolder::Nothing };
+        let wanted =
+            wanted.map(|(path, whole)| Wanted { path: root.join(path), of_folder: of_folder(whole) });
+        let wanted = wanted.to_vec();
         let content = Content::read(&root, &wanted).unwrap();
         let store = Store::of(&folder.path().join("state"));
         store.trust(&content, Vec::<Guard>::new(), Reach::Project).unwrap();
@@ -181,15 +225,41 @@ mod tests {
             ("true && python3 .x/hooks/a.py;x", "true && python3 'C/.x/hooks/a.py';x"),
             ("\"$P\"/guard.sh", "'C/guard.sh'"),
             ("exec \"$P/guard.sh\" a", "exec 'C/guard.sh' a"),
-            ("${P}/guard.sh $Q/guard.sh", "'C/guard.sh' $Q/guard.sh (partial)"),
+            ("${P}/guard.sh \"$PWD\"/guard.sh", "'C/guard.sh' 'C/guard.sh'"),
             ("cat > ./guard.sh < ./guard.sh", "cat > ./guard.sh < 'C/guard.sh' (partial)"),
-            ("cd .x; ./guard.sh", "cd .x; ./guard.sh (partial)"),
-            ("echo \"a ./guard.sh b\"", "echo \"a ./guard.sh b\" (partial)"),
+            ("cd src && ../guard.sh", "cd src && 'C/guard.sh'"),
+            ("cd .x/hooks && python3 ./a.py", "cd .x/hooks && python3 'C/.x/hooks/a.py'"),
+            ("cd \"$P/.x\"; cd hooks; python3 b.py", "cd \"$P/.x\"; cd hooks; python3 'C/.x/hooks/b.py'"),
+            ("/usr/bin/env guard", "/usr/bin/env guard"),
+            ("/opt/guard.sh", "/opt/guard.sh (partial)"),
             ("echo 'a b'", "echo 'a b'"),
-            ("cat <<x\n./guard.sh\nx", "cat <<x\n./guard.sh\nx (partial)"),
-            ("./guard.sh\\ ./guard.sh", "./guard.sh\\ ./guard.sh (partial)"),
+            ("cat <<x\ncheck\nx", "cat <<x\ncheck\nx (partial)"),
         ] {
             assert_eq!(seen(&seal, Program::shell("/bin/sh", line)), format!("/bin/sh -c {expected}"));
+        }
+    }
+
+    #[test]
+    fn a_line_that_names_what_it_runs_in_another_way_or_what_was_not_trusted_is_not_run() {
+        let (_folder, seal) = sealed();
+        fs::write(seal.root().join("late.sh"), "").unwrap();
+        for (line, told) in [
+            ("$Q/guard.sh", "it is not certain which file `$Q/guard.sh` is"),
+            ("cd $Q && ./guard.sh", "`./guard.sh`"),
+            ("(cd .x); ./guard.sh", "`./guard.sh`"),
+            ("pushd .x; python3 hooks/a.py", "`hooks/a.py`"),
+            ("sh -c \"true; ./guard.sh\"", "`./guard.sh\"`"),
+            ("cat <<x\n./guard.sh\nx", "`./guard.sh`"),
+            ("./guard.sh\\ ./guard.sh", "guard.sh"),
+            ("A=b exec ./absent a", "/absent is not among what was trusted"),
+            ("true; python3 late.sh", "/late.sh is not among what was trusted"),
+            ("cd .x; ./guard.sh", "/.x/./guard.sh is not among what was trusted"),
+        ] {
+            let set = vec![("P".into(), seal.root().into())];
+            let environment = Environment { set, ..Environment::default() };
+            let mut program = Program::shell("/bin/sh", line);
+            let refused = super::seal(&seal, &mut program, &environment, Some(seal.root())).unwrap_err();
+            assert!(refused.contains(told), "{line}: {refused}");
         }
     }
 

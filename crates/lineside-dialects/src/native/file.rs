@@ -8,6 +8,7 @@ use lineside_core::hook::Mode;
 use lineside_core::invocation::Inherit;
 use lineside_core::nearest::suggestion;
 use lineside_guards::Account;
+use lineside_search::Searcher;
 
 use super::entry::{self, Entry, MODE, MODES};
 use super::findings::{About, Findings, LoadError, LoadWarning, UnknownKey};
@@ -23,6 +24,9 @@ use crate::yaml::{self, Content, Document, DuplicateKey, Node, UnknownEscapes};
 /// The key of the programs that start others.
 const WRAPPERS: &str = "wrappers";
 
+/// The key of the files of a project that what its hooks start loads by itself.
+const TRUSTS: &str = "trusts";
+
 /// What stands in a file.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
@@ -32,6 +36,8 @@ pub(super) struct Contents {
     pub(super) inherit: Option<Inherit>,
     /// Whose commands filters are about, also those of a project, where the user's file says something of it.
     pub(super) account: Option<Arc<Account>>,
+    /// Files and globs of the project that what its hooks start loads by itself.
+    pub(super) trusts: Vec<String>,
 }
 
 /// Reads a file.
@@ -82,7 +88,7 @@ fn lose(findings: &mut Findings) {
 
 /// The contents of a text.
 pub(super) fn contents(bytes: &[u8], place: &Place, places: &Places, findings: &mut Findings) -> Contents {
-    let Some(Items { items, used, wrappers, duplicates, inherit, mode, lost }) =
+    let Some(Items { items, used, wrappers, trusts, duplicates, inherit, mode, lost }) =
         items(bytes, place.layer, findings)
     else {
         // Of a file in which nothing stands nothing is wrong.
@@ -126,7 +132,7 @@ pub(super) fn contents(bytes: &[u8], place: &Place, places: &Places, findings: &
         let twice = of_line.get(&item.line).map(Vec::as_slice).unwrap_or_default();
         reading.entry(format!("hooks[{number}]"), item, None, twice, findings);
     }
-    Contents { entries: reading.found, inherit, account }
+    Contents { entries: reading.found, inherit, account, trusts }
 }
 
 /// Entries of one file, which have different names.
@@ -183,6 +189,8 @@ struct Items {
     used: Vec<Used>,
     /// The programs that the user names as ones that start others.
     wrappers: Option<Vec<String>>,
+    /// The files of the project that are loaded by what its hooks start.
+    trusts: Vec<String>,
     /// The keys that occur twice in the items.
     duplicates: Vec<DuplicateKey>,
     inherit: Option<Inherit>,
@@ -214,7 +222,7 @@ fn items(bytes: &[u8], layer: Layer, findings: &mut Findings) -> Option<Items> {
     let doubled = twice(ENVIRONMENT).filter(|_| layer <= Layer::User);
     let mut hooks = None;
     let (mut inherit, mut wrappers) = (None, None);
-    let mut used = Vec::new();
+    let (mut used, mut trusts) = (Vec::new(), Vec::new());
     let mut mode = Mode::Enforced;
     let mut lost = false;
     for (key, value) in keys {
@@ -228,6 +236,11 @@ fn items(bytes: &[u8], layer: Layer, findings: &mut Findings) -> Option<Items> {
         } else if name == WRAPPERS {
             let why = "only the user's file says which programs start others";
             findings.warning(key.line, &LoadWarning::NoEffect { key: WRAPPERS, why });
+        } else if name == TRUSTS && layer == Layer::Project {
+            trusts = named_files(&value, findings);
+        } else if name == TRUSTS {
+            let why = "it names files of a project, and stands in its file";
+            findings.warning(key.line, &LoadWarning::NoEffect { key: TRUSTS, why });
         } else if name == MODE {
             mode = of_all(&key, &value, findings);
         } else if name == ENVIRONMENT && layer <= Layer::User {
@@ -236,7 +249,7 @@ fn items(bytes: &[u8], layer: Layer, findings: &mut Findings) -> Option<Items> {
             let why = "only the user's file has one for all hooks; here it stands in a hook";
             findings.warning(key.line, &LoadWarning::NoEffect { key: ENVIRONMENT, why });
         } else {
-            let known = ["hooks", "use", WRAPPERS, ENVIRONMENT];
+            let known = ["hooks", "use", WRAPPERS, TRUSTS, MODE, ENVIRONMENT];
             let near = suggestion(&name, known);
             let nearest = known.into_iter().find(|known| near == Some(known));
             if nearest == Some("hooks") && matches!(value.content, Content::List(_) | Content::Mapping(_)) {
@@ -265,7 +278,7 @@ fn items(bytes: &[u8], layer: Layer, findings: &mut Findings) -> Option<Items> {
         findings.error(*line, LoadError::Duplicate(key.clone()));
         mode = Mode::Enforced;
     }
-    Some(Items { items, used, wrappers, duplicates: of_hooks, inherit, mode, lost })
+    Some(Items { items, used, wrappers, trusts, duplicates: of_hooks, inherit, mode, lost })
 }
 
 /// Whether all hooks count that do not say it themselves; they do, when what is written means nothing.
@@ -287,6 +300,34 @@ fn for_all(line: u32, value: &Node, findings: &mut Findings) -> Option<Inherit> 
         findings.error(line, error);
         Inherit::minimal_and([])
     }))
+}
+
+/// Files and globs, from the root of the project; each that is none is an error.
+fn named_files(value: &Node, findings: &mut Findings) -> Vec<String> {
+    let items = match &value.content {
+        Content::Null => &[],
+        Content::List(items) => &items[..],
+        _ => std::slice::from_ref(value),
+    };
+    let is_within = |text: &str| {
+        !text.is_empty()
+            && !text.starts_with(['/', '~', '!'])
+            && text.split('/').all(|step| !matches!(step, "" | "." | ".."))
+            && Searcher::of_globs([text]).is_ok()
+    };
+    let mut named = Vec::new();
+    for item in items {
+        match item.text().filter(|text| is_within(text)) {
+            Some(text) => named.push(text.to_owned()),
+            None => {
+                let expected =
+                    "a path or a glob from the root of the project, such as lib/**/*.py".to_owned();
+                let (key, found) = (TRUSTS.to_owned(), shown(item));
+                findings.error(item.line, LoadError::Value { key, found, expected });
+            }
+        }
+    }
+    named
 }
 
 /// Names of programs.

@@ -323,3 +323,22 @@ fn a_file_of_nearly_the_right_name_is_named_because_it_is_not_read() {
         assert_eq!(told.iter().filter(is_of).count(), 1, "{file}: {told:?}");
     }
 }
+
+#[test]
+fn what_hooks_load_is_named_in_the_file_of_a_project_and_lies_in_it() {
+    let of = |trusts: &str| project(&format!("trusts: {trusts}\n{}", one("g")));
+    let loaded = of("[lib/**/*.py, data/words.txt]");
+    assert_eq!(
+        (&*loaded.trusts, &*loaded.diagnostics),
+        (&["lib/**/*.py".to_owned(), "data/words.txt".to_owned()][..], &[][..])
+    );
+    assert_eq!(of("lib").trusts, ["lib"]);
+    for wrong in ["/etc/passwd", "../other", "~/lib", "lib/../..", "'lib/[a'", "'!lib'", "[[a]]", "./lib"] {
+        let loaded = of(wrong);
+        assert!(loaded.trusts.is_empty() && names(&loaded) == ["g"], "{wrong}");
+        let [finding] = &loaded.diagnostics[..] else { panic!("{wrong}: {:?}", loaded.diagnostics) };
+        assert!(finding.to_string().contains("hooks.yaml:1: `trusts` is"), "{finding}");
+    }
+    let user = Room::with(&[("home/.config/lineside/hooks.yaml", "trusts: lib\n")]).load(Trust::Granted, &[]);
+    assert!(user.trusts.is_empty() && user.diagnostics[0].text.contains("`trusts` has no effect"));
+}

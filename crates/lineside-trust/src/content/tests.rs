@@ -18,9 +18,15 @@ fn stage() -> (tempfile::TempDir, PathBuf) {
 }
 
 fn read(root: &Path, wanted: &[(&str, bool)]) -> Result<Content, ReadContentError> {
-    let wanted: Vec<_> =
-        wanted.iter().map(|(path, whole)| Wanted { path: root.join(path), whole: *whole }).collect();
+    let wanted: Vec<_> = wanted
+        .iter()
+        .map(|(path, whole)| Wanted { path: root.join(path), of_folder: of_folder(*whole) })
+        .collect();
     Content::read(root, &wanted)
+}
+
+fn of_folder(whole: bool) -> OfFolder {
+    if whole { OfFolder::Everything } else { OfFolder::Nothing }
 }
 
 fn paths(content: &Content) -> Vec<&str> {
@@ -114,4 +120,36 @@ fn what_has_changed_is_told_by_path() {
     let changes = read(&root, &[("hooks", true)]).unwrap().since(before.items());
     let told: Vec<_> = changes.iter().map(|change| (&*change.path, change.verb())).collect();
     assert_eq!(told, [("hooks/changed", "changed"), ("hooks/gone", "removed"), ("hooks/new", "added")]);
+}
+
+#[test]
+fn what_is_loaded_is_content_as_far_as_a_glob_fits_it_and_what_comes_to_fit_as_well() {
+    let (_folder, root) = stage();
+    for path in ["lib/a.py", "lib/deep/b.py", "lib/readme.md", "lib/.git/c.py", "one.py", "other/d.py"] {
+        write(&root, path, path);
+    }
+    let read = |named: &[&str]| {
+        let wanted: Vec<_> = named.iter().map(|named| Wanted::loaded(&root, named)).collect();
+        Content::read(&root, &wanted).unwrap()
+    };
+    for (named, expected) in [
+        ("lib/**/*.py", &["lib/a.py", "lib/deep/b.py"][..]),
+        ("lib/*.py", &["lib/a.py"]),
+        ("lib", &["lib/a.py", "lib/deep/b.py", "lib/readme.md"]),
+        ("one.py", &["one.py"]),
+        ("absent/*.py", &[]),
+        ("*/d.py", &["other/d.py"]),
+    ] {
+        assert_eq!(paths(&read(&[named])), expected, "{named}");
+    }
+    let before = read(&["lib/**/*.py"]);
+    assert!(before.folders().contains(&root.join("lib/deep")));
+    write(&root, "lib/deep/notes.md", "");
+    assert_eq!(read(&["lib/**/*.py"]).digest(), before.digest());
+    write(&root, "lib/deep/json.py", "");
+    assert_ne!(read(&["lib/**/*.py"]).digest(), before.digest());
+    // All of a folder is content, whichever of two that name it is read first.
+    for named in [["lib/*.md", "lib"], ["lib", "lib/*.md"]] {
+        assert_eq!(paths(&read(&named)).len(), 5, "{named:?}");
+    }
 }

@@ -1,7 +1,7 @@
 //! Tests of the store of what was trusted.
 
 use super::*;
-use crate::content::Wanted;
+use crate::content::{OfFolder, Wanted};
 
 struct Stage {
     folder: tempfile::TempDir,
@@ -28,7 +28,7 @@ impl Stage {
 
     fn content(&self, project: &str) -> Result<Content, ReadContentError> {
         let root = self.root(project);
-        Content::read(&root, &[Wanted { path: root.join("guard.sh"), whole: false }])
+        Content::read(&root, &[Wanted { path: root.join("guard.sh"), of_folder: OfFolder::Nothing }])
     }
 
     fn standing(&self, project: &str) -> Standing {
