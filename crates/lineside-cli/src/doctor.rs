@@ -8,11 +8,11 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Result;
 use clap::Args;
-use lineside::Client;
-use lineside::core::Severity;
+use lineside::core::{Diagnostic, Severity};
 use lineside::dialects::native::{PROTECT_POLICY, daemon_settings};
-use lineside::dialects::{Managed, Places};
+use lineside::dialects::{DIALECTS, Managed, Places, Trust};
 use lineside::json::{Map, Value, json};
+use lineside::{Assembly, Bus, Client};
 use lineside_account::Named;
 use lineside_daemon::socket::LONGEST;
 
@@ -21,11 +21,11 @@ use crate::daemon_paths::DaemonPaths;
 use crate::hosts::LookArgs;
 use crate::hosts::finding::Finding;
 use crate::hosts::machine::{self, Machine};
-use crate::loading::protection;
+use crate::loading::{load_into, protection};
 use crate::log::now;
 use crate::painter::one_line;
-use crate::places::{granted_places, shown};
-use crate::project;
+use crate::places::{Ground, granted_places, shown};
+use crate::project::{self, Found};
 use crate::style::{Style, Styles, Tone, count, print, print_json};
 
 /// How long the daemon has for its answer.
@@ -268,12 +268,10 @@ async fn daemon(paths: &DaemonPaths, places: &Places) -> Looked {
             let settings = daemon_settings(places, &Managed::default()).1.into_iter().map(|wrong| {
                 Finding::error(wrong.to_string(), "repair the file; until then nothing of it is set")
             });
-            return Looked {
-                what,
-                state,
-                findings: settings.chain(project_finding(paths, places)).collect(),
-                ..Looked::default()
-            };
+            let mut findings: Vec<Finding> = settings.collect();
+            findings.extend(loaded(paths, places).await);
+            findings.extend(project_finding(paths, places));
+            return Looked { what, state, findings, ..Looked::default() };
         }
         Ok(Err(error)) => {
             let text = format!("the daemon cannot be asked: {error}");
@@ -321,8 +319,8 @@ async fn daemon(paths: &DaemonPaths, places: &Places) -> Looked {
                 "make room or the file writable; decisions go on, and are not written down until then",
             ),
             (Some("log"), _) => Finding::note(text, "lineside log shows what is there"),
-            (_, Some("error")) => Finding::error(text, "repair the file; lineside check has the whole list"),
-            _ => Finding::note(text, "lineside check has the whole list"),
+            (_, Some("error")) => Finding::error(text, BROKEN),
+            _ => Finding::note(text, DOUBTFUL),
         });
     }
     let failing = status.get("failing").and_then(Value::as_array).into_iter().flatten();
@@ -364,6 +362,42 @@ fn unread_settings(status: &Map, places: &Places) -> Vec<Finding> {
     let text = format!("{} has changed since the daemon started, which reads it then", shown(&file, places));
     wrong.chain([Finding::warning(text, ANOTHER)]).collect()
 }
+
+/// What a daemon would find in the hook files. No hook is run, and no plugin is loaded.
+async fn loaded(paths: &DaemonPaths, places: &Places) -> Vec<Finding> {
+    let found = project::find(places.work_dir(), &project::of_user(places.environment.clone()), paths);
+    let is_trusted = found.as_ref().is_some_and(Found::is_trusted);
+    let trust = if is_trusted { Trust::Granted } else { Trust::Withheld };
+    let root = found.as_ref().map_or(places.work_dir(), Found::root).to_path_buf();
+    let project = root.to_string_lossy().into();
+    let places = Places { project_root: Some(root.clone()), cwd: root, trust, ..places.clone() };
+    let ground = Ground { places, project, dialects: DIALECTS.to_vec(), found };
+    match load_into(Assembly::new(Bus::new()).without_effects(), &ground).await {
+        Ok((_assembly, report)) => {
+            let is_of_file = |finding: &&Diagnostic| {
+                // How a project stands as a whole has a finding of its own.
+                finding
+                    .origin
+                    .as_ref()
+                    .is_none_or(|origin| Some(&*origin.file) != ground.places.project_root.as_ref())
+            };
+            report.diagnostics.iter().filter(is_of_file).map(of_hooks).collect()
+        }
+        Err(error) => vec![Finding::error(format!("{error:#}"), "lineside check has the whole list")],
+    }
+}
+
+/// A finding about hook files.
+fn of_hooks(diagnostic: &Diagnostic) -> Finding {
+    if diagnostic.severity == Severity::Error {
+        return Finding::error(diagnostic.to_string(), BROKEN);
+    }
+    Finding::note(diagnostic.to_string(), DOUBTFUL)
+}
+
+/// What to do about an error in a hook file, and about anything else there.
+const BROKEN: &str = "repair the file; lineside check has the whole list";
+const DOUBTFUL: &str = "lineside check has the whole list";
 
 /// The hooks of this project, where they do not hold.
 ///

@@ -26,7 +26,6 @@ use crate::style::{Styles, Tone, columns, print, print_json, tell};
 
 mod command;
 mod page;
-mod picture;
 mod report;
 
 use command::CommandArgs;

@@ -11,6 +11,7 @@ use lineside::protection::Protection;
 use lineside::{Assembly, Bus, Containment, PluginLine, State};
 
 use crate::daemon_paths::DaemonPaths;
+use crate::excerpt;
 use crate::painter::one_line;
 use crate::places::Ground;
 use crate::project::of_user;
@@ -115,6 +116,12 @@ pub(crate) fn finding(diagnostic: &Diagnostic, style: Style) -> String {
     format!("{severity}: {}", one_line(&diagnostic.to_string()))
 }
 
+/// The same with the line of its file that it is about.
+pub(crate) fn finding_lines(diagnostic: &Diagnostic, style: Style) -> Vec<String> {
+    let excerpt = diagnostic.origin.iter().flat_map(|origin| excerpt::of(origin, &diagnostic.text, style));
+    std::iter::once(finding(diagnostic, style)).chain(excerpt).collect()
+}
+
 /// Reports on standard error what was wrong, and which hooks do not run because the project is not trusted.
 pub(crate) fn tell_findings(report: &LoadReport, style: Style) {
     tell_all(&report.diagnostics, untrusted(report), style);
@@ -123,7 +130,7 @@ pub(crate) fn tell_findings(report: &LoadReport, style: Style) {
 /// The same of findings that may be those of a daemon.
 pub(crate) fn tell_all(diagnostics: &[Diagnostic], note: Option<String>, style: Style) {
     for diagnostic in diagnostics {
-        tell(&finding(diagnostic, style));
+        finding_lines(diagnostic, style).iter().for_each(|line| tell(line));
     }
     if let Some(note) = note {
         tell(&format!("{}: {note}", style.paint(Tone::Bold, "note")));

@@ -54,6 +54,8 @@ mod tasks;
 mod page;
 mod progress;
 mod painter;
+mod picture;
+mod excerpt;
 mod style;
 mod table;
 

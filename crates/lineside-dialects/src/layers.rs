@@ -61,6 +61,19 @@ pub fn tighten(loaded: &mut Loaded) {
     }
 }
 
+/// What is asked of a hook of a layer above, by files of its dialect. Every hook of a bus is asked about, so that they are found by their names.
+#[must_use]
+pub fn asked_of<'a>(tightenings: &'a [(&'static str, Tightening)]) -> impl Fn(&Hook) -> Option<Tighter> + 'a {
+    let mut named: HashMap<(&str, &str), Vec<&Tightening>> = HashMap::new();
+    for (dialect, asked) in tightenings {
+        named.entry((*dialect, &*asked.name)).or_default().push(asked);
+    }
+    move |hook| {
+        let meant = named.get(&(hook.dialect, &*hook.name)).into_iter().flatten();
+        meant.filter(|asked| asked.is_about(hook)).map(|asked| asked.asked).reduce(Tighter::and)
+    }
+}
+
 /// What has each name, in its order: a file may have tens of thousands.
 fn by_name<T>(all: &[T], name: impl Fn(&T) -> &str) -> HashMap<&str, Vec<&T>> {
     let mut named: HashMap<&str, Vec<&T>> = HashMap::new();

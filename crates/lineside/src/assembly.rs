@@ -9,15 +9,15 @@ use lineside_automation::Automations;
 use lineside_bus::register::RegisterHookError;
 use lineside_bus::{Bus, DrainReport, Scope};
 use lineside_core::control::Control;
-use lineside_core::hook::{Hook, NATIVE, Tighter};
+use lineside_core::hook::{Hook, NATIVE};
 use lineside_core::invocation::Inherit;
 use lineside_core::worker::HookWorker;
 use lineside_core::{Diagnostic, Layer, Origin, Severity, SkipReason};
 use lineside_dialects::hosts::never_reported;
 use lineside_dialects::native::inherited;
 use lineside_dialects::{
-    DIALECTS, Dialect, Ground, Inert, Loaded, Managed, Places, Tightening, Watched, exposed, only_once,
-    outrun, refuse_programs_of_projects,
+    DIALECTS, Dialect, Ground, Inert, Loaded, Managed, Places, Tightening, Watched, asked_of, exposed,
+    only_once, outrun, refuse_programs_of_projects,
 };
 #[cfg(feature = "http")]
 use lineside_exec::Proxy;
@@ -102,11 +102,15 @@ impl HookFiles {
         names
     }
 
+    /// What was wrong.
+    pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.loaded.iter().flat_map(|(_, loaded)| &loaded.diagnostics)
+    }
+
     /// How many findings are errors.
     #[must_use]
     pub fn errors(&self) -> usize {
-        let found = self.loaded.iter().flat_map(|(_, loaded)| &loaded.diagnostics);
-        found.filter(|finding| finding.severity == Severity::Error).count()
+        self.diagnostics().filter(|finding| finding.severity == Severity::Error).count()
     }
 
     /// Leaves out what was found in other dialects than these.
@@ -519,12 +523,7 @@ impl Assembly {
         let installed = bound.iter_mut().map(|bound| (bound.dialect, std::mem::take(&mut bound.installed)));
         let installed = installed.collect::<Vec<_>>();
         match &self.project {
-            Some(project) => project.scope.install_and_tighten(installed, |hook| {
-                let meant = tightenings
-                    .iter()
-                    .filter(|(dialect, asked)| *dialect == hook.dialect && asked.is_about(hook));
-                meant.map(|(_, asked)| asked.asked).reduce(Tighter::and)
-            })?,
+            Some(project) => project.scope.install_and_tighten(installed, asked_of(&tightenings))?,
             None => self.bus.install_all(installed)?,
         }
         self.outside.warm.keep_only(&workers);

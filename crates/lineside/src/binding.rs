@@ -204,6 +204,9 @@ impl Binder<'_> {
                 findings.push(if found.required {
                     let what = "is required and cannot run, so that its events are refused";
                     Diagnostic::error(origin, format!("hook \"{name}\" {what}: {error}; {remedy}"))
+                } else if found.hook.part.is_gate() && !found.hook.is_shadow() {
+                    // A policy that does not hold.
+                    Diagnostic::error(origin, format!("hook \"{name}\": {error}; {remedy}"))
                 } else {
                     Diagnostic::warning(origin, format!("hook \"{name}\": {error}; {remedy}"))
                 });

@@ -12,9 +12,9 @@ use lineside::listing::Explained;
 
 use super::command::Scene;
 use super::page::is_sound;
-use super::picture::{self, Label, broken};
 use crate::page::fitting::cut;
 use crate::painter::in_passing;
+use crate::picture::{self, Label, broken};
 use crate::style::{Style, Tone, count};
 
 /// Where what is said of a program begins.

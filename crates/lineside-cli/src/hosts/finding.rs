@@ -2,6 +2,7 @@
 
 use lineside::json::{Value, json};
 
+use crate::excerpt;
 use crate::painter::one_line;
 use crate::style::{Style, Tone};
 
@@ -56,9 +57,10 @@ impl Finding {
     pub(crate) fn lines(findings: &[Self], style: Style) -> Vec<String> {
         let together = findings.chunk_by(|finding, next| finding.remedy == next.remedy);
         let lines = together.flat_map(|group| {
-            let texts = group.iter().map(|finding| {
+            let texts = group.iter().flat_map(|finding| {
                 let (name, tone) = finding.name();
-                format!("{}: {}", style.paint(tone, name), one_line(&finding.text))
+                let text = format!("{}: {}", style.paint(tone, name), one_line(&finding.text));
+                std::iter::once(text).chain(excerpt::of_text(&finding.text, style))
             });
             let remedy =
                 |finding: &Self| format!("  {} {}", style.paint(Tone::Dim, "->"), one_line(&finding.remedy));

@@ -286,7 +286,7 @@ fn told(host: Host, beside: Interference, places: &Places) -> Finding {
                 Host::Gemini => "the last one declared",
                 _ => "one that may not be ours",
             };
-            Finding::warning(
+            Finding::note(
                 format!(
                     "{}: hook {position} of {event} may change the call too; of two changes {host} takes {rule}",
                     at(&file, line)

@@ -5,6 +5,7 @@ use lineside::json::{Value, json};
 use lineside::trust::{Content, Item, Kind, Store};
 use similar::TextDiff;
 
+use crate::loading::finding_lines;
 use crate::painter::one_line;
 use crate::project::Found;
 use crate::style::{Style, Tone};
@@ -19,6 +20,8 @@ pub(super) fn lines(found: &Found, content: &Content, store: &Store, style: Styl
     lines.extend(found.wrong().map(|(what, _)| one_line(&what)));
     lines.extend([String::new(), "What its hooks would run:".to_owned()]);
     lines.extend(found.read.runs().iter().map(|run| format!("  {}", one_line(run))));
+    let findings = found.read.files.diagnostics().flat_map(|finding| finding_lines(finding, style));
+    lines.extend(findings.map(|line| format!("  {line}")));
     lines.push(String::new());
     match found.record() {
         Some(record) => {

@@ -304,3 +304,45 @@ fn a_guard_refuses_though_the_daemon_has_inherited_that_ends_of_processes_are_ig
     let said = stage.run(&["hook", "claude"], event.to_string());
     assert!(said.out.contains("not this one") && said.out.contains("deny"), "{said:?}");
 }
+
+#[test]
+fn without_a_daemon_the_doctor_loads_the_hooks_and_says_which_do_not_hold_and_where() {
+    let stage = Stage::new();
+    let file = "home/.config/lineside/hooks.yaml";
+    for (entry, told, shown) in [
+        ("{name: g, on: befor_tool, command: x}", "did you mean `before_tool`?", "──"),
+        (
+            "{name: g, on: before_tool, command: [no-such-program-here]}",
+            "install it or correct the hook",
+            "──",
+        ),
+        (
+            "{name: g, on: before_tool, on_failure: continue, command: [no-such-program-here]}",
+            "install it",
+            "──",
+        ),
+    ] {
+        stage.file(file, &format!("hooks:\n- {entry}\n"));
+        let said = stage.run(&["doctor"], "");
+        let lines = [
+            format!("error: [stage]/{file}:2: "),
+            told.to_owned(),
+            format!("2 │ - {entry}"),
+            shown.to_owned(),
+        ];
+        assert!(said.code == Some(1) && said.out.contains("✗ daemon"), "{said:?}");
+        assert!(lines.iter().all(|line| said.out.contains(line)), "{lines:?}: {}", said.out);
+        assert!(said.out.contains("-> repair the file; lineside check has the whole list"), "{said:?}");
+    }
+    // What may be meant otherwise, and what is watched alone, is nothing that does not hold.
+    for entry in [
+        "{name: g, on: before_tool, match: {tool: Shell, argument: {comand: x}}, verdict: block}",
+        "{name: g, on: after_tool, async: true, command: [no-such-program-here]}",
+    ] {
+        stage.file(file, &format!("hooks:\n- {entry}\n"));
+        let said = stage.run(&["doctor"], "");
+        assert!(said.out.contains("note: [stage]/") && said.out.contains("✓ daemon"), "{said:?}");
+    }
+    stage.file(file, "hooks: []\n");
+    assert!(!stage.run(&["doctor"], "").out.contains("hooks.yaml"));
+}

@@ -12,11 +12,12 @@ use crate::style::{Style, Tone, on_this_terminal};
 
 /// What is to be read at a place.
 #[derive(Debug)]
-pub(super) struct Label {
+pub(crate) struct Label {
     /// Bytes of the text; not empty.
-    pub(super) place: Range<usize>,
-    pub(super) tone: Tone,
-    pub(super) text: String,
+    pub(crate) place: Range<usize>,
+    pub(crate) tone: Tone,
+    /// Empty where the place is underlined alone.
+    pub(crate) text: String,
 }
 
 /// What a label is never narrower than.
@@ -77,17 +78,39 @@ struct Hanging<'l> {
 }
 
 /// The lines of a picture.
-pub(super) fn lines(text: &str, labels: &[Label], columns: Option<usize>, style: Style) -> Vec<String> {
+pub(crate) fn lines(text: &str, labels: &[Label], columns: Option<usize>, style: Style) -> Vec<String> {
+    // A text of one line needs no number.
+    let is_numbered = text.trim_end_matches('\n').contains('\n');
+    drawn(text, is_numbered.then_some(1), labels, columns, style)
+}
+
+/// The same of a part of a text, which begins with this line of it.
+pub(crate) fn lines_from(
+    first: usize,
+    text: &str,
+    labels: &[Label],
+    columns: Option<usize>,
+    style: Style,
+) -> Vec<String> {
+    drawn(text, Some(first), labels, columns, style)
+}
+
+fn drawn(
+    text: &str,
+    first: Option<usize>,
+    labels: &[Label],
+    columns: Option<usize>,
+    style: Style,
+) -> Vec<String> {
     let page = columns.unwrap_or(WIDE);
     let lines: Vec<&str> = text.trim_end_matches('\n').split('\n').collect();
-    // A text of one line needs no number.
-    let digits = if lines.len() > 1 { lines.len().to_string().len() } else { 0 };
+    let digits = first.map_or(0, |first| (first + lines.len() - 1).to_string().len());
     let gutter = if digits > 0 { digits + 5 } else { 2 };
     let room = page.saturating_sub(gutter).saturating_sub(LABEL).max(ROW);
     let mut rows = Vec::new();
     let mut at = 0;
     for (index, line) in lines.iter().enumerate() {
-        rows.extend(folded(line, at, index + 1, room));
+        rows.extend(folded(line, at, index + first.unwrap_or(1), room));
         at += line.len() + 1;
     }
     let painter = Painter { labels, page, digits, gutter, style };
@@ -236,7 +259,8 @@ impl<'l> Painter<'l> {
     fn hanging(&self, row: &Row, cover: &[Option<&Label>]) -> Vec<Hanging<'l>> {
         let mut all: Vec<Hanging<'_>> = Vec::new();
         let range = row.range();
-        for label in self.labels.iter().filter(|label| range.contains(&label.place.start)) {
+        let texts = self.labels.iter().filter(|label| !label.text.is_empty());
+        for label in texts.filter(|label| range.contains(&label.place.start)) {
             if let Some(same) = all.iter_mut().find(|one| one.labels[0].place == label.place) {
                 same.labels.push(label);
                 continue;
@@ -283,7 +307,7 @@ impl<'l> Painter<'l> {
 }
 
 /// A text in lines of so many columns, broken at blanks where there are some.
-pub(super) fn broken(text: &str, room: usize) -> Vec<String> {
+pub(crate) fn broken(text: &str, room: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = 0;
     for word in text.split(' ') {
