@@ -3,12 +3,14 @@
 //! The programs come from npm and PyPI, hundreds of megabytes, into a folder of the target directory; they are pointed at
 //! a scripted model on the loopback interface, so no run needs an account or leaves the machine. `lineside install`
 //! writes our entries into a home of their own, and a daemon of their own decides. With `--pairs` each program starts each
-//! other one; with `--newest` the newest versions are played beside the pinned ones.
+//! other one; with `--places` two are at work at once in repositories of their own; with `--newest` the newest versions are
+//! played beside the pinned ones.
 
 mod between;
 mod model;
 mod newest;
 mod pairs;
+mod places;
 mod policies;
 mod program;
 mod protocol;
@@ -39,9 +41,10 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[&str]) -> Result<ExitCode>
     let has = |option: &str| arguments.contains(&option);
     let (records, keeps) = (has("--record"), has("--keep"));
     let names: Vec<&str> = arguments.iter().copied().filter(|name| !name.starts_with("--")).collect();
-    let done = match has("--pairs") {
-        true => play_pairs(workspace, &names, keeps),
-        false => play(workspace, &names, records, keeps, has("--newest")),
+    let done = match (has("--pairs"), has("--places")) {
+        (true, _) => play_together(workspace, &names, keeps, pairs::play),
+        (_, true) => play_together(workspace, &names, keeps, places::play),
+        _ => play(workspace, &names, records, keeps, has("--newest")),
     };
     if !keeps {
         scene::leave();
@@ -49,12 +52,17 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[&str]) -> Result<ExitCode>
     done
 }
 
-/// Plays pairs of programs, of which one starts the other.
-fn play_pairs(workspace: &Workspace, names: &[&str], keeps: bool) -> Result<ExitCode> {
+/// Plays scenes of two programs.
+fn play_together(
+    workspace: &Workspace,
+    names: &[&str],
+    keeps: bool,
+    scene: fn(&Workspace, &[&str], bool) -> Result<ExitCode>,
+) -> Result<ExitCode> {
     check_names(names)?;
     need_programs(&[NODE])?;
     build(workspace)?;
-    pairs::play(workspace, names, keeps)
+    scene(workspace, names, keeps)
 }
 
 fn check_names(names: &[&str]) -> Result<()> {

@@ -50,6 +50,7 @@ cargo xtask CHORE
   hosts [--record] [--keep] [NAME…]    real agent programs behind our entries, with a scripted model
   hosts --newest [NAME…]               the same, and their newest versions: what these do otherwise
   hosts --pairs [--keep] [NAME [NAME]] each of them started by each other one's shell, under a hook of the outer session
+  hosts --places [--keep] [NAME [NAME]] two of them at work at once, each in a repository with a policy of its own
   docs                                 the book and the API reference
 
 `test` ends with a line `N passed, N failed` and fails when anything did.

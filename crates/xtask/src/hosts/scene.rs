@@ -151,6 +151,22 @@ impl<'a> Stage<'a> {
         Ok(stage)
     }
 
+    /// The stage of another program in a project of its own beside this one's, with the same home and daemon.
+    pub(super) fn beside<'b>(
+        &self,
+        program: &'b Program,
+        installed: PathBuf,
+        name: &str,
+    ) -> Result<Stage<'b>> {
+        let folder = self.folder.join(name);
+        let ground = Ground { project: folder.join("project"), ..self.ground.of(installed) };
+        fs::create_dir_all(&ground.project)?;
+        must(Command::new("git").args(["init", "-q"]).arg(&ground.project), FOR_A_RUN)?;
+        let model = Model::start(program.agent, &ground.project)?;
+        program.configure(&ground, model.port)?;
+        Ok(Stage { program, ground, folder, model, daemon: None })
+    }
+
     /// Shows that nothing but our entries keeps the command from running, then installs them.
     fn install(&self) -> Result<Outcome> {
         if self.gate("without.log")? == Outcome::Holds {
@@ -171,7 +187,7 @@ impl<'a> Stage<'a> {
     }
 
     /// The command `lineside` of this ground.
-    fn lineside(&self) -> Command {
+    pub(super) fn lineside(&self) -> Command {
         let mut command = Command::new(self.ground.lineside.join("lineside"));
         let inherited = std::env::var("PATH").unwrap_or_default();
         command.env_clear().env("PATH", format!("{}:{inherited}", self.ground.lineside.display()));

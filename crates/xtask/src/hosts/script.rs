@@ -47,6 +47,7 @@ const SCRIPTS: &[(&str, &[Act])] = &[
     ),
     ("edit", &[Act::Shell("echo red > red.txt"), Act::Say("EDIT-DONE")]),
     ("gate", &[Act::Shell("mv ./precious ./taken"), Act::Say("GATE-DONE")]),
+    ("places", &[Act::Shell("mkdir ./first"), Act::Shell("touch ./second"), Act::Say("PLACES-DONE")]),
     ("pair", &[Act::Shell("sh ./inner.sh"), Act::Say("PAIR-DONE")]),
     ("talk", &[Act::Say("TALK-DONE")]),
     (
