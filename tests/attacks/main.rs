@@ -14,4 +14,6 @@ mod guards;
 mod halves;
 mod memory;
 mod projects;
+mod content;
 mod protection;
+mod traced;

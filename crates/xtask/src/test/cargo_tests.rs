@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 
-use super::conformance::{CURL, PYTHON};
+use super::conformance::{CURL, PYTHON, STRACE};
 use super::step::Outcome;
 use super::tally::{Runner, tally};
 use crate::programme::{FOR_A_BUILD, answers, watch};
@@ -11,8 +11,9 @@ use crate::workspace::Workspace;
 
 /// With nextest where it is installed; it takes too long to install it for one run.
 pub(super) fn tests(workspace: &Workspace) -> Result<Outcome> {
-    // The worker of the openclaw format is tested in the runtime that runs it, and each kit in its own.
-    need_programs(&[CURL, NODE, PYTHON])?;
+    // The worker of the openclaw format is tested in the runtime that runs it, and each kit in its own; strace shows what
+    // a clone does not do.
+    need_programs(&[CURL, NODE, PYTHON, STRACE])?;
     let (runner, mut command) = if answers(&mut workspace.cargo(["nextest", "--version"])) {
         (Runner::Nextest, workspace.cargo(["nextest", "run", "--workspace", "--profile", "ci"]))
     } else {

@@ -19,6 +19,7 @@ const BASH: Program = Program { name: "bash", package: "bash" };
 const JQ: Program = Program { name: "jq", package: "jq" };
 pub(super) const CURL: Program = Program { name: "curl", package: "curl" };
 pub(super) const PYTHON: Program = Program { name: "python3", package: "python3" };
+pub(super) const STRACE: Program = Program { name: "strace", package: "strace" };
 
 pub(super) fn run(workspace: &Workspace) -> Result<Outcome> {
     must(&mut workspace.cargo(["build", "--package", "lineside-cli"]), FOR_A_BUILD)?;
