@@ -1,5 +1,6 @@
-//! What projects cost: an event beside 1, 10 and 1,000 that are loaded, the memory of one, and the first event of a session
-//! in a trusted project of 500 hook folders beside the load of these folders alone.
+//! What projects cost: an event beside 1, 10 and 1,000 that are loaded, the memory of one, the first event of a session in a
+//! trusted project of 500 hook folders beside the load of these folders alone, and a hook that is run from the copies of what
+//! was trusted beside one of the user that is run where it is.
 //!
 //! `cargo bench -p lineside-daemon --bench projects` prints lines `RATIO name value target` and `FIGURE name value unit
 //! target`, of medians of interleaved samples.
@@ -27,6 +28,9 @@ const HOOKS: usize = 20;
 const ROUNDS: usize = 30;
 const EVENTS: usize = 300;
 
+/// How many runs of a hook a round has.
+const RUNS: usize = 20;
+
 const FOLDERS: usize = 500;
 const STARTS: usize = 7;
 
@@ -34,6 +38,7 @@ fn main() {
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
         first_event().await;
+        run_from_copies().await;
         beside_others().await;
     });
 }
@@ -128,6 +133,43 @@ async fn first_event() {
         "FIGURE projects/first_event_beside_500_trusted_folders {:.1} ms_beyond_loading_them <=60",
         beyond.as_secs_f64() * 1e3
     );
+}
+
+/// What a hook takes that is run from the copies, beside the same one run where it is.
+async fn run_from_copies() {
+    let script = "#!/bin/sh\nexit 0\n".to_owned();
+    let hooks =
+        |file: &str| format!("hooks:\n  - {{name: guard, on: before_tool, command: [/bin/sh, {file}]}}\n");
+    let (mut direct, mut copied) = (Room::new(), Room::new());
+    let file = direct.path().join("guard.sh");
+    fs::write(&file, &script).unwrap();
+    let settings = direct.path().join("home/.config/lineside");
+    fs::create_dir_all(&settings).unwrap();
+    fs::write(settings.join("hooks.yaml"), hooks(file.to_str().unwrap())).unwrap();
+    let plain = direct.path().join("project");
+    fs::create_dir(&plain).unwrap();
+    let files = [(".lineside/hooks.yaml".to_owned(), hooks("guard.sh")), ("guard.sh".to_owned(), script)];
+    let root = copied.project("project", &files);
+    let (of_direct, of_copied) = (direct.serve().await, copied.serve().await);
+    let sessions = [session(&of_direct, &plain).await, session(&of_copied, &root).await];
+    let mut samples = [Vec::new(), Vec::new()];
+    for _ in 0..ROUNDS {
+        for (samples, session) in samples.iter_mut().zip(&sessions) {
+            let started = Instant::now();
+            for _ in 0..RUNS {
+                publish(session).await;
+            }
+            samples.push(started.elapsed());
+        }
+    }
+    let [direct_run, copied_run] = samples.each_mut().map(|samples| median(samples).as_secs_f64());
+    println!(
+        "RATIO projects/hook_run_from_a_copy_to_one_run_where_it_is {:.3} <=1.03",
+        copied_run / direct_run
+    );
+    drop(sessions);
+    direct.end().await;
+    copied.end().await;
 }
 
 /// What an event takes, and what memory a project takes, beside others that are loaded.
