@@ -1,5 +1,6 @@
 //! `lineside enforce`: has a hook count that was in shadow, after a person has seen what it would have done.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -8,7 +9,7 @@ use clap::Args;
 use lineside::LoadedHook;
 use lineside::core::Origin;
 use lineside::core::nearest::suggestion;
-use lineside::dialects::native::Enforced;
+use lineside::dialects::native::{Enforced, meant};
 use lineside::log::{Look, LookError, Query};
 
 use crate::daemon_paths::DaemonArgs;
@@ -78,7 +79,7 @@ pub(crate) async fn run(args: &EnforceArgs, styles: Styles) -> Result<ExitCode> 
     let file = PathBuf::clone(&file);
     let edit = Enforced::of(&ground.places, &file, &args.hook)?;
     match args.store.open() {
-        Ok(look) => show(&args.hook, &look, styles)?,
+        Ok(look) => show(&of_name(&args.hook, &report.hooks), &look, styles)?,
         Err(error) if is_absence(&error) => {
             print(["there is no decision log, so what it would have done is not known"])?;
         }
@@ -113,9 +114,15 @@ fn is_absence(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| matches!(cause.downcast_ref(), Some(LookError::NotThere(_))))
 }
 
+/// The names of the hooks that are meant: of a policy, all of its hooks.
+fn of_name(name: &str, hooks: &[LoadedHook]) -> BTreeSet<String> {
+    meant(name, hooks.iter().map(|found| &*found.hook.name))
+}
+
 /// Where the hook of this name is declared that is in shadow.
 fn found(name: &str, hooks: &[LoadedHook]) -> Result<Origin> {
-    let named = || hooks.iter().filter(|found| &*found.hook.name == name);
+    let meant = of_name(name, hooks);
+    let named = || hooks.iter().filter(|found| meant.contains(&*found.hook.name));
     let mut origins: Vec<Origin> = named()
         .filter(|found| found.hook.is_shadow())
         .filter_map(|found| found.hook.origin.clone())
@@ -138,10 +145,11 @@ fn found(name: &str, hooks: &[LoadedHook]) -> Result<Origin> {
 }
 
 /// What it would have done, and the latest that it would have refused.
-fn show(name: &str, look: &Look, styles: Styles) -> Result<()> {
-    let of_hook = |shadow: &str| Query::parse(&format!("hook:\"{name}\" {shadow}"), now());
+fn show(names: &BTreeSet<String>, look: &Look, styles: Styles) -> Result<()> {
+    let all = names.iter().map(String::as_str).collect::<Vec<_>>().join(",");
+    let of_hook = |shadow: &str| Query::parse(&format!("hook:\"{all}\" {shadow}"), now());
     let mut stats = look.stats(&of_hook("shadow:any")?, PARTS, 0)?;
-    stats.hooks.retain(|stats| stats.hook == name);
+    stats.hooks.retain(|stats| names.contains(&stats.hook));
     let refused: u64 = stats.hooks.iter().map(would_refuse).sum();
     let width = columns().unwrap_or(COLUMNS);
     if stats.events == 0 {

@@ -19,7 +19,8 @@ pub enum OneOrMore<T> {
 /// The hooks of the machine, of a user or of a project.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HooksFile {
-    /// Policies by their names, each with another verdict or without what is excepted: `standard`, `git-safety: ask`.
+    /// Policies by their names, each with another verdict, in shadow, or without what is excepted: `standard`, `git-safety: ask`,
+    /// `no-exfiltration: shadow`.
     #[serde(rename = "use")]
     pub used: Option<OneOrMore<Used>>,
     /// Programs that start the program in their operands, as `sudo` does. Only in the user's file.
@@ -51,10 +52,14 @@ pub enum Used {
 pub enum UsedAs {
     /// Its verdict.
     Verdict(UsedVerdict),
-    /// Its verdict, and what it leaves out.
+    /// Whether what it says counts.
+    Mode(Mode),
+    /// Its verdict, whether that counts, and what it leaves out.
     Both {
         /// Its verdict.
         verdict: Option<UsedVerdict>,
+        /// Whether what it says counts.
+        mode: Option<Mode>,
         /// Globs of paths, and programs.
         except: Option<OneOrMore<PathOrProgram>>,
     },

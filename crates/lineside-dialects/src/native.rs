@@ -34,7 +34,7 @@ pub use daemon::{
     ApprovalSettings, DaemonSettings, LogSettings, ObserveSettings, ObserveTo, Setting, Unanswered,
     WhoseAsks, daemon_settings,
 };
-pub use enforce::{EnforceError, Enforced};
+pub use enforce::{EnforceError, Enforced, meant};
 pub use policies::{Policy, matching_policies, policies};
 pub use protection::{PROTECT_POLICY, protection};
 

@@ -1,13 +1,16 @@
 //! The agent programs on this machine: where each is, its version, our entries, and what may undo them.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use lineside::dialects::Places;
+use lineside::dialects::native::{ApprovalSettings, daemon_settings};
+use lineside::dialects::{Managed, Places};
 use lineside::hosts::install::{
-    InstallError, InstalledFile, Interference, Level, NoPlaceError, installed, look as look_through, passed,
+    InstallError, InstalledFile, Interference, Level, NoPlaceError, installed, look as look_through, needed,
+    passed,
 };
 use lineside::hosts::{Host, SERVED, hooks_in_front_matter};
 use lineside::json::{Value, from_slice, json};
@@ -107,6 +110,20 @@ async fn look_at(host: Host, places: &Places, daemon: &Daemon) -> Machine {
     machine
 }
 
+/// The events whose entries end before a question that may wait there, the shortest time of these, and the time that it
+/// takes.
+fn too_short(
+    host: Host,
+    file: &InstalledFile,
+    settings: &ApprovalSettings,
+) -> Option<(String, Duration, Duration)> {
+    let times = file.times.iter().map(|(event, allowed)| (event, *allowed, needed(host, event, settings)));
+    let short: Vec<_> = times.filter(|(_, allowed, needed)| allowed < needed).collect();
+    let (_, allowed, needed) = short.iter().min_by_key(|(_, allowed, _)| *allowed)?;
+    let events: BTreeSet<&str> = short.iter().map(|(event, ..)| event.as_str()).collect();
+    Some((events.into_iter().collect::<Vec<_>>().join(", "), *allowed, *needed))
+}
+
 /// The program of a host.
 fn program(host: Host, places: &Places) -> Option<PathBuf> {
     let at_home = places.home().into_iter().flat_map(|home| AT_HOME.map(|below| home.join(below)));
@@ -159,6 +176,8 @@ impl Machine {
 
     async fn examine(&mut self, places: &Places, daemon: &Daemon) {
         let host = self.host;
+        // What is wrong with the settings is told where the daemon is looked at.
+        let approvals = daemon_settings(places, &Managed::default()).0.approvals;
         for (level, file) in &self.installed {
             let again = match level {
                 Level::User => format!("lineside install {host}"),
@@ -179,6 +198,15 @@ impl Machine {
                     daemon.socket.display()
                 );
                 self.findings.push(Finding::warning(text, again.clone()));
+            }
+            let short = approvals.iter().filter_map(|settings| too_short(host, file, settings));
+            for (events, allowed, needed) in short {
+                let text = format!(
+                    "{at} ends a call at {events} after {} s, and a question that waits there needs {} s by `approvals`",
+                    allowed.as_secs(),
+                    needed.as_secs()
+                );
+                self.findings.push(Finding::error(text, again.clone()));
             }
             for program in &file.programs {
                 let is_there = if program.contains('/') {

@@ -104,6 +104,28 @@ fn what_lies_in_the_place_of_the_socket_is_named() {
 }
 
 #[test]
+fn the_doctor_names_entries_that_end_before_a_question_that_may_wait_there() {
+    let stage = Stage::new();
+    run(&stage, &["install", "codex", "--untried"], &[]);
+    let doctor = || run(&stage, &["doctor"], &[]).out;
+    assert!(!doctor().contains("a question that waits there"), "{}", doctor());
+    stage.file("home/.config/lineside/config.yaml", "approvals: {wait: 10min}\n");
+    let said = doctor();
+    assert!(said.contains("PreToolUse"), "{said}");
+    assert!(
+        said.contains("after 60 s, and a question that waits there needs 605 s by `approvals`"),
+        "{said}"
+    );
+    run(&stage, &["install", "codex", "--untried"], &[]);
+    assert!(!doctor().contains("a question that waits there"), "{}", doctor());
+    // What the program itself waits counts as well.
+    let file = stage.path("home/.codex/hooks.json");
+    let hooks = fs::read_to_string(&file).unwrap();
+    fs::write(&file, hooks.replace("\"timeout\":605", "\"timeout\":30")).unwrap();
+    assert!(doctor().contains("after 30 s, and a question that waits there needs 605 s"), "{}", doctor());
+}
+
+#[test]
 fn it_is_said_whose_hooks_judge_the_program_from_here_on() {
     let stage = Stage::new();
     stage.file("home/.claude/settings.json", SETTINGS);

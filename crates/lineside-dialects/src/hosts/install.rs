@@ -20,7 +20,7 @@ mod trial;
 
 pub use super::import::is_our_line;
 pub use act::{Act, InstallError, InstalledFile, install, installed, uninstall};
-pub use entry::{Program, UnknownEvent};
+pub use entry::{Program, UnknownEvent, needed};
 pub use look::{Interference, look};
 pub use piece::EditError;
 pub use record::{alone, recorded};

@@ -3,6 +3,7 @@
 //! An edit is a guess at what the author has written, and counts only if the file then says the same as before, but for this
 //! hook.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use lineside_core::hook::Mode;
@@ -65,10 +66,16 @@ impl Enforced {
         let read = |text: &str| entries(text, &place, places);
         let mut expected = read(&text);
         let no_hook = || EnforceError::NoHook(name.to_owned());
-        let at = expected.iter().position(|entry| entry.name == name).ok_or_else(no_hook)?;
-        let (line, until) = (expected[at].line, expected.get(at + 1).map_or(u32::MAX, |next| next.line));
-        let definition = expected[at].definition.as_mut().ok_or_else(no_hook)?;
-        if std::mem::replace(&mut definition.mode, Mode::Enforced) == Mode::Enforced {
+        let meant = meant(name, expected.iter().map(|entry| &*entry.name));
+        let line = expected.iter().find(|entry| meant.contains(&entry.name)).ok_or_else(no_hook)?.line;
+        let later = expected.iter().map(|entry| entry.line).filter(|other| *other > line);
+        let until = later.min().unwrap_or(u32::MAX);
+        let mut is_changed = false;
+        for entry in expected.iter_mut().filter(|entry| meant.contains(&entry.name)) {
+            let definition = entry.definition.as_mut().ok_or_else(no_hook)?;
+            is_changed |= std::mem::replace(&mut definition.mode, Mode::Enforced) == Mode::Shadow;
+        }
+        if !is_changed {
             return Err(EnforceError::Enforced(name.to_owned()));
         }
         let expected = said(&expected);
@@ -94,6 +101,17 @@ impl Enforced {
         let old = (!with.ends_with('\n')).then(|| of(text));
         let new = of(&after);
         Some(Self { line: u32::try_from(line + 1).ok()?, old, new, before: text.to_owned(), after })
+    }
+}
+
+/// The names of the hooks that are meant by one: the hook of this name, or all of the policy.
+#[must_use]
+pub fn meant<'a>(name: &str, all: impl Iterator<Item = &'a str>) -> BTreeSet<String> {
+    let all: Vec<&str> = all.collect();
+    let of_policy = |other: &&&str| other.strip_prefix(name).is_some_and(|rest| rest.starts_with('/'));
+    match all.contains(&name) {
+        true => BTreeSet::from([name.to_owned()]),
+        false => all.iter().filter(of_policy).map(|other| (*other).to_owned()).collect(),
     }
 }
 
@@ -187,6 +205,18 @@ mod tests {
         let own = text.replace("name: a\n", "name: a\n    mode: enforced\n");
         assert_eq!(edited(text, "a").unwrap(), own);
         assert_eq!(edited(text, "b").unwrap(), text.replace("{name: b", "{mode: enforced, name: b"));
+    }
+
+    #[test]
+    fn a_policy_counts_with_all_of_its_hooks() {
+        let text = "use:\n  - no-force-push: shadow\n  - git-safety: {mode: shadow}\nhooks: []\n";
+        let first = text.replace("push: shadow", "push: enforced");
+        assert_eq!(edited(text, "no-force-push").unwrap(), first);
+        assert_eq!(edited(text, "git-safety").unwrap(), text.replace("{mode: shadow}", "{mode: enforced}"));
+        let flow = "use: [no-force-push: shadow, git-safety: shadow]\n";
+        assert_eq!(edited(flow, "git-safety").unwrap(), flow.replace("safety: shadow", "safety: enforced"));
+        let all = edited("use: [standard: shadow]\n", "no-force-push").unwrap_err();
+        assert!(all.contains("failed to edit"), "{all}");
     }
 
     #[test]

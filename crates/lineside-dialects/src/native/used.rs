@@ -1,8 +1,9 @@
-//! `use`: policies by their names, each with another verdict or without what is excepted.
+//! `use`: policies by their names, each with another verdict, in shadow, or without what is excepted.
 
 use lineside_core::nearest::suggestion;
 use lineside_policies::{ALL, STANDARD, STANDARD_NAME, named};
 
+use super::entry::{MODE, MODES};
 use super::findings::{Findings, LoadError};
 use super::rule::VERDICTS;
 use super::values::shown;
@@ -23,6 +24,7 @@ pub(super) struct Used {
 #[derive(Debug, Clone, Copy, Default)]
 struct Said<'a> {
     verdict: Option<&'a Node>,
+    mode: Option<&'a Node>,
     except: Option<&'a (Node, Node)>,
 }
 
@@ -57,7 +59,7 @@ pub(super) fn read(value: &Node, findings: &mut Findings) -> Vec<Used> {
 
 /// The name, its line, and what is said beside it.
 fn entry<'a>(item: &'a Node, findings: &mut Findings) -> Option<(String, u32, Said<'a>)> {
-    const EXPECTED: &str = "the name of a policy, or one name with a verdict or with {verdict: …, except: …}";
+    const EXPECTED: &str = "the name of a policy, or one name with a verdict, with `shadow`, or with {verdict: …, mode: …, except: …}";
     let wrong = |findings: &mut Findings, found: &Node, key: &str, expected: &str| {
         let (key, found_as, expected) = (key.to_owned(), shown(found), expected.to_owned());
         findings.error(found.line, LoadError::Value { key, found: found_as, expected });
@@ -72,24 +74,28 @@ fn entry<'a>(item: &'a Node, findings: &mut Findings) -> Option<(String, u32, Sa
         _ => return wrong(findings, item, "use[]", EXPECTED),
     };
     let mut said = Said::default();
-    let verdicts = "block, ask or stop";
+    let (verdicts, modes) = ("block, ask or stop", MODES.map(|(word, _)| word).join(" or "));
+    let is_mode = |node: &Node| node.text().is_some_and(|text| MODES.iter().any(|(word, _)| *word == text));
     let is_verdict = |node: &Node| {
         node.text().is_some_and(|text| text != "allow" && VERDICTS.iter().any(|(word, _)| *word == text))
     };
     match &value.content {
         Content::Null => {}
         Content::Text(_) if is_verdict(value) => said.verdict = Some(value),
+        Content::Text(_) if is_mode(value) => said.mode = Some(value),
         Content::Mapping(keys) => {
             for pair @ (key, value) in keys {
                 match key.written() {
                     Some("verdict") if is_verdict(value) => said.verdict = Some(value),
                     Some("verdict") => return wrong(findings, value, "use[].verdict", verdicts),
+                    Some(MODE) if is_mode(value) => said.mode = Some(value),
+                    Some(MODE) => return wrong(findings, value, "use[].mode", &modes),
                     Some("except") => said.except = Some(pair),
                     _ => return wrong(findings, key, "use[]", EXPECTED),
                 }
             }
         }
-        _ => return wrong(findings, value, &format!("use[].{}", name.label()), verdicts),
+        _ => return wrong(findings, value, &format!("use[].{}", name.label()), "block, ask, stop or shadow"),
     }
     Some((name.label(), name.line, said))
 }
@@ -113,6 +119,10 @@ fn hooks(name: &str, line: u32, said: Said<'_>, findings: &mut Findings) -> Opti
     let Content::List(mut hooks) = hooks.content else { return None };
     for hook in &mut hooks {
         let Content::Mapping(keys) = &mut hook.content else { return None };
+        if let Some(mode) = said.mode {
+            let key = Node { content: Content::Text(MODE.to_owned()), ..mode.clone() };
+            keys.push((key, mode.clone()));
+        }
         for (key, value) in keys {
             match (key.written(), said.verdict, said.except, &mut value.content) {
                 (Some("verdict"), Some(verdict), ..) => *value = verdict.clone(),

@@ -3,13 +3,14 @@
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use lineside_files::{Boundary, OpenFileError, ReplaceFileError, read_if_there, remove, replace};
 
 use super::super::import::Syntax;
 use super::super::opencode;
 use super::super::program::Host;
-use super::entry::{Program, UnknownEvent, usual, wanted};
+use super::entry::{self, Program, UnknownEvent, usual, wanted};
 use super::piece::{self, EditError};
 use super::plan::{self, Edit, Form};
 use super::record::{self, Record, digest};
@@ -154,6 +155,8 @@ pub struct InstalledFile {
     pub programs: Vec<String>,
     /// The arguments by which the entries name the places of their daemon, each kind once.
     pub places: Vec<Vec<String>>,
+    /// For how long each entry lets its command run, by its event; nothing of a plugin.
+    pub times: Vec<(String, Duration)>,
 }
 
 /// The files of a host that have an entry of ours. Reads, and changes nothing.
@@ -169,12 +172,18 @@ pub fn installed(host: Host, level: Level, places: &Places) -> Result<Vec<Instal
             let (places, start) = opencode::written(&text);
             let programs: Vec<_> = start.into_iter().take(1).collect();
             let missing = if programs.is_empty() { vec!["the start of a daemon"] } else { Vec::new() };
-            files.push(InstalledFile { file, events, missing, programs, places: vec![places] });
+            let times = Vec::new();
+            files.push(InstalledFile { file, events, missing, programs, places: vec![places], times });
             continue;
         }
         let entries = plan::entries(&text, form.syntax)
             .map_err(|source| InstallError::Edit { file: file.clone(), source })?;
-        let (mut events, commands): (Vec<String>, Vec<Vec<String>>) = entries.into_iter().unzip();
+        let time = |(event, words, limit): &(String, Vec<String>, Option<u64>)| {
+            (event.clone(), entry::allowed(host, words, *limit))
+        };
+        let times = entries.iter().map(time).collect();
+        let (mut events, commands): (Vec<String>, Vec<Vec<String>>) =
+            entries.into_iter().map(|(event, words, _)| (event, words)).unzip();
         let mut programs: Vec<String> = commands.iter().filter_map(|words| words.first().cloned()).collect();
         // Behind the program stand `hook` and the host.
         let mut places: Vec<Vec<String>> = commands.into_iter().map(|words| options(&words)).collect();
@@ -188,7 +197,7 @@ pub fn installed(host: Host, level: Level, places: &Places) -> Result<Vec<Instal
         }
         let missing =
             usual(host, kind).into_iter().filter(|event| !events.iter().any(|known| known == event));
-        files.push(InstalledFile { missing: missing.collect(), file, events, programs, places });
+        files.push(InstalledFile { missing: missing.collect(), file, events, programs, places, times });
     }
     Ok(files)
 }

@@ -86,6 +86,35 @@ impl Program {
     }
 }
 
+/// For how long the entry of an event has to let its command run, for questions to wait as these settings say; as far as
+/// its host can wait.
+#[must_use]
+pub fn needed(host: Host, event: &str, settings: &ApprovalSettings) -> Duration {
+    let of_event: Vec<&Row> = rows(host).filter(|row| row.event == event).collect();
+    Duration::from_secs(Program::default().waiting(settings).time(host, &of_event).into())
+}
+
+/// The limit of a handler, in the unit of its host.
+pub(super) fn limit(handler: &Piece) -> Option<u64> {
+    let limit = ["timeout", "timeoutSec"].into_iter().find_map(|name| handler.member(name))?;
+    match &limit.value.content {
+        Content::Other(number) => number.parse().ok(),
+        _ => None,
+    }
+}
+
+/// For how long an entry lets its command run: as long as that has itself, and its host waits for it.
+pub(super) fn allowed(host: Host, words: &[String], limit: Option<u64>) -> Duration {
+    let own = words.windows(2).find(|pair| pair[0] == "--within").and_then(|pair| pair[1].parse().ok());
+    let own = Duration::from_secs(own.unwrap_or(USUAL.into()));
+    let in_milliseconds = matches!(host, Host::Gemini | Host::Qwen);
+    let limit = limit.map(|limit| match in_milliseconds {
+        true => Duration::from_millis(limit),
+        false => Duration::from_secs(limit),
+    });
+    limit.map_or(own, |limit| limit.min(own))
+}
+
 /// A word of a shell line.
 fn word(word: &str) -> String {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "/._-+@%".contains(char);

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::super::import::Syntax;
-use super::entry::{Wanted, is_our_handler, words};
+use super::entry::{self, Wanted, is_our_handler, words};
 use super::piece::{Content, EditError, Member, Piece, has_trailing_commas, read};
 use super::splice::{Change, New, Page, apply};
 
@@ -151,17 +151,20 @@ pub(super) fn reverted_elsewhere(
 /// # Errors
 /// The file cannot be read.
 pub(super) fn events(text: &str, syntax: Syntax) -> Result<Vec<String>, EditError> {
-    Ok(entries(text, syntax)?.into_iter().map(|(event, _)| event).collect())
+    Ok(entries(text, syntax)?.into_iter().map(|(event, ..)| event).collect())
 }
 
-/// Our entries in a file: the event of each, and the words of its command.
+/// An entry of ours: its event, the words of its command, and its limit in the unit of its host.
+pub(super) type Entry = (String, Vec<String>, Option<u64>);
+
+/// Our entries in a file.
 ///
 /// # Errors
 /// The file cannot be read.
-pub(super) fn entries(text: &str, syntax: Syntax) -> Result<Vec<(String, Vec<String>)>, EditError> {
+pub(super) fn entries(text: &str, syntax: Syntax) -> Result<Vec<Entry>, EditError> {
     let root = read(text, syntax)?;
     let ours = our_handlers(&root, syntax).into_iter();
-    Ok(ours.map(|(event, handler)| (event, words(handler))).collect())
+    Ok(ours.map(|(event, handler)| (event, words(handler), entry::limit(handler))).collect())
 }
 
 /// Whether a file that was created has nothing left in it.

@@ -1,5 +1,6 @@
 //! Policies that files use, right and wrong.
 
+use lineside_core::hook::Mode;
 use lineside_core::json::json;
 use lineside_core::{AnyEvent, Layer, Strength};
 
@@ -73,10 +74,32 @@ fn a_policy_has_another_verdict_and_leaves_out_what_is_excepted() {
 }
 
 #[test]
+fn a_policy_is_in_shadow_where_the_file_says_so() {
+    for (text, shadow) in [
+        ("use: [no-force-push: shadow]", true),
+        ("use: [standard, no-force-push: shadow]", true),
+        ("use: [standard: shadow]", true),
+        ("use:\n  - no-force-push: {mode: shadow, verdict: ask}", true),
+        ("mode: shadow\nuse: [no-force-push: enforced]", false),
+        ("use: [no-force-push]", false),
+    ] {
+        let (entries, told) = read(text);
+        assert_eq!(told, [""; 0], "{text}");
+        let of = |name: &str| entries.iter().filter(|entry| entry.name == name).collect::<Vec<_>>();
+        let [entry] = of("no-force-push")[..] else { panic!("{text}") };
+        assert_eq!(entry.definition.as_ref().unwrap().mode == Mode::Shadow, shadow, "{text}");
+    }
+}
+
+#[test]
 fn what_is_wrong_is_told_with_its_line_and_stands_closed() {
     for (text, expected) in [
         ("use: [no-forse-push]", "1: `use` has no policy `no-forse-push`, did you mean `no-force-push`?"),
-        ("use:\n  - no-force-push: allow", "2: `use[].no-force-push` is \"allow\", not block, ask or stop"),
+        (
+            "use:\n  - no-force-push: allow",
+            "2: `use[].no-force-push` is \"allow\", not block, ask, stop or shadow",
+        ),
+        ("use:\n  - no-force-push: {mode: off}", "2: `use[].mode` is \"off\", not enforced or shadow"),
         ("use: [no-force-push, no-force-push: ask]", "1: `use` names `no-force-push` twice"),
         ("use:\n  - 7", "2: `use[]` is 7, not the name of a policy"),
         ("use:\n  - no-force-push: {excep: a}", "2: `use[]` is \"excep\""),
