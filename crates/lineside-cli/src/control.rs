@@ -19,7 +19,7 @@ use crate::daemon_paths::{DaemonArgs, DaemonPaths};
 use crate::painter::one_line;
 use crate::project::Found;
 use crate::style::{Style, Styles, Tone, count, print, print_json, tell};
-use crate::{places, project};
+use crate::{excerpt, places, project};
 
 /// How long a request of a person waits for its answer.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
@@ -271,6 +271,8 @@ fn findings(status: &Map) -> impl Iterator<Item = &Value> {
 pub(crate) fn tell_findings(status: &Map, style: Style) {
     for finding in findings(status) {
         tell(&finding_line(finding, style));
+        let text = finding["text"].as_str().unwrap_or_default();
+        excerpt::of_text(text, style).iter().for_each(|line| tell(line));
     }
 }
 

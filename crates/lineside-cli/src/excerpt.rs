@@ -1,10 +1,13 @@
 //! The line of a file that a finding is about, with the place underlined.
 
-use std::fs;
+use std::fs::OpenOptions;
+use std::io::Read as _;
 use std::ops::Range;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use lineside::core::Origin;
+use rustix::fs::OFlags;
 
 use crate::picture::{self, Label};
 use crate::style::{Style, Tone, columns};
@@ -27,14 +30,24 @@ pub(crate) fn of_text(text: &str, style: Style) -> Vec<String> {
 }
 
 fn at(file: &Path, line: u32, said: &str, style: Style) -> Option<Vec<String>> {
-    // What a stranger may have put there is not waited for, and no link is followed.
-    let found = fs::symlink_metadata(file).ok().filter(|_| file.is_absolute())?;
-    let text = fs::read_to_string(file).ok().filter(|_| found.is_file() && found.len() <= LONGEST)?;
+    let text = read(file)?;
     let number = usize::try_from(line).ok()?;
     let line = text.lines().nth(number.checked_sub(1)?)?;
     let place = place(line, said).or_else(|| (number > 1).then(|| whole(line)))?;
     let label = Label { place, tone: Tone::Bad, text: String::new() };
     Some(picture::lines_from(number, line, &[label], columns(), style))
+}
+
+/// The text of a file. What a stranger may have put there is not waited for, and no link is followed.
+fn read(file: &Path) -> Option<String> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let mut options = OpenOptions::new();
+    let options = options.read(true).custom_flags(flags.bits().cast_signed());
+    let open = options.open(file).ok().filter(|_| file.is_absolute())?;
+    let mut text = String::new();
+    let is_file = open.metadata().is_ok_and(|found| found.is_file() && found.len() <= LONGEST);
+    open.take(if is_file { LONGEST } else { return None }).read_to_string(&mut text).ok()?;
+    Some(text)
 }
 
 /// What a line has of what is named between backquotes: its value, if that is named too.
@@ -63,6 +76,8 @@ fn whole(line: &str) -> Range<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -88,7 +103,7 @@ mod tests {
         let told =
             |line: u32, said: &str| of_text(&format!("{}:{line}: {said}", file.display()), Style::PLAIN);
         let said = "`on` has no point `befor_tool`";
-        assert_eq!(told(2, said), ["  2 │ - {name: g, on: befor_tool}", "                 ──"]);
+        assert_eq!(told(2, said), ["  2 │ - {name: g, on: befor_tool}", "                  ──"]);
         assert_eq!(told(2, "the entry is broken")[1].trim().chars().count(), 27);
         for (line, said) in [(1, "the file cannot be read"), (3, said), (0, said)] {
             assert_eq!(told(line, said), [""; 0], "{line}");

@@ -81,8 +81,9 @@ fn has_hooks(root: &Path, user: &Places) -> bool {
 
 /// The formats that have a file in a folder.
 fn has_files<'a>(root: &'a Path, user: &Places) -> impl Iterator<Item = &'static dyn Dialect> + use<'a> {
-    let (places, user) =
-        (places_of(user, root, Trust::Granted), Places { project_root: None, ..user.clone() });
+    // Where nobody works, what is left is the user's.
+    let nowhere = places_of(user, Path::new("/dev/null"), Trust::Withheld);
+    let (places, user) = (places_of(user, root, Trust::Granted), nowhere);
     let own = move |watched: &&Watched| watched.path.starts_with(root) && watched.path.exists();
     DIALECTS.iter().copied().filter(move |dialect| {
         // What is the user's is none of a folder above the home.

@@ -117,7 +117,8 @@ fn too_short(
     file: &InstalledFile,
     settings: &ApprovalSettings,
 ) -> Option<(String, Duration, Duration)> {
-    let times = file.times.iter().map(|(event, allowed)| (event, *allowed, needed(host, event, settings)));
+    let times = file.times.iter();
+    let times = times.filter_map(|(event, allowed)| Some((event, *allowed, needed(host, event, settings)?)));
     let short: Vec<_> = times.filter(|(_, allowed, needed)| allowed < needed).collect();
     let (_, allowed, needed) = short.iter().min_by_key(|(_, allowed, _)| *allowed)?;
     let events: BTreeSet<&str> = short.iter().map(|(event, ..)| event.as_str()).collect();

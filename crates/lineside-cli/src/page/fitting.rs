@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn nothing_of_a_whole_text_is_left_out_and_its_line_breaks_are_seen() {
-        assert_eq!(whole("one two  three\nfour\n", 8), ["one two ", " ", "three\\n", "four\\n"]);
+        assert_eq!(whole("one two  three\nfour\n", 8), ["one two ", " three\\n", "four\\n"]);
         assert_eq!(whole("abcdefghij k", 4), ["abcd", "efgh", "ij k"]);
         assert_eq!(whole("", 4), [""]);
         let long = "a b".repeat(10_000);

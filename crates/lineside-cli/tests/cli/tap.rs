@@ -100,7 +100,7 @@ fn lines_are_for_people_and_hide_no_control_characters() {
     let line = tap.line();
     assert!(line.contains("before_tool      Bash rm \\u{1b}]0;x\\u{7} \\u{20"), "{line}");
     let line = tap.line();
-    assert!(line.trim_start().starts_with("block        not rm (rm), by no-rm"), "{line}");
+    assert!(line.trim_start().starts_with("block        no-rm: not rm (rm)"), "{line}");
     let wrong = stage.run(&["tap", "verdikt:block"], "");
     assert_eq!(wrong.code, Some(2));
     assert!(wrong.err.contains("did you mean `verdict`?"), "{wrong:?}");

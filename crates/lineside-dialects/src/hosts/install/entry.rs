@@ -64,13 +64,17 @@ impl Program {
 
     /// How long an entry lets its command run, in seconds.
     fn time(&self, host: Host, rows: &[&Row]) -> u32 {
-        let Some((wait, of)) = &self.waits else { return USUAL };
+        self.waiting_time(host, rows).unwrap_or(USUAL)
+    }
+
+    /// The same where a question may wait.
+    fn waiting_time(&self, host: Host, rows: &[&Row]) -> Option<u32> {
+        let (wait, of) = self.waits.as_ref()?;
         let may_wait = |row: &&Row| row.words.hears_asks() && (of.all_of(host) || !row.words.can_ask());
-        if !rows.iter().any(may_wait) {
-            return USUAL;
-        }
-        let wait = u32::try_from(wait.as_secs()).unwrap_or(u32::MAX);
-        wait.saturating_add(FOR_THE_WAY).clamp(USUAL, host.longest())
+        rows.iter().any(may_wait).then(|| {
+            let wait = u32::try_from(wait.as_secs()).unwrap_or(u32::MAX);
+            wait.saturating_add(FOR_THE_WAY).clamp(USUAL, host.longest())
+        })
     }
 
     /// The program, as it is started.
@@ -87,11 +91,12 @@ impl Program {
 }
 
 /// For how long the entry of an event has to let its command run, for questions to wait as these settings say; as far as
-/// its host can wait.
+/// its host can wait; `None` where none does.
 #[must_use]
-pub fn needed(host: Host, event: &str, settings: &ApprovalSettings) -> Duration {
+pub fn needed(host: Host, event: &str, settings: &ApprovalSettings) -> Option<Duration> {
     let of_event: Vec<&Row> = rows(host).filter(|row| row.event == event).collect();
-    Duration::from_secs(Program::default().waiting(settings).time(host, &of_event).into())
+    let time = Program::default().waiting(settings).waiting_time(host, &of_event)?;
+    Some(Duration::from_secs(time.into()))
 }
 
 /// The limit of a handler, in the unit of its host.

@@ -42,7 +42,7 @@ fn each_filter_looks_at_what_it_is_for() {
         ("{model: '*'}", false),
         ("{project: /repo}", true),
         ("{project: ['/home/*', '/re*']}", true),
-        ("{project: repo}", false),
+        ("{project: /elsewhere}", false),
         ("{text: 'src/[a-z]\\.rs'}", true),
         ("{text: nothing of it}", false),
         ("{text: rs, tool: StrReplaceFile, path: '**/*.rs', agent: main, project: /repo}", true),
