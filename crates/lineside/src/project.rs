@@ -81,7 +81,7 @@ fn has_hooks(root: &Path, user: &Places) -> bool {
 
 /// The formats that have a file in a folder.
 fn has_files<'a>(root: &'a Path, user: &Places) -> impl Iterator<Item = &'static dyn Dialect> + use<'a> {
-    // Where nobody works, what is left is the user's.
+    // Of a place without files, what is left is the user's.
     let nowhere = places_of(user, Path::new("/dev/null"), Trust::Withheld);
     let (places, user) = (places_of(user, root, Trust::Granted), nowhere);
     let own = move |watched: &&Watched| watched.path.starts_with(root) && watched.path.exists();

@@ -177,7 +177,7 @@ impl Machine {
 
     async fn examine(&mut self, places: &Places, daemon: &Daemon) {
         let host = self.host;
-        // What is wrong with the settings is told where the daemon is looked at.
+        // What is wrong with the settings is reported where the daemon is looked at.
         let approvals = daemon_settings(places, &Managed::default()).0.approvals;
         for (level, file) in &self.installed {
             let again = match level {

@@ -12,6 +12,7 @@ mod daemon;
 mod daemon_kills;
 mod dashboard;
 mod demo;
+mod doctor;
 mod of_daemon;
 mod explain;
 mod install;
