@@ -62,7 +62,6 @@ pub fn tighten(loaded: &mut Loaded) {
 }
 
 /// What is asked of a hook of a layer above, by files of its dialect. Every hook of a bus is asked about, so that they are found by their names.
-#[must_use]
 pub fn asked_of<'a>(tightenings: &'a [(&'static str, Tightening)]) -> impl Fn(&Hook) -> Option<Tighter> + 'a {
     let mut named: HashMap<(&str, &str), Vec<&Tightening>> = HashMap::new();
     for (dialect, asked) in tightenings {
