@@ -10,13 +10,13 @@ use lineside_bus::publish::Stops;
 use lineside_bus::{Bus, Cx, Installed, Interceptor, Session};
 use lineside_core::answer::Beyond;
 use lineside_core::ensemble::{Ensemble, Pace, Sees};
-use lineside_core::hook::Hook;
+use lineside_core::hook::{Hook, Mode, Select, Selected};
 use lineside_core::json::{Value, json};
 use lineside_core::matcher::tool;
 use lineside_core::outcome::{By, Round};
 use lineside_core::{
     Amendment, Answer, AnyEvent, Append, Failure, FailureKind, KeepWorking, Notice, OnFailure, Outcome, Part,
-    Receipt, Reply, Said, Strength, Verdict,
+    Receipt, Reply, Said, SkipReason, Strength, Verdict,
 };
 use lineside_points::{BeforeStop, BeforeTool};
 
@@ -308,4 +308,82 @@ async fn are_shells_asked(before: Value, after: Value) -> bool {
 async fn an_amendment_that_makes_a_tool_a_shell_brings_the_guards_of_shells_and_loses_none() {
     assert!(are_shells_asked(json!({"path": "x"}), json!({"command": "rm -rf /"})).await);
     assert!(!are_shells_asked(json!({"command": "x"}), json!({"path": "x"})).await);
+}
+
+/// A hook of a foreign format that amends calls with a number from 1 on, which its condition says or it sees itself, before
+/// the hook that makes a number of 0 one of 1.
+fn late(is_left_out: bool, on_failure: OnFailure, ensemble: Option<Arc<dyn Ensemble>>) -> Installed {
+    let by_number = is_left_out.then(|| Arc::new(FromOne) as Arc<dyn Select>);
+    let hook = hook("late", Part::Amender, 7).on_failure(on_failure).when(by_number).within(ensemble);
+    at("before_tool", hook, |number| {
+        let amendment = Amendment::default().with("tool_input", sets(99));
+        let verdict = Verdict::allow_because("as I have made it");
+        Ok(if number > 0 { Answer { amendment, verdict, ..Answer::default() } } else { Answer::default() })
+    })
+}
+
+/// Calls with a number from 1 on.
+struct FromOne;
+
+impl Select for FromOne {
+    fn select(&self, event: &AnyEvent) -> Selected {
+        let number = event.payload().value("tool_input").and_then(|input| input["n"].as_u64());
+        if number > Some(0) { Selected::Runs } else { Selected::Skipped(SkipReason::Filter) }
+    }
+
+    fn describe(&self) -> String {
+        "from 1".to_owned()
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_amended_once_the_hooks_judge_again() {
+    let ensemble = || -> Arc<dyn Ensemble> { Arc::new(Paced(Pace::InTurn)) };
+    for is_left_out in [true, false] {
+        for within in [None, Some(ensemble())] {
+            for (on_failure, expected) in
+                [(OnFailure::Continue, Strength::Continue), (OnFailure::Block, Strength::Block)]
+            {
+                let case = format!("{is_left_out} {} {on_failure:?}", within.is_some());
+                let judged = Arc::new(Mutex::new(Vec::new()));
+                let seen = Arc::clone(&judged);
+                let guard = gate("guard", 9, move |number| {
+                    seen.lock().unwrap().push(number);
+                    Ok(Answer::default())
+                });
+                let receipt = publish(&bus(vec![guard, late(is_left_out, on_failure, within.clone())])).await;
+                assert_eq!(receipt.verdict.strength(), expected, "{case}");
+                assert_eq!(receipt.event.payload().value("tool_input").unwrap()["n"], 1, "{case}");
+                assert_eq!(*judged.lock().unwrap(), [0, 1], "{case}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_member_that_asks_again_with_an_amendment_that_is_refused_has_asked() {
+    let within: Option<Arc<dyn Ensemble>> = Some(Arc::new(Paced(Pace::InTurn)));
+    let asks = at("before_tool", hook("asks", Part::Amender, 7).within(within), |number| {
+        let amendment = Amendment::default().with("tool_input", sets(number + 1));
+        Ok(Answer { amendment, verdict: Verdict::ask("sure?"), ..Answer::default() })
+    });
+    let receipt = publish(&bus(vec![asks])).await;
+    assert_eq!(receipt.verdict, Verdict::ask("sure?"));
+    assert_eq!(receipt.event.payload().value("tool_input").unwrap()["n"], 2);
+}
+
+#[tokio::test]
+async fn what_runs_after_the_decision_is_no_member_that_the_others_wait_for() {
+    for pace in [Pace::InTurn, Pace::AtOnce] {
+        let ensemble: Arc<dyn Ensemble> = Arc::new(Paced(pace));
+        let of = |name: &str, part, priority| hook(name, part, priority).within(Some(Arc::clone(&ensemble)));
+        let blocks = at("before_tool", of("blocks", Part::Amender, 9), |_| Ok(Verdict::block("no").into()));
+        let mut shadow = of("shadow", Part::Amender, 8);
+        shadow.mode = Mode::Shadow;
+        let told = of("told", Part::PostDecision, 1);
+        let hooks = [shadow, told].map(|hook| at("before_tool", hook, |_| Ok(Verdict::stop("more").into())));
+        let bus = Bus::new();
+        bus.install("test", std::iter::once(blocks).chain(hooks).collect()).unwrap();
+        assert_eq!(publish(&bus).await.verdict, Verdict::block("no"), "{pace:?}");
+    }
 }

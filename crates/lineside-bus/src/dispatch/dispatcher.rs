@@ -210,9 +210,9 @@ impl<'a> Dispatcher<'a> {
             other => {
                 let Some(hook) = self.chain.hook(index).map(Arc::clone) else { return };
                 let other = if self.is_beyond(&hook) { self.confined(&hook, other) } else { other };
-                match other.and_then(|said| self.accept(index, &hook, said)) {
+                match other.and_then(|said| self.accept(index, &hook, round, said)) {
                     Ok(verdict) => Outcome::Answered(verdict),
-                    Err(failure) => self.failed(index, &hook, failure),
+                    Err(failure) => self.failed(index, &hook, round, failure),
                 }
             }
         };
@@ -223,11 +223,11 @@ impl<'a> Dispatcher<'a> {
         }
     }
 
-    fn failed(&mut self, index: u32, hook: &Hook, mut failure: Failure) -> Outcome {
+    fn failed(&mut self, index: u32, hook: &Hook, round: Round, mut failure: Failure) -> Outcome {
         self.tell_failure(hook, &failure);
         self.side_effects.keep_earlier(std::mem::take(&mut failure.earlier));
         let taken_as = failure.taken_as.take().map(Said::Answer);
-        let verdict = match taken_as.map(|said| self.accept(index, hook, said)) {
+        let verdict = match taken_as.map(|said| self.accept(index, hook, round, said)) {
             Some(Ok(verdict)) => verdict,
             Some(Err(_)) | None => hook.on_failure.verdict(&hook.name, &failure),
         };
@@ -243,13 +243,14 @@ impl<'a> Dispatcher<'a> {
     }
 
     /// Applies an answer. One whose amendment is refused counts as a failure, and nothing of it takes effect.
-    fn accept(&mut self, index: u32, hook: &Hook, said: Said) -> Result<Verdict, Failure> {
+    fn accept(&mut self, index: u32, hook: &Hook, round: Round, said: Said) -> Result<Verdict, Failure> {
         let answer = match said {
             Said::Verdict(verdict) => return Ok(verdict.with_readable_reason(&hook.name)),
             Said::Answer(answer) => *answer,
         };
         if !answer.amendment.is_empty() && !answer.verdict.strength().is_final() {
-            self.amend(index, hook, &answer.amendment)?;
+            may_amend(hook)?;
+            self.amend(index, round, &answer.amendment)?;
         }
         Ok(self.take_in(index, hook, answer))
     }
@@ -271,9 +272,10 @@ impl<'a> Dispatcher<'a> {
         verdict.with_readable_reason(&hook.name)
     }
 
-    fn amend(&mut self, index: u32, hook: &Hook, amendment: &Amendment) -> Result<(), Failure> {
-        may_amend(hook)?;
-        if self.chain.has_judged(index) && changes(amendment, &self.event) {
+    /// Applies an amendment, of which the further round has none: whoever has judged in it would not have judged what it
+    /// makes of the payload.
+    pub(crate) fn amend(&mut self, index: u32, round: Round, amendment: &Amendment) -> Result<(), Failure> {
+        if round == Round::Rejudge && changes(amendment, &self.event) {
             let other = self.chain.last_author().map_or("", |author| &author.name);
             return Err(refused(&format!("hook \"{other}\" amended after it, and it amends once more")));
         }
@@ -281,7 +283,7 @@ impl<'a> Dispatcher<'a> {
     }
 
     /// Gives the payload a new version, if the amendment changes anything.
-    pub(crate) fn apply(&mut self, index: u32, amendment: &Amendment) -> Result<(), Failure> {
+    fn apply(&mut self, index: u32, amendment: &Amendment) -> Result<(), Failure> {
         let amended = amendment.apply(self.event.payload()).map_err(|error| refused(&error.to_string()))?;
         if let Some(amended) = amended {
             extend(&mut self.side_effects.changes, index, amended.changes);

@@ -10,7 +10,7 @@ use lineside_core::budget::after;
 use lineside_core::ensemble::{Ensemble, Pace, Sees};
 use lineside_core::hook::Hook;
 use lineside_core::outcome::{By, Round};
-use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Outcome, Said, SkipReason, Verdict};
+use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Outcome, Said, SkipReason, Strength, Verdict};
 use tokio::time::Instant;
 
 use crate::dispatch::dispatcher::Dispatcher;
@@ -91,7 +91,7 @@ impl Dispatcher<'_> {
             let took = self.time.waited();
             self.keep(index, hook, round, took, &shown, result);
         }
-        if self.is_last(plan, index, hook) {
+        if is_last(plan, index, ensemble) {
             self.finalize_ensemble(ensemble, round);
         }
     }
@@ -110,8 +110,7 @@ impl Dispatcher<'_> {
         let start = self.time.last();
         let stale = if round == Round::Rejudge { self.chain.stale() } else { Vec::new() };
         let members = (first..).map_while(|index| Some((index, plan.entry(index)?)));
-        let of_ensemble = |hook: &Hook| hook.ensemble.as_ref().is_some_and(|own| Arc::ptr_eq(own, ensemble));
-        let mut members = members.filter(|(_, (hook, _))| of_ensemble(hook));
+        let mut members = members.filter(|(_, (hook, _))| is_member(hook, ensemble));
         let mut running = Vec::new();
         poll_fn(|cx| {
             for (index, (hook, run)) in members.by_ref() {
@@ -169,10 +168,6 @@ impl Dispatcher<'_> {
         }
     }
 
-    fn is_last(&self, plan: &Plan<'_>, index: u32, hook: &Hook) -> bool {
-        !(index + 1..).map_while(|after| plan.entry(after)).any(|(other, _)| other.counts_with(hook))
-    }
-
     /// The event as the next member sees it.
     fn shown(&mut self, ensemble: &Arc<dyn Ensemble>) -> AnyEvent {
         let event = self.event.clone();
@@ -203,6 +198,7 @@ impl Dispatcher<'_> {
             Ok(_) => Ok(()),
             Err(error) => Err(Failure::new(FailureKind::Output, format!("amendment refused: {error}"))),
         };
+        let result = if self.is_beyond(hook) { self.confined(hook, result) } else { result };
         let checked = result.map(Answer::from).and_then(|answer| fits(&answer).map(|()| answer));
         let (outcome, mut answer) = match checked {
             Ok(answer) => (Outcome::Answered(answer.verdict.clone()), answer),
@@ -250,17 +246,10 @@ impl Dispatcher<'_> {
         let members: Vec<u32> = given.iter().map(|by| by.hook).collect();
         let settled = self.failures().caught(|| ensemble.finalize(&event, given));
         let settled = settled.unwrap_or_else(|failure| self.unsettled(members, &failure));
-        for By { hook: index, what } in settled {
+        for By { hook: index, mut what } in settled {
             let Some(hook) = self.chain.hook(index).map(Arc::clone) else { continue };
-            if !what.amendment.is_empty() {
-                let amended = if round == Round::Rejudge {
-                    Err(Failure::new(FailureKind::Output, "amendment refused: it amends once more"))
-                } else {
-                    self.apply(index, &what.amendment)
-                };
-                if let Err(failure) = amended {
-                    self.side_effects.remark(index, failure.detail);
-                }
+            if let Err(failure) = self.amend(index, round, &what.amendment) {
+                what = self.unamended(index, &hook, what, failure);
             }
             let verdict = self.take_in(index, &hook, what);
             if verdict != Verdict::Continue {
@@ -271,6 +260,20 @@ impl Dispatcher<'_> {
 }
 
 impl Dispatcher<'_> {
+    /// What is left of an answer whose amendment is refused: that its hook failed, or a refusal or a question of its own if
+    /// that is stronger. What it has approved of is what it wanted to make of this.
+    fn unamended(&mut self, index: u32, hook: &Hook, said: Answer, failure: Failure) -> Answer {
+        if said.verdict.strength().is_final() {
+            self.side_effects.remark(index, failure.detail);
+            return said;
+        }
+        self.tell_failure(hook, &failure);
+        let on_failure = hook.on_failure.verdict(&hook.name, &failure);
+        self.side_effects.remark(index, failure.detail);
+        let asks = said.verdict.strength() == Strength::Ask && on_failure.strength() <= Strength::Ask;
+        if asks { said.verdict.into() } else { on_failure.into() }
+    }
+
     /// What the answers of members come to that their ensemble has failed to settle: each member counts as failed.
     fn unsettled(&mut self, members: Vec<u32>, failure: &Failure) -> Vec<By<Answer>> {
         let mut settled = Vec::with_capacity(members.len());
@@ -281,6 +284,16 @@ impl Dispatcher<'_> {
         }
         settled
     }
+}
+
+/// Whether a hook has its turn as a member of an ensemble: one in shadow and one that runs after the decision have none.
+fn is_member(hook: &Hook, ensemble: &Arc<dyn Ensemble>) -> bool {
+    !hook.runs_after_decision() && hook.ensemble.as_ref().is_some_and(|own| Arc::ptr_eq(own, ensemble))
+}
+
+/// Whether no further member has its turn.
+fn is_last(plan: &Plan<'_>, index: u32, ensemble: &Arc<dyn Ensemble>) -> bool {
+    !(index + 1..).map_while(|after| plan.entry(after)).any(|(other, _)| is_member(other, ensemble))
 }
 
 /// What is recorded of a member until its ensemble says what counts.
