@@ -4,7 +4,7 @@
 use lineside_bus::Bus;
 use lineside_core::json::json;
 use lineside_core::matcher::tool;
-use lineside_core::{Agent, Reply, Verdict};
+use lineside_core::{Agent, Reply, Timestamp, Verdict};
 use lineside_points::{BeforeStop, BeforeTool};
 
 #[tokio::test]
@@ -71,4 +71,18 @@ async fn the_payload_of_a_decision_is_moved_out_and_not_copied() {
     let at = text_of(decision.payload());
     let payload = decision.into_payload();
     assert_eq!((payload.command(), text_of(&payload)), (Some("pwd"), at));
+}
+
+#[tokio::test]
+async fn no_event_has_happened_later_than_it_was_published() {
+    let bus = Bus::new();
+    let session = bus.session("s1").open().await.unwrap();
+    session.intercept::<BeforeStop>("gate").gate(async |_, _cx| Verdict::Continue).unwrap();
+    let far_off = "2999-01-01T00:00:00Z".parse().unwrap();
+    for (said, is_believed) in [(Timestamp::UNIX_EPOCH, true), (far_off, false)] {
+        let decision = session.event(BeforeStop::new(false)).time(said).publish().await.unwrap();
+        let time = decision.receipt().unwrap().event.envelope().time;
+        assert_eq!(time == said, is_believed, "{time}");
+        assert!(time <= bus.wall_clock());
+    }
 }

@@ -58,7 +58,7 @@ impl<P> Publication<P> {
         self
     }
 
-    /// The time at which it happened, for events that were recorded elsewhere.
+    /// The time at which it happened, for events that were recorded elsewhere. One that is still to come is now.
     pub fn time(mut self, time: Timestamp) -> Self {
         self.details.time = Some(time);
         self

@@ -136,7 +136,8 @@ impl Details {
         let (id, time) = clock::stamp(now.into_std());
         Envelope {
             id: self.id.unwrap_or(id),
-            time: self.time.unwrap_or(time),
+            // What is counted over a time would be forgotten by one event that says that it comes later.
+            time: self.time.map_or(time, |said| said.min(time)),
             seq,
             source: Arc::clone(self.source.as_ref().unwrap_or(source)),
             cause,
