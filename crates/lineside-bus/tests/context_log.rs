@@ -96,6 +96,22 @@ fn what_a_runtime_had_in_hand_when_it_ended_is_written_by_the_next() {
 }
 
 #[tokio::test]
+async fn what_a_newer_programme_has_written_is_kept_for_it() {
+    let journal = Gated::new(1_000_000);
+    let newer = Record::new(99, b"of a newer programme".to_vec());
+    let before = [(Sequence(1), newer.clone())];
+    let bus = Bus::builder().context_journal(Arc::new(journal.clone()), before).build();
+    let session = bus.session("s").open().await.unwrap();
+    for number in 0..2_000 {
+        bus.deliver(session.id(), late(number)).kept().await.unwrap();
+        session.collect().ready().accept();
+    }
+    let records = journal.records();
+    assert!(records.len() < 2_000, "they were put together");
+    assert!(records.iter().any(|(_, record)| *record == newer));
+}
+
+#[tokio::test]
 async fn messages_for_sessions_that_nobody_opens_are_told_of_when_they_are_given_up() {
     const TOO_MANY: u64 = 40;
     let journal = Gated::new(1_000_000);

@@ -33,6 +33,8 @@ pub(super) struct MailboxIndex {
     bytes: usize,
     /// How many ids of settled messages are remembered.
     over: usize,
+    /// What a newer programme has written, for that one.
+    unread: Vec<Arc<Record>>,
 }
 
 /// The recorded messages of one session.
@@ -86,6 +88,7 @@ impl GivenUp {
 /// The content of one record of a snapshot.
 pub(super) enum Said {
     Waits(Arc<Record>),
+    Unread(Arc<Record>),
     Over(SessionId, Vec<MessageId>),
 }
 
@@ -93,14 +96,14 @@ impl Said {
     /// The record.
     pub(super) fn record(self) -> Option<Record> {
         match self {
-            Self::Waits(record) => Some(Arc::unwrap_or_clone(record)),
+            Self::Waits(record) | Self::Unread(record) => Some(Arc::unwrap_or_clone(record)),
             Self::Over(session, ids) => record::settled(&session, &ids).map(Arc::unwrap_or_clone),
         }
     }
 }
 
 impl MailboxIndex {
-    /// Replays one record. `false` when it cannot be read.
+    /// Replays one record. `false` when it cannot be read; it is kept.
     pub(super) fn replay(&mut self, record: Record) -> bool {
         match Entry::read(&record) {
             Some(Entry::Appended(entry)) => {
@@ -113,7 +116,10 @@ impl MailboxIndex {
                 self.settled(&entry.session, &entry.ids);
                 true
             }
-            None => false,
+            None => {
+                self.unread.push(Arc::new(record));
+                false
+            }
         }
     }
 
@@ -235,12 +241,14 @@ impl MailboxIndex {
             }
             all.extend(kept.waiting.values().map(|waits| Said::Waits(Arc::clone(&waits.record))));
         }
+        all.extend(self.unread.iter().map(|record| Said::Unread(Arc::clone(record))));
         all
     }
 
     /// The number of records of a snapshot.
     pub(super) fn len(&self) -> usize {
-        self.sessions.values().map(|kept| kept.waiting.len() + usize::from(!kept.over.is_empty())).sum()
+        let of_session = |kept: &Kept| kept.waiting.len() + usize::from(!kept.over.is_empty());
+        self.sessions.values().map(of_session).sum::<usize>() + self.unread.len()
     }
 
     /// The number of sessions with waiting messages, and of these messages.
