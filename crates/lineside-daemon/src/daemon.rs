@@ -283,7 +283,12 @@ impl Daemon {
                 continue;
             }
             let Some(files) = files else { return Ok(None) };
-            return watching.loaded.put(footprint, self.install(files, blind)).await.map(Some);
+            let loaded = watching.loaded.put(footprint, self.install(files, blind)).await?;
+            drop(watching);
+            // What a project has tightened are those hooks of the user that have just given way, whatever it has noticed
+            // of their files and when.
+            Box::pin(self.projects.load()).await?;
+            return Ok(Some(loaded));
         }
     }
 
@@ -493,3 +498,6 @@ impl Opening {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -183,7 +183,9 @@ impl Projects {
     /// The hooks of one cannot be put in force.
     pub(crate) async fn load(&self) -> Result<(), RegisterHookError> {
         for project in self.all() {
-            project.load(&self.inner).await?;
+            let of = Arc::clone(&self.inner);
+            // Its files may be a stranger's, and long.
+            self.inner.aside.run(usize::MAX, async move { project.load(&of).await }).await?;
         }
         let bus = self.inner.assembly.bus();
         for session in bus.sessions().into_iter().filter_map(|id| bus.find(id.as_str())) {

@@ -1,0 +1,51 @@
+//! Tests of what is loaded while sessions are open.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use lineside::automation::machine::Bounds;
+use lineside::dialects::{Places, Trust};
+use lineside::json::json;
+use lineside::points::BeforeTool;
+use lineside::trust::{Reach, Store};
+
+use super::*;
+
+#[tokio::test]
+async fn what_a_project_has_tightened_is_tightened_after_a_reload_of_the_users_hooks() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let (home, project, state) = (root.join("home"), root.join("project"), root.join("state"));
+    let (users, projects) = (home.join(".config/lineside"), project.join(".lineside"));
+    [&users, &projects, &project.join(".git"), &state].map(|folder| fs::create_dir_all(folder).unwrap());
+    let write = |hook: &str| fs::write(users.join("hooks.yaml"), format!("hooks: [{hook}]\n")).unwrap();
+    write("{name: g, on: before_tool, command: ['true'], on_failure: continue}");
+    fs::write(projects.join("hooks.yaml"), "hooks: [{name: g, on_failure: block}]\n").unwrap();
+    let environment = BTreeMap::from([("HOME".to_owned(), home.display().to_string())]);
+    let places = Places { environment, project_root: None, cwd: "/".into(), trust: Trust::Withheld };
+    let settings = Settings::new(root.join("socket"), state.clone(), places.clone());
+    let durable = Durable::open_with(settings.journal(), settings.durability).unwrap();
+    let bus = durable.context(Bus::builder()).build();
+    let (automations, _) = durable.automations(&bus, Bounds::default()).unwrap();
+    let assembly = Assembly::new(bus);
+    let read = assembly.of_project(&project).read_project(&project, &places, None);
+    Store::of(&state).trust(&read.content.unwrap(), read.guards, Reach::Project).unwrap();
+    let daemon = Arc::new(Daemon::new(settings, assembly, automations, durable));
+    daemon.load().await.unwrap();
+    let cwd = Some(project.display().to_string());
+    let session = daemon.open(Opening { id: "s".to_owned(), cwd, ..Opening::default() }).await.unwrap();
+    let is_refused = async || {
+        let call = BeforeTool::new("Shell", json!({"command": "ls"}));
+        session.publish(call).await.unwrap().is_refused()
+    };
+    assert!(!is_refused().await);
+    write("{name: g, on: before_tool, command: ['false'], on_failure: continue}");
+    // The project has seen it first.
+    daemon.projects.load().await.unwrap();
+    assert!(daemon.load_changed().await.unwrap().is_some());
+    assert!(is_refused().await);
+    write("");
+    daemon.projects.load().await.unwrap();
+    assert!(daemon.load_changed().await.unwrap().is_some());
+    assert!(!is_refused().await && session.hooks().is_empty());
+}
