@@ -217,6 +217,10 @@ impl Approvals {
             self.recorded.put(&call, &Record { answer: Some(given.clone()), ..record });
         }
         if answer.send(given.clone()).is_err() {
+            // The same call is asked about anew, unless it waits for the next daemon.
+            if let Some(call) = view.call().filter(|_| !self.ending.is_cancelled()) {
+                self.recorded.remove(&call);
+            }
             return Err(over("its agent no longer waits"));
         }
         self.granted.grant(id, &of, said, &given);

@@ -206,6 +206,11 @@ mod tests {
         })
     }
 
+    fn said(scope: lineside::core::ApprovalScope) -> crate::approvals::Said {
+        let by = "a person".to_owned();
+        crate::approvals::Said { is_allowed: true, scope, pattern: None, reason: None, by }
+    }
+
     /// So many calls at once, each of another session.
     fn flood(server: &Server, name: &str, number: usize, tree: Option<Tree>) -> Vec<JoinHandle<Verdict>> {
         (0..number).map(|number| call(server, &format!("{name}-{number}"), "x", tree)).collect()
@@ -235,19 +240,31 @@ mod tests {
         assert_eq!(files(), MOST, "one record for each that waits");
         for (view, _) in approvals.list() {
             let id = view.text("id").to_owned();
-            let said = crate::approvals::Said {
-                is_allowed: true,
-                scope: lineside::core::ApprovalScope::Session,
-                pattern: None,
-                reason: None,
-                by: "a person".to_owned(),
-            };
-            approvals.answer(&id, &said).unwrap();
+            approvals.answer(&id, &said(lineside::core::ApprovalScope::Session)).unwrap();
         }
         for waited in of_tree.into_iter().chain(others) {
             assert_eq!(waited.await.unwrap().strength(), lineside::core::Strength::Allow);
         }
         assert_eq!((approvals.list().len(), files()), (0, 0));
+        server.end().await;
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_nobody_waits_for_is_none_for_a_later_call() {
+        let folder = tempfile::tempdir().unwrap();
+        let server = served(folder.path()).await;
+        let mut signals = server.bus().signals();
+        let waits = flood(&server, "c", 1, None);
+        let id = asked(&mut signals).await;
+        let approvals = &server.daemon.approvals;
+        // The agent leaves while a person answers.
+        let (gone, _) = tokio::sync::oneshot::channel();
+        approvals.kept().waiting.get_mut(&*id).unwrap().answer = gone;
+        let record = folder.path().join("state/approvals/waiting/c-0");
+        assert!(record.exists());
+        assert!(approvals.answer(&id, &said(lineside::core::ApprovalScope::Once)).is_err());
+        assert!(!record.exists());
+        waits.into_iter().for_each(|wait| wait.abort());
         server.end().await;
     }
 

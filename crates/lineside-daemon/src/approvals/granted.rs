@@ -196,17 +196,18 @@ fn taken(input: &mut Map, names: &[&str]) -> Vec<String> {
 }
 
 /// Whether a text fits a pattern, in which `*` stands for any text that has no meaning beyond itself: none that a shell
-/// gives one to, and no way up in a path.
+/// gives one to. A path that goes up fits no pattern that has one.
 fn fits(pattern: &str, text: &str, is_shell: bool) -> bool {
+    if !pattern.contains('*') {
+        return pattern == text;
+    }
+    if !is_shell && goes_up(text) {
+        return false;
+    }
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };
-    let may_stand = |between: &str| {
-        if is_shell { !between.contains(OF_A_SHELL) } else { !between.split('/').any(|step| step == "..") }
-    };
+    let may_stand = |between: &str| !is_shell || !between.contains(OF_A_SHELL);
     let mut parts = parts.peekable();
-    if parts.peek().is_none() {
-        return rest.is_empty();
-    }
     while let Some(part) = parts.next() {
         if parts.peek().is_none() {
             return rest.strip_suffix(part).is_some_and(may_stand);
@@ -218,6 +219,13 @@ fn fits(pattern: &str, text: &str, is_shell: bool) -> bool {
         rest = &rest[at + part.len()..];
     }
     true
+}
+
+/// Whether a path or a URL has a step up, however a URL may write it.
+fn goes_up(text: &str) -> bool {
+    let is_left_out = |sign: &char| matches!(sign, '\t' | '\n' | '\r');
+    let text: String = text.chars().filter(|sign| !is_left_out(sign)).collect();
+    text.split(['/', '\\', '?', '#']).any(|step| step.to_ascii_lowercase().replace("%2e", ".") == "..")
 }
 
 impl Granted {
@@ -272,11 +280,15 @@ impl Granted {
         }
     }
 
+    /// Has these on the disk, or none: what was taken back there must not come again.
     fn write(&self, rules: &[Rule]) {
         let written = json::to_string(rules).map_err(std::io::Error::other);
-        if let Err(error) = written.and_then(|text| recorded::replace(&self.file, &text)) {
-            tracing::warn!(%error, file = %self.file.display(), "an answer for a pattern is not kept beyond this daemon");
-        }
+        let Err(error) = written.and_then(|text| recorded::replace(&self.file, &text)) else { return };
+        let removed = std::fs::remove_file(&self.file);
+        tracing::warn!(
+            %error, file = %self.file.display(), is_removed = removed.is_ok(),
+            "the answers for patterns are not kept beyond this daemon",
+        );
     }
 
     /// The answer to a question, with the question that it was given to: a refusal of any of its hooks, else the approval
@@ -456,5 +468,34 @@ mod tests {
         assert!(fits("/repo/docs/*", "/repo/docs/a/b.md", false));
         assert!(!fits("/repo/docs/*", "/repo/docs/../src/x", false));
         assert!(!fits("/repo/docs/*", "/repo/doc", false));
+        for (pattern, text, is_fit) in [
+            ("/repo/src/*.*", "/repo/src/a.rs", true),
+            ("/repo/src/*.*", "/repo/src/../x", false),
+            ("/repo/src/*.*", "/repo/src/../../etc/x.conf", false),
+            ("/repo/src/.*", "/repo/src/.env", true),
+            ("/repo/src/.*", "/repo/src/../x", false),
+            ("/repo/*/x", "/repo/a..b/x", true),
+            ("/repo/../x", "/repo/../x", true),
+            ("https://a.example/docs/*", "https://a.example/docs/1..2", true),
+            ("https://a.example/docs/*", "https://a.example/docs/%2e%2E/x", false),
+            ("https://a.example/docs/*", "https://a.example/docs\\..\\x", false),
+            ("https://a.example/docs/*", "https://a.example/docs/.\t.?x", false),
+        ] {
+            assert_eq!(fits(pattern, text, false), is_fit, "{pattern}: {text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_was_taken_back_is_gone_though_the_disk_takes_nothing() {
+        let (folder, bus) = (tempfile::tempdir().unwrap(), lineside::Bus::new());
+        let s = bus.session("s").open().await.unwrap();
+        let granted = Granted::of(folder.path());
+        let pattern = said(ApprovalScope::Pattern, Some("go *".to_owned()));
+        granted.grant("q", &of(&s, "go on"), &pattern, &answered(true));
+        assert!(Granted::of(folder.path()).find(&of(&s, "go up")).is_some());
+        // What is written first is in the way.
+        std::fs::create_dir(folder.path().join("answers.json.new")).unwrap();
+        assert!(granted.forget_rule("q"));
+        assert!(Granted::of(folder.path()).find(&of(&s, "go up")).is_none());
     }
 }
