@@ -78,10 +78,10 @@ impl<E: Occurrence> Machine<E> {
         own.is_some_and(|own| own.active && !own.leaves)
     }
 
-    /// Whether an automation is there, is to stay, and has just these rules.
+    /// Whether an automation is there and on, is to stay, and has just these rules.
     pub(crate) fn is_paced(&self, id: &AutomationId, rules: &Rules) -> bool {
         let own = self.names.get(id).and_then(|place| self.automations.get(*place));
-        self.is_there(id) && own.is_some_and(|own| own.rules.as_deref() == Some(rules))
+        self.is_there(id) && own.is_some_and(|own| !own.off && own.rules.as_deref() == Some(rules))
     }
 
     /// A job is not known any more.

@@ -109,6 +109,9 @@ fn an_automation_is_there_with_its_rules_until_it_leaves() {
     step(&mut machine, 0, Input::AllRegistered);
     assert!(machine.is_there(&id) && machine.is_paced(&id, &own));
     assert!(!machine.is_paced(&id, &others));
+    step(&mut machine, 1, Input::SwitchedOff("a".into(), true));
+    assert!(!machine.is_paced(&id, &own), "its next registration says that it is on");
+    step(&mut machine, 1, Input::SwitchedOff("a".into(), false));
     step(&mut machine, 1, Input::Offered("a".into(), ev(1)));
     step(&mut machine, 1, Input::Leaves("a".into()));
     assert!(!machine.is_there(&id) && !machine.is_paced(&id, &own), "its last job runs");
