@@ -299,14 +299,15 @@ impl Store {
     /// Those of [`WriteTrustError`].
     pub fn untrust(&self, root: &Path) -> Result<bool, WriteTrustError> {
         let file = self.file(root);
-        let was_listed = self.list(&root.to_string_lossy(), None)?;
-        let removed = match fs::remove_file(&file) {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(was_listed),
-            Err(source) => Err(WriteTrustError::Io { path: file, source }),
+        let had_record = match fs::remove_file(&file) {
+            Ok(()) => true,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            Err(source) => return Err(WriteTrustError::Io { path: file, source }),
         };
+        // The list last: a record that is left without its line would be believed.
+        let was_listed = self.list(&root.to_string_lossy(), None)?;
         self.remove_copies();
-        removed
+        Ok(had_record || was_listed)
     }
 
     /// Bytes that were trusted, by their digest.

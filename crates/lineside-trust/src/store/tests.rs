@@ -72,6 +72,22 @@ fn a_project_is_trusted_as_long_as_its_content_is_what_was_trusted() {
 }
 
 #[test]
+fn a_trust_that_is_taken_back_in_part_is_none() {
+    let stage = Stage::new();
+    stage.trust("project", Reach::Project);
+    // The list cannot be written, as with a full disk.
+    let lock = stage.store.folder().join("lock");
+    fs::remove_file(&lock).unwrap();
+    fs::create_dir(&lock).unwrap();
+    assert!(stage.store.untrust(&stage.root("project")).is_err());
+    let Standing::Lost { guards, .. } = stage.standing("project") else { panic!("it is trusted still") };
+    assert_eq!(guards.len(), 1);
+    fs::remove_dir(&lock).unwrap();
+    assert!(stage.store.untrust(&stage.root("project")).unwrap());
+    assert!(matches!(stage.standing("project"), Standing::Never));
+}
+
+#[test]
 fn t08_a_record_is_bound_to_its_root_and_what_is_damaged_is_not_believed() {
     let stage = Stage::new();
     stage.trust("project", Reach::Project);
