@@ -17,7 +17,9 @@ async fn what_a_project_has_tightened_is_tightened_after_a_reload_of_the_users_h
     let root = folder.path().canonicalize().unwrap();
     let (home, project, state) = (root.join("home"), root.join("project"), root.join("state"));
     let (users, projects) = (home.join(".config/lineside"), project.join(".lineside"));
-    [&users, &projects, &project.join(".git"), &state].map(|folder| fs::create_dir_all(folder).unwrap());
+    for folder in [&users, &projects, &project.join(".git"), &state] {
+        fs::create_dir_all(folder).unwrap();
+    }
     let write = |hook: &str| fs::write(users.join("hooks.yaml"), format!("hooks: [{hook}]\n")).unwrap();
     write("{name: g, on: before_tool, command: ['true'], on_failure: continue}");
     fs::write(projects.join("hooks.yaml"), "hooks: [{name: g, on_failure: block}]\n").unwrap();
