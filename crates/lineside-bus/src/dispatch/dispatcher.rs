@@ -272,7 +272,7 @@ impl<'a> Dispatcher<'a> {
         verdict.with_readable_reason(&hook.name)
     }
 
-    /// Applies an amendment, of which the further round has none: whoever has judged in it would not have judged what it
+    /// Applies an amendment, of which the further round has none: whichever hook has judged in it would not have judged what it
     /// makes of the payload.
     pub(crate) fn amend(&mut self, index: u32, round: Round, amendment: &Amendment) -> Result<(), Failure> {
         if round == Round::Rejudge && changes(amendment, &self.event) {
