@@ -54,6 +54,24 @@ pub struct Considered {
     pub took: Option<Duration>,
 }
 
+impl Considered {
+    /// Why it did not run, in a few words; of one that has run, what became of it.
+    #[must_use]
+    pub fn why_skipped(&self) -> &str {
+        match &*self.what {
+            "filter" => "its filter does not fit",
+            "blocked" => "not asked: an earlier hook had refused",
+            "disabled" => "switched off",
+            "untrusted" => "its project is not trusted",
+            "unproven" => "of a session that is not known to be above",
+            "not_loaded" => "it did not load",
+            "debounced" => "held, to be merged with later events",
+            "superseded" => "a later event took its place",
+            other => other,
+        }
+    }
+}
+
 /// Something that a hook gave.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]

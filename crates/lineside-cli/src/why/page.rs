@@ -198,9 +198,8 @@ impl Page {
                 let failed = failed.unwrap_or_default();
                 ("◌", format!("in shadow: {failed}would {verdict}{detail}"), tone)
             }
-            ("filter", _) if detail.is_empty() => ("–", "its filter does not fit".to_owned(), Tone::Dim),
-            ("filter", _) => ("–", format!("does not fit: {detail}"), Tone::Dim),
-            (what, _) if hook.is_skipped => ("–", skipped(what).to_owned(), Tone::Dim),
+            ("filter", _) if !detail.is_empty() => ("–", format!("does not fit: {detail}"), Tone::Dim),
+            _ if hook.is_skipped => ("–", hook.why_skipped().to_owned(), Tone::Dim),
             (what, _) => {
                 ("→", format!("{} in the background", what.replace("detached", "started")), Tone::Plain)
             }
@@ -314,20 +313,6 @@ impl Page {
         let table = Table { heading: &["", "", "", "", "", ""], rows: rows.collect(), stacked: &[] };
         lines.extend(table.lines(Some(self.width), self.style).into_iter().skip(1));
         lines
-    }
-}
-
-/// Why a hook did not run, in a few words.
-fn skipped(why: &str) -> &str {
-    match why {
-        "blocked" => "not asked: an earlier hook had refused",
-        "disabled" => "switched off",
-        "untrusted" => "its project is not trusted",
-        "unproven" => "of a session that is not known to be above",
-        "not_loaded" => "it did not load",
-        "debounced" => "held, to be merged with later events",
-        "superseded" => "a later event took its place",
-        other => other,
     }
 }
 

@@ -120,25 +120,10 @@ fn outcome(hook: &Considered) -> (&'static str, &'static str, String) {
         ),
         ("shadow", None) => ("shadow", "◌", "in shadow, without an answer so far".to_owned()),
         ("shadow", Some(_)) => ("shadow", "◌", format!("in shadow: would {said}")),
-        (why, _) if hook.is_skipped => ("skipped", "–", skipped(why).to_owned()),
+        _ if hook.is_skipped => ("skipped", "–", hook.why_skipped().to_owned()),
         (what, _) => {
             ("background", "→", format!("{} in the background", what.replace("detached", "started")))
         }
-    }
-}
-
-/// Why a hook did not run.
-fn skipped(why: &str) -> &str {
-    match why {
-        "filter" => "its filter does not fit",
-        "blocked" => "not asked: an earlier hook had refused",
-        "disabled" => "switched off",
-        "untrusted" => "its project is not trusted",
-        "unproven" => "of a session that is not known to be above",
-        "not_loaded" => "it did not load",
-        "debounced" => "held, to be merged with later events",
-        "superseded" => "a later event took its place",
-        other => other,
     }
 }
 
