@@ -222,11 +222,9 @@ fn an_argument_that_no_program_gives_its_tool_is_named_with_the_nearest() {
         ("tool: Shell, argument: {old_string: x}", "`Shell`: nothing ever matches"),
     ] {
         let (definition, found) = hook(&format!("on: before_tool\ncommand: x\nmatch: {{{filters}}}"));
-        assert!(definition.is_some() && found.len() == 1, "{found:?}");
-        assert!(
-            found[0].starts_with("5: hook \"h\": `match.argument.") && found[0].ends_with(told),
-            "{found:?}"
-        );
+        assert!(definition.is_some(), "{found:?}");
+        let found: Vec<_> = found.into_iter().filter(|told| told.contains("`match.argument.")).collect();
+        assert!(found.len() == 1 && found[0].ends_with(told), "{found:?}");
     }
     for filters in [
         "tool: Shell, argument: {command: x, timeout.seconds: y}",
@@ -237,6 +235,7 @@ fn an_argument_that_no_program_gives_its_tool_is_named_with_the_nearest() {
         "project: [/srv/*, '**/lib']",
     ] {
         let (_, told) = hook(&format!("on: before_tool\ncommand: x\nmatch: {{{filters}}}"));
-        assert_eq!(told, [""; 0], "{filters}");
+        assert!(!told.iter().any(|told| told.contains("`match.argument.")), "{filters}: {told:?}");
+        assert!(!told.iter().any(|told| told.contains("`match.project`")), "{filters}: {told:?}");
     }
 }
