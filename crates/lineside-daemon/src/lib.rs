@@ -25,6 +25,7 @@ mod sync;
 mod closed;
 mod feed;
 mod texts;
+mod outlet;
 mod observers;
 mod deliveries;
 mod attachments;

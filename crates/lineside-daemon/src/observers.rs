@@ -3,15 +3,13 @@
 //! Each reads the feed in a task of its own, a tenth of a second behind it, many records at a time; no publisher and no other
 //! reader waits for it. What the feed has given up before it was read is counted, and stands as `lost` among the records.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use lineside::core::exchange::{Addresses, Post, Posted};
-use lineside::core::invocation::{Environment, Exit, Invocation, Limits, Program};
+use lineside::core::exchange::Addresses;
 use lineside::core::{Diagnostic, Timestamp};
 use lineside::dialects::native::{ObserveSettings, ObserveTo};
-use lineside::exec::{HttpClient, Runner};
 use lineside::json::Value;
 use lineside::log::Query;
 use tokio::task::{spawn_blocking, yield_now};
@@ -20,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api::shapes::SignalForm;
 use crate::feed::{Feed, lost_fields};
+use crate::outlet::Outlet;
 
 mod rotated;
 
@@ -35,12 +34,8 @@ const BYTES: usize = 1 << 20;
 /// How many entries are taken out of the feed at once.
 const AT_ONCE: usize = 64;
 
-/// How long a command or a post may take, and after how long it is tried again.
-const LIMIT: Duration = Duration::from_secs(10);
+/// After how long what was not taken is tried again.
 const AGAIN: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(15)];
-
-/// How much is kept of what they answer.
-const KEPT: usize = 4 << 10;
 
 /// How large the file of what could not be delivered becomes.
 const DEAD: u64 = 16 << 20;
@@ -57,8 +52,9 @@ pub(crate) struct Observer {
 
 enum To {
     File(Arc<Rotated>),
-    Command(Vec<String>, Runner),
-    Post(Post, HttpClient),
+    /// A program has lines, and a server a list.
+    Lines(Outlet),
+    List(Outlet),
 }
 
 /// What has become of records.
@@ -86,7 +82,7 @@ impl Observer {
     /// Those of the settings; one whose query is none is a finding.
     pub(crate) fn all(
         settings: &[ObserveSettings],
-        state: &std::path::Path,
+        state: &Path,
         now: Timestamp,
     ) -> (Vec<Arc<Self>>, Vec<Diagnostic>) {
         let (mut all, mut findings) = (Vec::new(), Vec::new());
@@ -102,23 +98,18 @@ impl Observer {
         (all, findings)
     }
 
-    fn new(settings: &ObserveSettings, query: Query, state: &std::path::Path) -> Self {
+    fn new(settings: &ObserveSettings, query: Query, state: &Path) -> Self {
         let name = settings.name.clone();
         let dead = Arc::new(Rotated::new(state.join("observe").join(format!("{name}.dead.jsonl")), DEAD, 1));
         let to = match &settings.to {
             ObserveTo::File { path, bytes, keep } => {
                 To::File(Arc::new(Rotated::new(path.clone(), *bytes, *keep)))
             }
-            ObserveTo::Command(words) => To::Command(words.clone(), Runner::new()),
+            ObserveTo::Command(words) => To::Lines(Outlet::command(words)),
             ObserveTo::Post(url, headers) => {
                 let headers = headers.iter().map(|(name, text)| (name.clone(), text.reveal().to_owned()));
-                let headers = headers.collect();
                 // The settings are those of the machine and of the user, who may name any address.
-                let (url, addresses) = (url.clone(), Addresses::Any);
-                To::Post(
-                    Post { url, addresses, headers, body: Vec::new(), timeout: LIMIT, body_bytes: KEPT },
-                    HttpClient::new(),
-                )
+                To::List(Outlet::post(url, Addresses::Any, headers.collect()))
             }
         };
         Self { name, query, to, dead, count: Mutex::default() }
@@ -158,8 +149,8 @@ impl Observer {
                 break;
             }
         }
-        if let To::Command(_, runner) = &self.to {
-            runner.drain().await;
+        if let To::Lines(outlet) | To::List(outlet) = &self.to {
+            outlet.end().await;
         }
     }
 
@@ -225,40 +216,8 @@ impl Observer {
                 let written = spawn_blocking(move || file.append(&text)).await;
                 written.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
             }
-            To::Command(words, runner) => {
-                let ended = runner
-                    .run(&Invocation {
-                        program: Program::argv(words),
-                        stdin: text.to_vec(),
-                        environment: Environment::default(),
-                        files: Vec::new(),
-                        working_directory: Some(PathBuf::from("/")),
-                        limits: Limits {
-                            timeout: LIMIT,
-                            stdout_bytes: KEPT,
-                            stderr_bytes: KEPT,
-                            ..Limits::default()
-                        },
-                    })
-                    .await;
-                let program = words.first().map_or("", String::as_str);
-                match ended.exit {
-                    Exit::Code(0) => Ok(()),
-                    Exit::Code(status) => Err(format!("{program} ended with exit status {status}")),
-                    Exit::NotStarted { why } => Err(why),
-                    Exit::TimedOut { after } => {
-                        Err(format!("{program} had not ended after {} s", after.as_secs()))
-                    }
-                    other => Err(format!("{program} ended: {other:?}")),
-                }
-            }
-            To::Post(post, client) => match client.post(&Post { body: listed(text), ..post.clone() }).await {
-                Posted::Answered { status: 200..=299, .. } => Ok(()),
-                Posted::Answered { status, .. } => Err(format!("the server answered with status {status}")),
-                Posted::Redirected { .. } => Err("the server says that it is elsewhere".to_owned()),
-                Posted::TimedOut { after } => Err(format!("no answer after {} s", after.as_secs())),
-                Posted::Unreachable { why } => Err(why),
-            },
+            To::Lines(outlet) => outlet.take(text.to_vec()).await,
+            To::List(outlet) => outlet.take(listed(text)).await,
         }
     }
 }

@@ -1,35 +1,26 @@
 //! Tells the outside of questions: a command that is started, a URL that is posted to. Neither delays a question or an
 //! answer, and what becomes of them changes nothing.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside::core::exchange::{Addresses, Post, Posted};
-use lineside::core::invocation::{Environment, Exit, Invocation, Limits, Program};
+use futures_util::future::join_all;
 use lineside::dialects::native::ApprovalSettings;
-use lineside::exec::{HttpClient, Runner};
 use lineside::json::Value;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::view::View;
+use crate::outlet::Outlet;
 
-/// How long a notification may take.
-const LIMIT: Duration = Duration::from_secs(10);
 /// How many are under way at once; a further question is not notified of.
 const AT_ONCE: usize = 8;
-/// How much is kept of what they answer.
-const KEPT: usize = 4 << 10;
 
 /// What is notified.
 pub(super) struct Notifier {
-    command: Vec<String>,
-    post: Option<(String, Addresses)>,
+    outlets: Arc<[Outlet]>,
     places: Arc<Semaphore>,
-    runner: Runner,
-    client: HttpClient,
     tracker: TaskTracker,
     ending: CancellationToken,
 }
@@ -40,12 +31,13 @@ impl Notifier {
         tracker: &TaskTracker,
         ending: &CancellationToken,
     ) -> Self {
+        let command = settings.map(|settings| &*settings.command).filter(|words| !words.is_empty());
+        let post = settings.and_then(|settings| settings.post.as_ref());
+        let outlets = command.map(Outlet::command).into_iter();
+        let posts = post.map(|(url, addresses)| Outlet::post(url, *addresses, Vec::new()));
         Self {
-            command: settings.map(|settings| settings.command.clone()).unwrap_or_default(),
-            post: settings.and_then(|settings| settings.post.clone()),
+            outlets: outlets.chain(posts).collect(),
             places: Arc::new(Semaphore::new(AT_ONCE)),
-            runner: Runner::new(),
-            client: HttpClient::new(),
             tracker: tracker.clone(),
             ending: ending.clone(),
         }
@@ -53,7 +45,7 @@ impl Notifier {
 
     /// A question waits, for as long as this.
     pub(super) fn tell(&self, view: &View, left: Duration) {
-        if self.command.is_empty() && self.post.is_none() {
+        if self.outlets.is_empty() {
             return;
         }
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
@@ -61,47 +53,18 @@ impl Notifier {
             return;
         };
         let text = Value::Object(view.to_json(left)).to_string().into_bytes();
-        let (runner, client, ending) = (self.runner.clone(), self.client.clone(), self.ending.clone());
-        let post = self.post.clone().map(|(url, addresses)| Post {
-            url,
-            addresses,
-            headers: Vec::new(),
-            body: text.clone(),
-            timeout: LIMIT,
-            body_bytes: KEPT,
-        });
-        let command = (!self.command.is_empty()).then(|| Invocation {
-            program: Program::argv(&self.command),
-            stdin: text,
-            environment: Environment::default(),
-            files: Vec::new(),
-            working_directory: Some(PathBuf::from("/")),
-            limits: Limits { timeout: LIMIT, stdout_bytes: KEPT, stderr_bytes: KEPT, ..Limits::default() },
-        });
+        let (outlets, ending) = (Arc::clone(&self.outlets), self.ending.clone());
         self.tracker.spawn(async move {
-            let all = async {
-                tokio::join!(
-                    async {
-                        let Some(command) = &command else { return };
-                        let ended = runner.run(command).await;
-                        if ended.exit != Exit::Code(0) {
-                            tracing::warn!(exit = ?ended.exit, "the command that is notified of questions has failed");
-                        }
-                    },
-                    async {
-                        let Some(post) = &post else { return };
-                        let posted = client.post(post).await;
-                        if !matches!(posted, Posted::Answered { status: 200..=299, .. }) {
-                            tracing::warn!(?posted, "a question could not be posted");
-                        }
-                    }
-                );
-            };
+            let all = join_all(outlets.iter().map(async |outlet| {
+                if let Err(why) = outlet.take(text.clone()).await {
+                    tracing::warn!(why, "a question could not be notified of");
+                }
+            }));
             tokio::select! {
-                () = all => {}
+                _ = all => {}
                 () = ending.cancelled() => {}
             }
-            runner.drain().await;
+            join_all(outlets.iter().map(Outlet::end)).await;
             drop(place);
         });
     }
