@@ -262,7 +262,7 @@ impl Tasks {
 
     /// Has what observes read the feed from here on.
     pub(crate) fn observe(&self, daemon: &Arc<Daemon>) {
-        let from = *daemon.feed().watch().borrow();
+        let (from, _) = daemon.feed().counts();
         for observer in &daemon.observers {
             let (daemon, now, observer) = (Arc::clone(daemon), self.now.clone(), Arc::clone(observer));
             self.tracker.spawn(async move { observer.run(daemon.feed(), from, &now).await });

@@ -77,6 +77,17 @@ pub(super) async fn sessions(daemon: &Daemon, filter: &Filter) -> Result<HashSet
     Ok(ask(daemon, move |look| look.sessions_of(&query)).await?.unwrap_or_default())
 }
 
+/// The same where anything is asked, and what is wrong with that.
+async fn chosen(daemon: &Daemon, filter: &Filter) -> (Option<HashSet<String>>, Option<String>) {
+    if filter.q.trim().is_empty() {
+        return (None, None);
+    }
+    match sessions(daemon, filter).await {
+        Ok(only) => (Some(only), None),
+        Err(wrong) => (None, Some(wrong)),
+    }
+}
+
 /// A hook that has failed of late, in words.
 fn failing(failing: &Failing) -> String {
     let Failing { hook, times, point, failed, detail } = failing;
@@ -101,14 +112,7 @@ pub(super) async fn fleet(
     Query(filter): Query<Filter>,
     headers: HeaderMap,
 ) -> Response {
-    let found = match filter.q.trim().is_empty() {
-        true => Ok(None),
-        false => sessions(&daemon, &filter).await.map(Some),
-    };
-    let (only, wrong) = match found {
-        Ok(only) => (only, None),
-        Err(wrong) => (None, Some(wrong)),
-    };
+    let (only, wrong) = chosen(&daemon, &filter).await;
     let Json(status) = control::status(State(Arc::clone(&daemon))).await;
     let beside = pages::fleet::Beside {
         jobs: (status.live_jobs, status.dead_jobs),
@@ -259,14 +263,7 @@ pub(super) async fn lineage(
     Query(filter): Query<Filter>,
     headers: HeaderMap,
 ) -> Response {
-    let found = match filter.q.trim().is_empty() {
-        true => Ok(None),
-        false => sessions(&daemon, &filter).await.map(Some),
-    };
-    let (only, wrong) = match found {
-        Ok(only) => (only, None),
-        Err(wrong) => (None, Some(wrong)),
-    };
+    let (only, wrong) = chosen(&daemon, &filter).await;
     let chosen = filter.session.as_deref().and_then(|session| daemon.bus().find(session)).map(|session| {
         let in_force = |(point, hook): &(&'static str, Arc<lineside::core::Hook>)| {
             let fields = wire::hook(point, hook);
