@@ -160,29 +160,20 @@ impl Reading<'_> {
             self.error(twice.line, LoadError::Duplicate(twice.key));
         }
         let known = ["daemon", "log", "approvals", PROTECT_POLICY, "observe"];
-        for (key, daemon) in self.mapping("the file", &root, &known) {
+        for (key, value) in self.mapping("the file", &root, &known) {
             match &*key {
-                "log" => {
-                    self.log(daemon);
-                    continue;
-                }
-                "approvals" => {
-                    self.approvals(daemon);
-                    continue;
-                }
-                PROTECT_POLICY => {
-                    self.protect_policy(daemon);
-                    continue;
-                }
-                "observe" => {
-                    self.observers(daemon);
-                    continue;
-                }
-                _ => {}
+                "log" => self.log(value),
+                "approvals" => self.approvals(value),
+                PROTECT_POLICY => self.protect_policy(value),
+                "observe" => self.observers(value),
+                _ => self.daemon(value),
             }
-            for (key, value) in self.mapping("daemon", daemon, &["path", "environment"]) {
-                if key == "path" { self.path(value) } else { self.environment(value) }
-            }
+        }
+    }
+
+    fn daemon(&mut self, value: &Node) {
+        for (key, value) in self.mapping("daemon", value, &["path", "environment"]) {
+            if key == "path" { self.path(value) } else { self.environment(value) }
         }
     }
 

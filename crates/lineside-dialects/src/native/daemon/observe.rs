@@ -97,41 +97,39 @@ impl Reading<'_> {
             Content::Mapping(_) => self.mapping("observe[].file", value, &["path", "size", "keep"]),
             _ => vec![("path".to_owned(), value)],
         };
-        let (mut file, mut bytes, mut keep) = (None, SIZE, KEEP);
-        for (key, value) in keys {
-            let expected = match &*key {
-                "path" => {
-                    let home = self.places.home();
-                    let named = |text: &str| at_home(text, home).unwrap_or_else(|| text.into());
-                    file = value.text().map(named).filter(|path: &PathBuf| path.is_absolute());
-                    if file.is_some() { continue } else { "an absolute path, or one that begins with `~/`" }
-                }
-                "size" => match measured(value, &[("MiB", 1 << 20), ("GiB", 1 << 30)]) {
-                    Some(size) => {
-                        bytes = size;
-                        continue;
-                    }
-                    None => "a size such as 100MiB",
-                },
-                _ => match value
-                    .written()
-                    .and_then(|text| text.parse().ok())
-                    .filter(|keep| (1..=MOST_KEPT).contains(keep))
-                {
-                    Some(number) => {
-                        keep = number;
-                        continue;
-                    }
-                    None => "a number from 1 to 100",
-                },
-            };
-            self.wrong(&format!("observe[].file.{key}"), value, expected);
-            return None;
-        }
-        if file.is_none() {
+        let get = |name: &str| keys.iter().find(|(key, _)| key == name).map(|(_, value)| *value);
+        let Some(at) = get("path") else {
             self.wrong("observe[].file", value, "a path, or a mapping with one");
+            return None;
+        };
+        let named = |text: &str| at_home(text, self.places.home()).unwrap_or_else(|| text.into());
+        let Some(path) = at.text().map(named).filter(|path: &PathBuf| path.is_absolute()) else {
+            self.wrong("observe[].file.path", at, "an absolute path, or one that begins with `~/`");
+            return None;
+        };
+        let size = |value: &Node| measured(value, &[("MiB", 1 << 20), ("GiB", 1 << 30)]);
+        let number =
+            |value: &Node| value.written()?.parse().ok().filter(|keep| (1..=MOST_KEPT).contains(keep));
+        let bytes = self.or_usual("size", get("size"), SIZE, size, "a size such as 100MiB")?;
+        let keep = self.or_usual("keep", get("keep"), KEEP, number, "a number from 1 to 100")?;
+        Some(ObserveTo::File { path, bytes, keep })
+    }
+
+    /// A value of a file as it is read, or the usual one where it is not said.
+    fn or_usual<T>(
+        &mut self,
+        key: &str,
+        value: Option<&Node>,
+        usual: T,
+        read: impl Fn(&Node) -> Option<T>,
+        expected: &str,
+    ) -> Option<T> {
+        let Some(value) = value else { return Some(usual) };
+        let found = read(value);
+        if found.is_none() {
+            self.wrong(&format!("observe[].file.{key}"), value, expected);
         }
-        Some(ObserveTo::File { path: file?, bytes, keep })
+        found
     }
 
     fn command_of(&mut self, value: &Node) -> Option<ObserveTo> {
