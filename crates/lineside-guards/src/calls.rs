@@ -33,6 +33,9 @@ const PATCHED: [(&str, Access); 4] = [
     ("*** Delete File: ", Access::Delete),
 ];
 
+/// What the members of a tool's input are called that may have a patch.
+pub const PATCHES: [&str; 3] = ["command", "input", "patch"];
+
 /// What applies a patch: a tool, and in a shell a program that the agent program itself may stand for.
 const PATCHING: [&str; 2] = ["apply_patch", "applypatch"];
 
@@ -268,5 +271,5 @@ fn patch<'a>(texts: impl IntoIterator<Item = &'a str>, mut visit: impl FnMut(Acc
 /// The texts in which a tool may be given a patch.
 fn patches(input: &Value) -> impl Iterator<Item = &str> {
     let of_field = |key| input.get(key)?.as_str();
-    input.as_str().into_iter().chain(["command", "input", "patch"].into_iter().filter_map(of_field))
+    input.as_str().into_iter().chain(PATCHES.into_iter().filter_map(of_field))
 }

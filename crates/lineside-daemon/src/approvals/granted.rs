@@ -10,7 +10,7 @@ use lineside::Session;
 use lineside::bus::approver::Question;
 use lineside::core::event::digest_of;
 use lineside::core::{ApprovalScope, Hook, tool_class};
-use lineside::guards::PATHS;
+use lineside::guards::{PATCHES, PATHS};
 use lineside::json::{self, Map, Value, json};
 use serde::{Deserialize, Serialize};
 
@@ -29,8 +29,6 @@ const OF_A_SHELL: &[char] = &[';', '&', '|', '<', '>', '$', '`', '(', ')', '{', 
 
 /// What an agent tells of a call, which changes nothing of it.
 const TOLD: [&str; 2] = ["description", "prompt"];
-/// What a tool that writes files takes a patch by, or what it is to do.
-const PATCHES: [&str; 3] = ["command", "input", "patch"];
 
 /// The answers.
 pub(super) struct Granted {
