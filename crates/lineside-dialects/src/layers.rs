@@ -2,6 +2,7 @@
 //! away, switches none off and stands in the place of none, whatever its format says.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -49,7 +50,7 @@ impl Tightening {
 
 /// Tightens the hooks that are found together with what is asked of them.
 pub fn tighten(loaded: &mut Loaded) {
-    let asked = by_name(&loaded.tightenings, |asked| &asked.name);
+    let asked = by(&loaded.tightenings, |asked| &*asked.name);
     for found in &mut loaded.hooks {
         for asked in asked.get(&*found.hook.name).into_iter().flatten() {
             if asked.is_about(&found.hook)
@@ -61,21 +62,19 @@ pub fn tighten(loaded: &mut Loaded) {
     }
 }
 
-/// What is asked of a hook of a layer above, by files of its dialect. Every hook of a bus is asked about, so that they are found by their names.
+/// What is asked of a hook of a layer above, by files of its dialect. Every hook of a bus is asked about, so that they are
+/// found by their names.
 pub fn asked_of<'a>(tightenings: &'a [(&'static str, Tightening)]) -> impl Fn(&Hook) -> Option<Tighter> + 'a {
-    let mut named: HashMap<(&str, &str), Vec<&Tightening>> = HashMap::new();
-    for (dialect, asked) in tightenings {
-        named.entry((*dialect, &*asked.name)).or_default().push(asked);
-    }
+    let named = by(tightenings, |(dialect, asked)| (*dialect, &*asked.name));
     move |hook| {
         let meant = named.get(&(hook.dialect, &*hook.name)).into_iter().flatten();
-        meant.filter(|asked| asked.is_about(hook)).map(|asked| asked.asked).reduce(Tighter::and)
+        meant.filter(|(_, asked)| asked.is_about(hook)).map(|(_, asked)| asked.asked).reduce(Tighter::and)
     }
 }
 
 /// What has each name, in its order: a file may have tens of thousands.
-fn by_name<T>(all: &[T], name: impl Fn(&T) -> &str) -> HashMap<&str, Vec<&T>> {
-    let mut named: HashMap<&str, Vec<&T>> = HashMap::new();
+fn by<'t, T, K: Eq + Hash>(all: &'t [T], name: impl Fn(&'t T) -> K) -> HashMap<K, Vec<&'t T>> {
+    let mut named: HashMap<K, Vec<&T>> = HashMap::new();
     for one in all {
         named.entry(name(one)).or_default().push(one);
     }
@@ -88,7 +87,7 @@ pub fn unmet(asked: &[Tightening], above: &[ForeignHook]) -> Vec<Diagnostic> {
     if asked.is_empty() {
         return Vec::new();
     }
-    let above = by_name(above, |found| &found.hook.name);
+    let above = by(above, |found| &*found.hook.name);
     let finding = |asked: &Tightening| {
         let named = above.get(&*asked.name).into_iter().flatten().copied();
         let mut meant = named.filter(|found| asked.is_about(&found.hook)).peekable();
@@ -124,7 +123,7 @@ pub fn unmet(asked: &[Tightening], above: &[ForeignHook]) -> Vec<Diagnostic> {
 
 /// A finding for each hook that has the name of one in a layer above: both run.
 pub fn namesakes(hooks: &[ForeignHook], above: &[ForeignHook]) -> Vec<Diagnostic> {
-    let (mut told, above) = (HashSet::new(), by_name(above, |found| &found.hook.name));
+    let (mut told, above) = (HashSet::new(), by(above, |found| &*found.hook.name));
     let finding = |found: &ForeignHook| {
         let is_above = |other: &&&ForeignHook| other.hook.layer < found.hook.layer;
         let (origin, other) =

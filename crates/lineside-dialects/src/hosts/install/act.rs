@@ -178,9 +178,7 @@ pub fn installed(host: Host, level: Level, places: &Places) -> Result<Vec<Instal
         }
         let entries = plan::entries(&text, form.syntax)
             .map_err(|source| InstallError::Edit { file: file.clone(), source })?;
-        let time = |(event, words, limit): &(String, Vec<String>, Option<u64>)| {
-            (event.clone(), entry::allowed(host, words, *limit))
-        };
+        let time = |(event, words, limit): &plan::Entry| (event.clone(), entry::allowed(host, words, *limit));
         let times = entries.iter().map(time).collect();
         let (mut events, commands): (Vec<String>, Vec<Vec<String>>) =
             entries.into_iter().map(|(event, words, _)| (event, words)).unzip();
