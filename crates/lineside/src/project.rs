@@ -1,7 +1,8 @@
 //! Projects: which folder is the one of a session, what its hooks are made of, and how they are put in force or stand
 //! closed.
 
-use std::collections::BTreeSet;
+use std::cell::LazyCell;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -42,6 +43,11 @@ pub fn places_of(user: &Places, root: &Path, trust: Trust) -> Places {
     Places { environment, project_root: Some(root.to_path_buf()), cwd: root.to_path_buf(), trust }
 }
 
+/// The places of no project: of one without files, what is left is the user's.
+pub(crate) fn places_of_no_project(user: &Places) -> Places {
+    places_of(user, Path::new("/dev/null"), Trust::Withheld)
+}
+
 /// The root of the project of what works here: the nearest folder that has hooks of any format, or had some that were
 /// trusted, as far up as the root of the repository's working tree, and not the user's home.
 #[must_use]
@@ -56,7 +62,8 @@ pub fn find_or_known(
     store: &Store,
     is_known: impl Fn(&Path) -> bool,
 ) -> Option<PathBuf> {
-    let is_project = |root: &PathBuf| is_known(root) || store.knows(root) || has_hooks(root, user);
+    let of_user = LazyCell::new(|| of_user_alone(user));
+    let is_project = |root: &PathBuf| is_known(root) || store.knows(root) || has_hooks(root, user, &of_user);
     candidates(work, user.home()).into_iter().find(is_project)
 }
 
@@ -68,29 +75,37 @@ pub fn nearest(
     store: &Store,
     is_known: impl Fn(&Path) -> bool,
 ) -> Option<PathBuf> {
-    let may_be =
-        |root: &PathBuf| is_known(root) || store.knows(root) || has_files(root, user).next().is_some();
+    let of_user = LazyCell::new(|| of_user_alone(user));
+    let has_any =
+        |root: &Path| has_files(root, &places_of(user, root, Trust::Granted), &of_user).next().is_some();
+    let may_be = |root: &PathBuf| is_known(root) || store.knows(root) || has_any(root);
     candidates(work, user.home()).into_iter().find(may_be)
 }
 
 /// Whether a folder has hooks of its own. Nothing is started.
-fn has_hooks(root: &Path, user: &Places) -> bool {
+fn has_hooks(root: &Path, user: &Places, of_user: &HashSet<PathBuf>) -> bool {
     let places = places_of(user, root, Trust::Granted);
-    has_files(root, user).any(|dialect| is_any(&dialect.load_of_project(&places)))
+    has_files(root, &places, of_user).any(|dialect| is_any(&dialect.load_of_project(&places)))
 }
 
-/// The formats that have a file in a folder.
-fn has_files<'a>(root: &'a Path, user: &Places) -> impl Iterator<Item = &'static dyn Dialect> + use<'a> {
-    // Of a place without files, what is left is the user's.
-    let nowhere = places_of(user, Path::new("/dev/null"), Trust::Withheld);
-    let (places, user) = (places_of(user, root, Trust::Granted), nowhere);
-    let own = move |watched: &&Watched| watched.path.starts_with(root) && watched.path.exists();
-    DIALECTS.iter().copied().filter(move |dialect| {
-        // What is the user's is none of a folder above the home.
-        let of_user = dialect.watched(&user);
-        let is_of_user = |found: &Watched| of_user.iter().any(|watched| watched.path == found.path);
-        dialect.watched(&places).iter().filter(own).any(|found| !is_of_user(found))
-    })
+/// The formats that have a file in a folder, of which these are the places.
+fn has_files<'a>(
+    root: &'a Path,
+    places: &'a Places,
+    of_user: &'a HashSet<PathBuf>,
+) -> impl Iterator<Item = &'static dyn Dialect> + use<'a> {
+    // What is the user's is none of a folder above the home.
+    let is_own = move |found: &Watched| found.path.starts_with(root) && !of_user.contains(&found.path);
+    let has_one = move |dialect: &&dyn Dialect| {
+        dialect.watched(places).iter().any(|found| is_own(found) && found.path.exists())
+    };
+    DIALECTS.iter().copied().filter(has_one)
+}
+
+/// Where the user's hooks are looked for, wherever one works.
+fn of_user_alone(user: &Places) -> HashSet<PathBuf> {
+    let places = places_of_no_project(user);
+    DIALECTS.iter().flat_map(|dialect| dialect.watched(&places)).map(|watched| watched.path).collect()
 }
 
 impl Assembly {

@@ -9,10 +9,10 @@ use lineside_core::{Layer, Origin};
 #[cfg(feature = "hosts")]
 use lineside_dialects::hosts::install::recorded;
 use lineside_dialects::native::{DaemonSettings, PROTECT_POLICY, protection as hooks};
-use lineside_dialects::{DIALECTS, Managed, Places, Trust, Watched};
+use lineside_dialects::{DIALECTS, Managed, Places, Watched};
 
 use crate::assembly::HookFiles;
-use crate::project::places_of;
+use crate::project::{places_of, places_of_no_project};
 
 /// The protection of the policy, as the machine and the user have set it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,8 +67,7 @@ impl Protection {
         let own = [self.managed.folder.clone(), self.state.clone(), self.socket.clone()];
         let off = self.socket.parent().map(|folder| folder.join("off"));
         // Those of a project are other ones for another project.
-        let of_no_project = places_of(places, Path::new("/dev/null"), Trust::Withheld);
-        let of_all: BTreeSet<_> = watched(&of_no_project).collect();
+        let of_all: BTreeSet<_> = watched(&places_of_no_project(places)).collect();
         let hooks = watched(places).filter(|path| of_all.contains(path));
         own.into_iter().chain(settings).chain(off).chain(self.entries()).chain(hooks).collect()
     }
