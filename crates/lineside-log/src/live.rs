@@ -221,6 +221,10 @@ impl Decision {
             generation,
             payload: redacted::payload(receipt.event.payload_text()).into_owned(),
             changes: number(receipt.changes.len()),
+            failed: ran().find_map(|run| match &run.outcome {
+                Outcome::Failed { failure, .. } => Some(failure.kind.to_string()),
+                _ => None,
+            }),
             failures: number(ran().filter(|run| matches!(run.outcome, Outcome::Failed { .. })).count()),
             runs: number(ran().count()),
             shadows: 0,
@@ -237,8 +241,8 @@ impl Decision {
             "agent_type": self.agent_type, "host": self.host, "project": self.project, "point": self.point,
             "tool": self.tool, "verdict": self.verdict, "by": self.by, "origin": self.by_origin,
             "reason": self.reason, "took_us": u64::try_from(self.took.as_micros()).unwrap_or(u64::MAX),
-            "generation": self.generation, "changes": self.changes, "failures": self.failures, "runs": self.runs,
-            "shadows": self.shadows, "payload": payload,
+            "generation": self.generation, "changes": self.changes, "failures": self.failures, "failed": self.failed,
+            "runs": self.runs, "shadows": self.shadows, "payload": payload,
         });
         let Value::Object(object) = object else { return Map::new() };
         object
@@ -274,6 +278,7 @@ impl Decision {
             payload: object.get("payload").map(Value::to_string).unwrap_or_default(),
             changes: count("changes"),
             failures: count("failures"),
+            failed: text("failed"),
             runs: count("runs"),
             shadows: count("shadows"),
         })

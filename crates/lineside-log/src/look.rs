@@ -86,6 +86,8 @@ pub struct Decision {
     pub changes: u32,
     /// How many runs of hooks have failed.
     pub failures: u32,
+    /// The kind in which the first of them failed.
+    pub failed: Option<String>,
     /// How many runs of hooks there were.
     pub runs: u32,
     /// How many hooks in shadow would have refused it, or have had a person asked.
@@ -117,7 +119,8 @@ const COLUMNS: &str = "e.row, e.id, e.time, s.session, s.tree, s.parent, s.depth
     (SELECT count(*) FROM said WHERE said.event = e.row AND said.what = 'change'), \
     (SELECT count(*) FROM run WHERE run.event = e.row AND run.what = 'failed'), \
     (SELECT count(*) FROM run WHERE run.event = e.row), \
-    (SELECT count(*) FROM run WHERE run.event = e.row AND run.what = 'shadow' AND run.verdict IN ('ask', 'block', 'stop'))";
+    (SELECT count(*) FROM run WHERE run.event = e.row AND run.what = 'shadow' AND run.verdict IN ('ask', 'block', 'stop')), \
+    (SELECT kind FROM run WHERE run.event = e.row AND run.what = 'failed' ORDER BY place LIMIT 1)";
 
 /// What a [`Decision`] is read of; `+` keeps the planner from beginning with a name.
 const JOINS: &str =
@@ -248,6 +251,7 @@ pub(crate) fn decision(row: &Row<'_>) -> rusqlite::Result<Decision> {
         failures: row.get(22)?,
         runs: row.get(23)?,
         shadows: row.get(24)?,
+        failed: row.get(25)?,
     })
 }
 

@@ -139,6 +139,13 @@ impl Query {
         self
     }
 
+    /// Only within what the names of another one stand for, such as [`of_session`](Self::of_session).
+    #[must_use]
+    pub fn within(mut self, scope: Self) -> Self {
+        self.names.extend(scope.names);
+        self
+    }
+
     fn add(&mut self, key: &str, value: &str, now: Timestamp) -> Result<(), ParseQueryError> {
         let Some((key, expected)) = KEYS.into_iter().find(|(known, _)| *known == key) else {
             let nearest = suggestion(key, KEYS.map(|(key, _)| key));
