@@ -47,6 +47,7 @@
 //! | `hosts` | what agent programs share (`dialects`) |
 //! | `commands` | what a shell command does, told without starting it, and filters over it |
 //! | `client` | the verbs of the bus, over the socket of a daemon |
+//! | `fleet` | what many agents do now, of a bus or of a daemon |
 //! | `macros` | the derives of [`kameo`] (`actors`) |
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
@@ -119,6 +120,8 @@ pub use lineside_core as core;
 pub use lineside_dialects as dialects;
 #[cfg(feature = "exec")]
 pub use lineside_exec as exec;
+#[cfg(feature = "fleet")]
+pub use lineside_fleet as fleet;
 #[cfg(feature = "commands")]
 pub use lineside_guards as guards;
 #[cfg(feature = "journal")]

@@ -9,7 +9,7 @@ use std::time::Duration;
 use lineside::Bus;
 use lineside::core::SessionId;
 use lineside::core::envelope::Source;
-use lineside_dashboard::Model;
+use lineside::fleet::Model;
 use tokio::time::Instant;
 
 use crate::feed::{Feed, What};

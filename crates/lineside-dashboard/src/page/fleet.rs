@@ -4,8 +4,8 @@ use lineside_core::Strength;
 use maud::{Markup, html};
 
 use super::{decision_link, raw, session_link, verdict};
-use crate::model::{Agent, Model, Sign, State};
 use crate::text::{ago, clock, line, number};
+use lineside_fleet::{Agent, Model, Sign, State};
 
 /// How many agents that want a person are listed, and how many decisions.
 const LISTED: usize = 60;

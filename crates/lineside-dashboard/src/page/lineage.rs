@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use maud::{Markup, html};
 
 use super::{BASE, fleet::shape, session_link};
-use crate::model::{Agent, Model, Sign};
 use crate::text::{encoded, line, number};
+use lineside_fleet::{Agent, Model, Sign};
 
 /// With more agents than this, trees are shown folded.
 const OPEN: usize = 120;
@@ -97,8 +97,8 @@ fn row(agent: &Agent, chosen: Option<&Chosen>) -> Markup {
             @if !agent.host.is_empty() { (agent.host) " · " }
             @if let Some(process) = agent.process { "process " (process) " · " }
             @if let Some(by) = agent.attributed { "by " (by) " · " }
-            (number(agent.events)) " events"
-            @if agent.refused > 0 { ", " span.v-block { (number(agent.refused)) " refused" } }
+            (number(agent.events())) " events"
+            @if agent.refused() > 0 { ", " span.v-block { (number(agent.refused())) " refused" } }
         }
         @if agent.has(Sign::Mismatch) { span.mismatch { "coverage differs" } }
         @if agent.has(Sign::Untrusted) { span.v-ask { "project not trusted" } }

@@ -7,7 +7,7 @@ use lineside_core::{Agent, Timestamp};
 use lineside_log::{Happened, Query, Record, Stats};
 
 use super::*;
-use crate::Model;
+use lineside_fleet::Model;
 
 /// What stands in every field.
 const HOSTILE: [&str; 7] = [

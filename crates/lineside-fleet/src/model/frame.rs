@@ -3,7 +3,6 @@
 
 use std::collections::HashSet;
 
-use lineside_core::SessionId;
 use lineside_core::json::{Value, json};
 
 use super::{Agent, Model};
@@ -37,7 +36,7 @@ impl Model {
             "heard": self.heard,
         });
         if let (Some(only), Value::Object(frame)) = (only, &mut frame) {
-            let fits = |session: &&String| self.places.get(&SessionId::from(session.as_str()));
+            let fits = |session: &&String| self.places.get(session.as_str());
             let places: Vec<u32> = only.iter().filter_map(|session| fits(&session).copied()).collect();
             frame.insert("only".to_owned(), json!(places));
         }

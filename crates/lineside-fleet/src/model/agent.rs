@@ -4,8 +4,10 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use lineside_core::envelope::Source;
 use lineside_core::json::Value;
-use lineside_core::{FailureKind, Outcome, Receipt, SessionId, SkipReason, Strength};
+use lineside_core::{SessionId, Strength};
 
+use super::decided::Decided;
+use super::times::Times;
 use crate::text::head;
 
 /// The longest name that is remembered, in bytes.
@@ -17,6 +19,8 @@ const RUNS: i64 = 15_000;
 const STUCK: i64 = 300_000;
 /// For how long a failure and a mismatch are shown.
 const SHOWN: i64 = 600_000;
+/// Over how many seconds the pace is a mean.
+const PACE: f64 = 10.0;
 /// How many refusals in a row are worth a look.
 const REPEATED: u32 = 3;
 /// How many of the last calls are compared, and how many of the same make a loop.
@@ -116,15 +120,19 @@ pub struct Agent {
     pub state: State,
     /// When something was heard of it last, in milliseconds since 1970.
     pub last: i64,
-    /// Events, and how many of them were refused.
-    pub events: u64,
-    /// See [`events`](Self::events).
-    pub refused: u64,
+    /// How many events there were, by their verdict, in the order of [`Strength::ALL`].
+    pub verdicts: [u64; Strength::ALL.len()],
+    /// How many hooks have failed.
+    pub failures: u64,
+    /// How long the hooks of an event took, of those where one ran.
+    pub times: Times,
     /// What the last decision was about, and what it was.
     pub doing: String,
     /// See [`doing`](Self::doing).
     pub verdict: Strength,
     signs: u8,
+    /// Events a second, as of the last one.
+    pace: f64,
     questions: u32,
     in_row: u32,
     tools: u32,
@@ -147,14 +155,6 @@ pub(super) fn project(source: &Source) -> String {
     head(root.rsplit('/').next().unwrap_or_default(), NAME)
 }
 
-/// The first hook that has failed, and how.
-pub(super) fn failure(receipt: &Receipt) -> Option<(&str, &str)> {
-    receipt.runs.iter().find_map(|run| match &run.outcome {
-        Outcome::Failed { failure, .. } => Some((receipt.name(run.hook), &*failure.detail)),
-        _ => None,
-    })
-}
-
 impl Agent {
     pub(super) fn of(source: &Source, now: i64) -> Self {
         let text = |text: &Option<std::sync::Arc<str>>| head(text.as_deref().unwrap_or_default(), NAME);
@@ -170,11 +170,13 @@ impl Agent {
             process: source.attribution.and_then(|attribution| attribution.process),
             state: State::Idle,
             last: now,
-            events: 0,
-            refused: 0,
+            verdicts: [0; Strength::ALL.len()],
+            failures: 0,
+            times: Times::default(),
             doing: String::new(),
             verdict: Strength::Continue,
             signs: 0,
+            pace: 0.0,
             questions: 0,
             in_row: 0,
             tools: 0,
@@ -195,26 +197,29 @@ impl Agent {
         self.questions = self.questions.saturating_add_signed(more);
     }
 
-    pub(super) fn decided(&mut self, receipt: &Receipt, now: i64) {
-        let (point, payload) = (receipt.event.point().name, receipt.event.payload());
-        let verdict = receipt.verdict.strength();
+    pub(super) fn decided(&mut self, decided: &Decided<'_>, now: i64) {
+        let Decided { point, verdict, .. } = *decided;
+        self.pace = self.pace(now) + 1.0 / PACE;
         self.last = now;
-        self.events += 1;
         self.verdict = verdict;
+        if let Some(count) = self.verdicts.get_mut(verdict as usize) {
+            *count += 1;
+        }
+        self.failures += u64::from(decided.failures);
+        if let Some(took) = decided.took {
+            self.times.add(took);
+        }
         self.has_stopped =
             matches!(point, "before_stop" | "after_stop" | "after_session") && !verdict.is_final();
-        let tool = payload.text("tool_name");
+        let tool = decided.tool;
         let is_refused = verdict.is_final();
-        if is_refused {
-            self.refused += 1;
-        }
         match point {
             "before_tool" => {
                 self.in_row = if is_refused { self.in_row + 1 } else { 0 };
                 self.tools += u32::from(!is_refused);
                 self.calls.rotate_left(1);
                 if let Some(last) = self.calls.last_mut() {
-                    *last = call(tool.unwrap_or_default(), payload.value("tool_input"));
+                    *last = call(tool.unwrap_or_default(), decided.input);
                 }
             }
             "after_tool" | "after_tool_error" => self.tools = self.tools.saturating_sub(1),
@@ -222,17 +227,12 @@ impl Agent {
             "before_model" | "after_tool_batch" | "before_stop" => self.tools = 0,
             _ => {}
         }
-        for run in &receipt.runs {
-            match &run.outcome {
-                Outcome::Failed { failure, .. } if failure.kind == FailureKind::Timeout => {
-                    self.timed_out = now;
-                }
-                Outcome::Skipped(SkipReason::Untrusted) => self.is_untrusted = true,
-                _ => {}
-            }
+        if decided.has_timed_out {
+            self.timed_out = now;
         }
+        self.is_untrusted |= decided.is_untrusted;
         self.doing.clear();
-        self.doing.push_str(point);
+        self.doing.push_str(&head(point, NAME));
         if let Some(tool) = tool {
             self.doing.push(' ');
             self.doing.push_str(&head(tool, NAME));
@@ -244,11 +244,11 @@ impl Agent {
         let quiet = now - self.last;
         self.state = if self.questions > 0 || (self.verdict == Strength::Ask && quiet < SHOWN) {
             State::Waiting
-        } else if self.verdict.is_final() && self.events > 0 && quiet < SHOWN {
+        } else if self.verdict.is_final() && self.events() > 0 && quiet < SHOWN {
             State::Blocked
         } else if self.tools > 0 && quiet >= STUCK {
             State::Stuck
-        } else if !self.has_stopped && self.events > 0 && (self.tools > 0 || quiet < RUNS) {
+        } else if !self.has_stopped && self.events() > 0 && (self.tools > 0 || quiet < RUNS) {
             State::Running
         } else {
             State::Idle
@@ -264,6 +264,30 @@ impl Agent {
             | sign(Sign::Mismatch, within(self.mismatched));
         let before = std::mem::replace(&mut self.shown, (self.state, self.signs));
         before != self.shown
+    }
+
+    /// How many events there were.
+    #[must_use]
+    pub fn events(&self) -> u64 {
+        self.verdicts.iter().sum()
+    }
+
+    /// How many of them were refused.
+    #[must_use]
+    pub fn refused(&self) -> u64 {
+        Strength::ALL
+            .iter()
+            .zip(self.verdicts)
+            .filter(|(verdict, _)| verdict.is_final())
+            .map(|(_, n)| n)
+            .sum()
+    }
+
+    /// How many events a second there are, over the last seconds.
+    #[must_use]
+    pub fn pace(&self, now: i64) -> f64 {
+        let seconds = (now - self.last).max(0) as f64 / 1_000.0;
+        self.pace * (-seconds / PACE).exp()
     }
 
     /// What a person should look at, as bits of [`Sign`].

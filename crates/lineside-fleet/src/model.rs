@@ -1,4 +1,5 @@
-//! What all agents do now: fed with signals, bounded in number and in texts, asked for what has changed since.
+//! What all agents do now: fed with signals or with lines of a stream, bounded in number and in texts, asked for what has
+//! changed since.
 //!
 //! What a signal costs does not grow with the number of agents. Which agents are shown, and where signals come from, is
 //! left to others.
@@ -7,12 +8,18 @@ use std::collections::{HashMap, VecDeque};
 
 use lineside_bus::Signal;
 use lineside_core::envelope::Source;
-use lineside_core::{EventId, Receipt, SessionId, Strength};
+use lineside_core::json::{Map, Value};
+use lineside_core::{EventId, Receipt, SessionId, Strength, Timestamp};
 
+mod decided;
+mod times;
 mod agent;
 mod frame;
 
+use decided::{Decided, source};
+
 pub use agent::{Agent, Sign, State};
+pub use times::Times;
 
 use crate::text::head;
 
@@ -43,7 +50,7 @@ pub struct Notable {
     /// See [`agent`](Self::agent).
     pub project: String,
     /// The point.
-    pub point: &'static str,
+    pub point: String,
     /// The tool, where there is one.
     pub tool: Option<String>,
     /// The verdict.
@@ -95,6 +102,8 @@ pub struct Model {
     rates: VecDeque<(i64, u32, u32)>,
     /// How many signals were heard.
     heard: u64,
+    /// How long the hooks of an event took.
+    times: Times,
 }
 
 impl Model {
@@ -112,10 +121,10 @@ impl Model {
             Signal::SessionClosed { session, .. } => self.close(session),
             Signal::Decided(receipt) => self.decided(receipt, now),
             Signal::CoverageMismatch { session, .. } => {
-                self.change(session, |agent| agent.mismatches(now));
+                self.change(session.as_str(), |agent| agent.mismatches(now));
             }
-            Signal::ApprovalAsked { session, .. } => self.change(session, |agent| agent.asks(1)),
-            Signal::ApprovalAnswered { session, .. } => self.change(session, |agent| agent.asks(-1)),
+            Signal::ApprovalAsked { session, .. } => self.change(session.as_str(), |agent| agent.asks(1)),
+            Signal::ApprovalAnswered { session, .. } => self.change(session.as_str(), |agent| agent.asks(-1)),
             _ => {}
         }
     }
@@ -171,7 +180,7 @@ impl Model {
         self.counts.unshown = 0;
     }
 
-    fn change(&mut self, session: &SessionId, change: impl FnOnce(&mut Agent)) {
+    fn change(&mut self, session: &str, change: impl FnOnce(&mut Agent)) {
         let Some(place) = self.places.get(session) else { return };
         if let Some(agent) = self.slots.get_mut(*place as usize).and_then(|slot| slot.agent.as_mut()) {
             change(agent);
@@ -184,13 +193,70 @@ impl Model {
         if !self.places.contains_key(&source.session) {
             self.open(source, now);
         }
-        self.change(&source.session, |agent| agent.decided(receipt, now));
-        let verdict = receipt.verdict.strength();
+        self.take(&Decided::of(receipt), now);
+    }
+
+    /// Takes a line in of a daemon's stream in the form of its log, and says whether that has changed which sessions are
+    /// open without naming their agents: `GET /v1/sessions` does, for [`describe`](Self::describe). Times are in
+    /// milliseconds since 1970.
+    pub fn hear_line(&mut self, line: &Map, now: i64) -> bool {
+        self.heard += 1;
+        let text = |name: &str| line.get(name).and_then(Value::as_str).unwrap_or_default();
+        let session = text("session");
+        match text("kind") {
+            "decided" => {
+                let Some(decided) = Decided::of_line(line) else { return false };
+                if !self.places.contains_key(decided.session)
+                    && let Some(source) = source(line)
+                {
+                    self.open(&source, now);
+                }
+                // Of what a daemon has kept the time is the line's.
+                self.take(&decided, decided.time.min(now));
+            }
+            "session_opened" => return true,
+            "session_closed" => {
+                self.close(&session.into());
+                return true;
+            }
+            "coverage_mismatch" => self.change(session, |agent| agent.mismatches(now)),
+            "approval_asked" => self.change(session, |agent| agent.asks(1)),
+            "approval_answered" => self.change(session, |agent| agent.asks(-1)),
+            "lost" => {
+                self.lose(line.get("lost").and_then(Value::as_u64).unwrap_or_default());
+                return true;
+            }
+            _ => {}
+        }
+        false
+    }
+
+    /// The sessions that are open, as `GET /v1/sessions` lists them: the others are not.
+    pub fn describe<'a>(&mut self, sessions: impl Iterator<Item = &'a Map>, now: i64) {
+        let since = |fields: &Map| fields.get("since")?.as_str()?.parse::<Timestamp>().ok();
+        let known = |fields: &'a Map| {
+            let since = since(fields).map_or(now, Timestamp::as_millisecond);
+            source(fields).map(|source| (source.session.clone(), (source, since)))
+        };
+        let open: HashMap<SessionId, (Source, i64)> = sessions.filter_map(known).collect();
+        self.retain(|session| open.contains_key(session));
+        let is_new = |(source, _): &&(Source, i64)| !self.places.contains_key(&source.session);
+        let mut new: Vec<&(Source, i64)> = open.values().filter(is_new).collect();
+        new.sort_by(|(one, then), (other, since)| (then, &one.session).cmp(&(since, &other.session)));
+        new.into_iter().for_each(|(source, since)| self.open(source, *since));
+    }
+
+    fn take(&mut self, decided: &Decided<'_>, now: i64) {
+        let verdict = decided.verdict;
+        self.change(decided.session, |agent| agent.decided(decided, now));
         self.counts.events += 1;
         self.counts.refused += u64::from(verdict.is_final());
+        if let Some(took) = decided.took {
+            self.times.add(took);
+        }
         let second = now / 1_000;
         match self.rates.back_mut() {
-            Some((last, events, refused)) if *last == second => {
+            Some((last, events, refused)) if *last >= second => {
                 *events += 1;
                 *refused += u32::from(verdict.is_final());
             }
@@ -201,33 +267,28 @@ impl Model {
                 self.rates.push_back((second, 1, u32::from(verdict.is_final())));
             }
         }
-        let failed = agent::failure(receipt);
-        if verdict <= Strength::Allow && failed.is_none() {
+        if verdict <= Strength::Allow && decided.failures == 0 {
             return;
         }
-        let of_failure = |(hook, detail): (&str, &str)| (Some(hook.to_owned()), detail.to_owned());
-        let (by, reason) = match (receipt.verdict.reason(), failed) {
-            (Some(reason), _) => {
-                (receipt.author().map(|hook| hook.name.to_string()), reason.as_str().to_owned())
-            }
-            (None, Some(failed)) => of_failure(failed),
-            (None, None) => (None, String::new()),
+        let (session, agent, project) = match self.agent(decided.session) {
+            Some(agent) => (agent.session.clone(), agent.label.clone(), agent.project.clone()),
+            None => (decided.session.into(), head(decided.session, agent::NAME), String::new()),
         };
         if self.notable.len() >= NOTABLE {
             self.notable.pop_front();
         }
         self.notable.push_back(Notable {
-            time: receipt.event.envelope().time.as_millisecond(),
-            event: receipt.event.envelope().id,
-            session: source.session.clone(),
-            agent: agent::label(source),
-            project: agent::project(source),
-            point: receipt.event.point().name,
-            tool: receipt.event.payload().text("tool_name").map(|tool| head(tool, agent::NAME)),
+            time: decided.time,
+            event: decided.event,
+            session,
+            agent,
+            project,
+            point: head(decided.point, agent::NAME),
+            tool: decided.tool.map(|tool| head(tool, agent::NAME)),
             verdict,
-            by: by.map(|by| head(&by, agent::NAME)),
-            reason: head(&reason, REASON),
-            has_failed: failed.is_some(),
+            by: decided.by.map(|by| head(by, agent::NAME)),
+            reason: head(decided.reason, REASON),
+            has_failed: decided.failures > 0,
         });
     }
 
@@ -260,6 +321,12 @@ impl Model {
         self.version
     }
 
+    /// How long the hooks of an event took, of those where one ran.
+    #[must_use]
+    pub fn times(&self) -> &Times {
+        &self.times
+    }
+
     /// How many signals it has heard.
     #[must_use]
     pub fn heard(&self) -> u64 {
@@ -279,7 +346,7 @@ impl Model {
     /// The agent of a session.
     #[must_use]
     pub fn agent(&self, session: &str) -> Option<&Agent> {
-        let place = self.places.get(&SessionId::from(session))?;
+        let place = self.places.get(session)?;
         self.slots.get(*place as usize)?.agent.as_ref()
     }
 
