@@ -15,7 +15,7 @@ use crate::painter::one_line;
 use crate::person::types;
 use crate::style::{COLUMNS, Styles, Tone, columns, print, print_json, print_unbroken, tell};
 
-mod page;
+pub(crate) mod page;
 
 /// Show the questions of hooks that wait for a person, and answer them.
 ///

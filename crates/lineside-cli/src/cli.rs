@@ -37,13 +37,14 @@ use crate::stats::StatsArgs;
 use crate::style::{COLUMNS, Styles, When, columns};
 use crate::tap::TapArgs;
 use crate::test::TestArgs;
+use crate::top::TopArgs;
 use crate::tree::SessionsArgs;
 use crate::trust::{TrustArgs, UntrustArgs};
 use crate::why::WhyArgs;
 use crate::{
     approvals, check, control, dashboard, demo, doctor, dump, enforce, explain, hook, hosts, import, init,
     install, jobs, kit, list, loading, log, manual, new_hook, person, policies, replay, run, schema, serve,
-    stats, tap, test, tree, trust, why,
+    stats, tap, test, top, tree, trust, why,
 };
 
 /// A hook bus for AI agents: events in, hooks run, decisions out.
@@ -92,7 +93,7 @@ const HELP: &str = "\
 Commands:
 {subcommands}
   also:    approvals, completions, dump, hook, import, init, kit, log, man, new,
-           policies, reload, schema, sessions, tap, trust, untrust
+           policies, reload, schema, sessions, tap, top, trust, untrust
 
 Options:
 {options}{after-help}";
@@ -135,6 +136,8 @@ enum Command {
     Log(LogArgs),
     #[command(hide = true)]
     Tap(TapArgs),
+    #[command(hide = true)]
+    Top(TopArgs),
     #[command(hide = true)]
     Stats(StatsArgs),
     #[command(hide = true)]
@@ -207,6 +210,7 @@ impl Cli {
             Command::Dashboard(args) => dashboard::run(args).await,
             Command::Log(args) => unless_interrupted(log::run(args, styles)).await,
             Command::Tap(args) => unless_interrupted(tap::run(args, styles)).await,
+            Command::Top(args) => top::run(args, styles).await,
             Command::Stats(args) => stats::run(args, styles),
             Command::Enforce(args) => enforce::run(args, styles).await,
             Command::List(args) => unless_interrupted(list::run(args, styles)).await,
@@ -284,6 +288,7 @@ impl Command {
             | Self::Why(_)
             | Self::Log(_)
             | Self::Tap(_)
+            | Self::Top(_)
             | Self::Stats(_)
             | Self::Status(_)
             | Self::Sessions(_)
@@ -318,6 +323,7 @@ impl Command {
             | Self::Dashboard(_)
             | Self::Log(_)
             | Self::Tap(_)
+            | Self::Top(_)
             | Self::Stats(_)
             | Self::Status(_)
             | Self::Sessions(_)

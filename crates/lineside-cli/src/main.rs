@@ -9,6 +9,7 @@ mod explain;
 mod list;
 mod log;
 mod tap;
+mod top;
 mod why;
 mod approvals;
 mod stats;

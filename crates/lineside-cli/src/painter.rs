@@ -67,6 +67,11 @@ pub(crate) fn in_ascii(line: &str) -> String {
     for char in line.chars() {
         match char {
             '✓' => ascii.push('+'),
+            '●' => ascii.push('*'),
+            '·' => ascii.push('.'),
+            '▸' | '›' => ascii.push('>'),
+            '↓' => ascii.push('v'),
+            '↑' => ascii.push('^'),
             '✗' => ascii.push('x'),
             '…' => ascii.push('~'),
             '–' | '—' | '─' => ascii.push('-'),

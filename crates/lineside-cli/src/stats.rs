@@ -41,7 +41,7 @@ pub(crate) struct StatsArgs {
 }
 
 /// How many parts of time the sparkline has.
-const PARTS: usize = 48;
+pub(crate) const PARTS: usize = 48;
 
 /// The bars of a sparkline, from nothing to most.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -64,7 +64,8 @@ pub(crate) fn run(args: &StatsArgs, styles: Styles) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn lines(stats: &Stats, columns: usize, style: Style) -> Vec<String> {
+/// The lines of a page of at most so many columns; none where nothing was found.
+pub(crate) fn lines(stats: &Stats, columns: usize, style: Style) -> Vec<String> {
     let (Some(from), Some(to)) = (stats.from, stats.to) else { return Vec::new() };
     let refused = style
         .paint(if stats.refused > 0 { Tone::Bad } else { Tone::Dim }, &format!("{} refused", stats.refused));
@@ -182,7 +183,7 @@ fn session(session: &SessionStats) -> Vec<Cell> {
 }
 
 /// A bar for each part; one that has anything is higher than one that has nothing.
-fn sparkline(parts: impl Iterator<Item = u64> + Clone) -> String {
+pub(crate) fn sparkline(parts: impl Iterator<Item = u64> + Clone) -> String {
     let most = parts.clone().max().unwrap_or_default().max(1);
     let bar = |part: u64| {
         let height = if part == 0 { 0 } else { 1 + (part - 1) * 6 / most };

@@ -65,6 +65,10 @@ impl Style {
     #[cfg(test)]
     pub(crate) const PLAIN: Self = Self { colour: false };
 
+    /// With them.
+    #[cfg(test)]
+    pub(crate) const PAINTED: Self = Self { colour: true };
+
     fn on(stream: &impl IsTerminal, when: When) -> Self {
         let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
         let colour = match when {
@@ -77,6 +81,11 @@ impl Style {
             }
         };
         Self { colour }
+    }
+
+    /// Whether there are colours.
+    pub(crate) fn has_colours(self) -> bool {
+        self.colour
     }
 
     /// The text in its tone.

@@ -1,6 +1,6 @@
 //! The task owner of the crate: what goes on beside the command is started here, and ends when its holder is dropped.
 
-use tokio::task::JoinHandle;
+use tokio::task::{JoinError, JoinHandle};
 
 /// Something that goes on until it is dropped.
 pub(crate) struct Beside(JoinHandle<()>);
@@ -13,6 +13,16 @@ impl Beside {
     pub(crate) fn start(what: impl Future<Output = ()> + Send + 'static) -> Self {
         Self(tokio::spawn(what))
     }
+}
+
+/// Does something that blocks on a thread of its own, and waits for it. Dropping this leaves it to its end.
+///
+/// # Errors
+/// It has panicked, or the runtime ends.
+pub(crate) async fn apart<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, JoinError> {
+    tokio::task::spawn_blocking(work).await
 }
 
 impl Drop for Beside {

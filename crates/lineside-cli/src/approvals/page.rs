@@ -10,7 +10,7 @@ use crate::style::{Style, Tone};
 use crate::why::page::Page;
 
 /// The lines of a question.
-pub(super) fn question(question: &Value, columns: usize, style: Style) -> Vec<String> {
+pub(crate) fn question(question: &Value, columns: usize, style: Style) -> Vec<String> {
     let text = |field: &str| in_passing(question[field].as_str().unwrap_or_default());
     let page = Page::new(columns, style, question["project"].as_str()).whole();
     let left = format!("{} left", left(question["left_ms"].as_u64().unwrap_or_default()));
@@ -129,7 +129,7 @@ pub(super) fn answered(signal: &Map, style: Style) -> String {
 }
 
 /// A time that is left, in whole seconds.
-fn left(milliseconds: u64) -> String {
+pub(crate) fn left(milliseconds: u64) -> String {
     let seconds = Duration::from_millis(milliseconds).as_secs();
     match (seconds / 60, seconds % 60) {
         (0, seconds) => format!("{seconds} s"),

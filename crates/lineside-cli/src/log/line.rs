@@ -66,11 +66,19 @@ impl Lines {
         }
         let mut lines = Vec::new();
         for decision in ordered {
-            lines.extend(self.heading(decision));
-            lines.push(self.row(decision));
-            lines.extend(self.below(decision));
+            let (heading, row) = self.of_one(decision);
+            lines.extend(heading);
+            lines.extend(row);
         }
         lines
+    }
+
+    /// The heading where the decision begins a day or a tree, and its row with what stands below it.
+    pub(crate) fn of_one(&mut self, decision: &Decision) -> (Option<String>, Vec<String>) {
+        let heading = self.heading(decision);
+        let mut row = vec![self.row(decision)];
+        row.extend(self.below(decision));
+        (heading, row)
     }
 
     /// The lines of something that happened beside decisions, as the stream of the daemon has it.

@@ -24,7 +24,7 @@ const WIDEST: usize = 120;
 const LONGEST: usize = 12;
 
 /// The lines of the page.
-pub(super) fn lines(why: &Why, columns: usize, style: Style) -> Vec<String> {
+pub(crate) fn lines(why: &Why, columns: usize, style: Style) -> Vec<String> {
     let page = Page::new(columns, style, why.decision.project.as_deref());
     let mut lines = page.head(why);
     lines.extend(page.hooks(&why.hooks));

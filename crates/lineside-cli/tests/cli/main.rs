@@ -3,6 +3,7 @@
 
 mod stage;
 mod tap;
+mod top;
 
 mod approvals;
 mod ascii;
