@@ -58,11 +58,11 @@ struct Mark {
 impl Footprint {
     /// What these files and folders come to now.
     pub(crate) fn of(watched: &[Watched]) -> Self {
-        let mut footprint = Self::default();
+        let mut walk = Walk::default();
         for Watched { path, levels, ends } in watched {
-            footprint.walk(Path::new("/"), path, *levels, ends);
+            walk.walk(Path::new("/"), path, *levels, ends);
         }
-        footprint
+        walk.found
     }
 
     /// The folders to be watched, each without links in its path.
@@ -80,7 +80,17 @@ impl Footprint {
     pub(crate) fn age(&self) -> Option<Duration> {
         self.files.values().filter_map(|mark| mark.modified).max()?.elapsed().ok()
     }
+}
 
+/// The making of a footprint.
+#[derive(Default)]
+struct Walk {
+    found: Footprint,
+    /// Folders that are no links.
+    plain: HashSet<PathBuf>,
+}
+
+impl Walk {
     /// Follows a path from a folder without links.
     fn walk(&mut self, from: &Path, path: &Path, levels: u8, ends: &'static [&'static str]) {
         let mut at = from.to_path_buf();
@@ -92,8 +102,15 @@ impl Footprint {
                 at.pop();
                 continue;
             }
-            self.folders.0.entry(at.clone()).or_default().names.insert(name.clone());
             let next = at.join(&name);
+            let wanted = self.found.folders.0.entry(at.clone()).or_default();
+            if !wanted.names.contains(&name) {
+                wanted.names.insert(name);
+            }
+            if self.plain.contains(&next) {
+                at = next;
+                continue;
+            }
             let Ok(found) = fs::symlink_metadata(&next) else { return };
             if found.is_symlink() {
                 links += 1;
@@ -103,9 +120,10 @@ impl Footprint {
                 }
                 lead(&target, &mut at, &mut rest);
             } else if found.is_dir() {
+                self.plain.insert(next.clone());
                 at = next;
             } else {
-                self.files.insert(next, Mark::of(&found));
+                self.found.files.insert(next, Mark::of(&found));
                 return;
             }
         }
@@ -115,7 +133,7 @@ impl Footprint {
     /// Everything that counts below a folder.
     fn below(&mut self, folder: &Path, levels: u8, ends: &'static [&'static str]) {
         let Some(levels) = levels.checked_sub(1) else { return };
-        let wanted = self.folders.0.entry(folder.to_path_buf()).or_default();
+        let wanted = self.found.folders.0.entry(folder.to_path_buf()).or_default();
         wanted.deeper |= levels > 0;
         for end in ends {
             if !wanted.ends.contains(end) {
@@ -131,7 +149,7 @@ impl Footprint {
             } else if kind.is_dir() && !PASSED_OVER.iter().any(|passed| name == *passed) {
                 self.below(&entry.path(), levels, ends);
             } else if is_file && let Ok(found) = entry.metadata() {
-                self.files.insert(entry.path(), Mark::of(&found));
+                self.found.files.insert(entry.path(), Mark::of(&found));
             }
         }
     }

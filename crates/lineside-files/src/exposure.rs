@@ -54,14 +54,17 @@ pub fn exposure(file: &Path) -> Option<Exposure> {
     of(&std::fs::metadata(file).ok()?)
 }
 
-/// The same of a file that is open.
+/// The same of a file of which this is known.
 #[cfg(unix)]
-pub(crate) fn of(metadata: &std::fs::Metadata) -> Option<Exposure> {
+#[must_use]
+pub fn of(metadata: &std::fs::Metadata) -> Option<Exposure> {
     to_others_than(rustix::process::geteuid().as_raw(), metadata)
 }
 
 #[cfg(not(unix))]
-pub(crate) fn of(_: &std::fs::Metadata) -> Option<Exposure> {
+#[must_use]
+#[expect(missing_docs, reason = "it is the same elsewhere")]
+pub fn of(_: &std::fs::Metadata) -> Option<Exposure> {
     None
 }
 

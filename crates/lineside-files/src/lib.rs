@@ -10,17 +10,19 @@ mod exposure;
 mod folders;
 mod links;
 mod replace;
+mod root;
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::Read as _;
 #[cfg(unix)]
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 pub use error::{Kind, OpenFileError};
-pub use exposure::{Exposure, exposure};
+pub use exposure::{Exposure, exposure, of as exposure_of};
 pub use folders::folders;
 pub use replace::{ReplaceFileError, remove, replace};
+pub use root::Root;
 
 /// Where the links of a path may lead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +81,10 @@ pub fn read(file: &Path, boundary: Boundary<'_>, most: usize) -> Result<Vec<u8>,
             open(&links::resolve(file, root)?, OpenOptions::new().read(true), Links::Refused)?
         }
     };
+    first_of(open, most)
+}
+
+fn first_of(open: File, most: usize) -> Result<Vec<u8>, OpenFileError> {
     let mut bytes = Vec::new();
     open.take(most as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
@@ -130,8 +136,15 @@ fn open(file: &Path, options: &mut OpenOptions, links: Links) -> Result<File, Op
         return Err(OpenFileError::Kind(Kind::Link));
     }
     let open = options.open(file).map_err(|error| links::explained(error, file, links))?;
-    match Kind::of(open.metadata()?.file_type()) {
-        None => Ok(open),
+    regular(&open)?;
+    Ok(open)
+}
+
+/// What is known of a file that is open, which is a regular one.
+fn regular(open: &File) -> Result<Metadata, OpenFileError> {
+    let found = open.metadata()?;
+    match Kind::of(found.file_type()) {
+        None => Ok(found),
         Some(kind) => Err(OpenFileError::Kind(kind)),
     }
 }

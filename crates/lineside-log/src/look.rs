@@ -11,6 +11,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Row};
 use crate::query::Query;
 use crate::schema::{self, VERSION};
 use crate::store::regular;
+use crate::words;
 
 /// A log that is open for reading.
 #[derive(Debug)]
@@ -278,7 +279,14 @@ impl Look {
         let (low, high) = (filled(&digits, '0'), filled(&digits, 'F'));
         let mut found = query("e.id BETWEEN ? AND ?", &[&low, &high])?;
         if found.is_empty() {
-            found = query("hex(e.id) GLOB '*' || ?", &[&digits])?;
+            let ranges = words::of_end(&self.store, &digits.to_ascii_lowercase())?;
+            for (from, to) in ranges.unwrap_or_else(|| vec![(0, i64::MAX)]) {
+                let ends = "e.row BETWEEN ? AND ? AND hex(e.id) GLOB '*' || ?";
+                found.extend(query(ends, &[&from, &to, &digits])?);
+                if found.len() > 1 {
+                    break;
+                }
+            }
         }
         Ok(found)
     }

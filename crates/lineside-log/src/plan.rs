@@ -34,12 +34,22 @@ struct Begin {
     rows: Option<u64>,
     /// Whether the keys are in the order of rows, from the last, and no row has two of them.
     in_order: bool,
+    /// The condition of the plan that every row meets that is found so.
+    meets: Option<usize>,
 }
 
 impl Begin {
     fn of_event<K: Into<Value>>(test: impl Into<String>, keys: impl IntoIterator<Item = K>) -> Self {
         let keys = keys.into_iter().map(|key| [key.into(), Value::Null]).collect();
-        Self { from: "event e", row: "e.row", test: test.into(), keys, rows: None, in_order: false }
+        Self {
+            from: "event e",
+            row: "e.row",
+            test: test.into(),
+            keys,
+            rows: None,
+            in_order: false,
+            meets: None,
+        }
     }
 
     /// By the runs of hooks.
@@ -48,10 +58,12 @@ impl Begin {
         Self { from: "run r JOIN event e ON e.row = r.event", row: "r.event", ..begin }
     }
 
-    /// All rows of these ranges.
-    fn of_ranges(ranges: &[(i64, i64)]) -> Self {
+    /// All rows of these ranges that lie within another.
+    fn of_ranges(ranges: &[(i64, i64)], (low, high): (i64, i64)) -> Self {
         let begin = Self::of_event::<i64>("e.row BETWEEN ?1 AND ?2", []);
-        let rows = ranges.iter().map(|(from, to)| to.saturating_sub(*from).max(0).unsigned_abs()).sum();
+        let within = ranges.iter().map(|(from, to)| (*from.max(&low), *to.min(&high)));
+        let ranges: Vec<(i64, i64)> = within.filter(|(from, to)| from <= to).collect();
+        let rows = ranges.iter().map(|(from, to)| to.abs_diff(*from)).sum();
         let keys = ranges.iter().map(|(from, to)| [(*from).into(), (*to).into()]).collect();
         Self { keys, rows: Some(rows), in_order: true, ..begin }
     }
@@ -68,8 +80,9 @@ pub(crate) struct Plan {
 }
 
 /// What a plan is made of, before it is known with what it begins.
-#[derive(Default)]
 struct Draft {
+    /// Between which rows all of them are.
+    rows: (i64, i64),
     /// With what it may begin.
     begins: Vec<Begin>,
     wheres: Vec<String>,
@@ -81,10 +94,11 @@ struct Draft {
 impl Plan {
     /// The statement that selects rows, whose further parameters are those of a key.
     pub(crate) fn sql(&self, also: &str) -> String {
-        let Begin { from, row, test, .. } = &self.begin;
+        let Begin { from, row, test, meets, .. } = &self.begin;
         // A statement has a place for both values of a key, whether its test has or not.
-        let mut wheres = vec![&**test, "?2 IS ?2"];
-        wheres.extend(self.wheres.iter().map(String::as_str));
+        let mut wheres = vec![&**test, "?1 IS ?1", "?2 IS ?2"];
+        let besides = self.wheres.iter().enumerate().filter(|(index, _)| Some(*index) != *meets);
+        wheres.extend(besides.map(|(_, condition)| condition.as_str()));
         wheres.extend((!also.is_empty()).then_some(also));
         format!("SELECT DISTINCT {row} AS row FROM {from} WHERE {}", wheres.join(" AND "))
     }
@@ -151,7 +165,9 @@ impl Look {
 
     /// How a query is asked; `None` where nothing can fit.
     pub(crate) fn plan(&self, query: &Query) -> Result<Option<Plan>, LookError> {
-        let mut draft = Draft::default();
+        let rows = self.times(query)?;
+        let (begins, wheres, values, hooks) = Default::default();
+        let mut draft = Draft { rows, begins, wheres, values, hooks };
         for (key, values) in &query.names {
             let (table, columns): (_, &[&str]) = match *key {
                 "point" => ("kind", &["point"]),
@@ -180,18 +196,20 @@ impl Look {
         for text in &query.texts {
             self.text(text, &mut draft)?;
         }
-        self.times(query, &mut draft)?;
+        draft.wheres.extend(query.since.map(|since| format!("e.time >= {since} AND e.row >= {}", rows.0)));
+        draft.wheres.extend(query.until.map(|until| format!("e.time <= {until} AND e.row <= {}", rows.1)));
         draft.wheres.extend(query.longer.map(|span| format!("e.took > {span}")));
         draft.wheres.extend(query.shorter.map(|span| format!("e.took < {span}")));
-        if query.longer.is_some_and(|span| span >= SLOW) {
-            draft.begins.push(Begin::of_event("e.took >= ?1", [SLOW]));
+        if let Some(span) = query.longer.filter(|span| *span >= SLOW) {
+            // The index is used for what is written out alone.
+            draft.begins.push(Begin::of_event(format!("e.took > {span} AND e.took >= {SLOW}"), [span]));
         }
-        let begin = self.begin(draft.begins)?;
+        let begin = self.begin(draft.begins, rows)?;
         Ok(Some(Plan { begin, wheres: draft.wheres, values: draft.values }))
     }
 
     /// What has fewest rows; where all have many, what has fewest keys, and after that all rows from the last on.
-    fn begin(&self, begins: Vec<Begin>) -> Result<Begin, LookError> {
+    fn begin(&self, begins: Vec<Begin>, within: (i64, i64)) -> Result<Begin, LookError> {
         let mut ranked = Vec::with_capacity(begins.len());
         for begin in begins {
             let count = match begin.rows {
@@ -202,13 +220,16 @@ impl Look {
         }
         let best = ranked.into_iter().min_by_key(|(rank, _)| *rank);
         let best = best.filter(|((count, keys), _)| *count < MANY || *keys <= KEYS);
-        Ok(best.map_or_else(|| Begin::of_ranges(&[(0, i64::MAX)]), |(_, begin)| begin))
+        Ok(best.map_or_else(|| Begin::of_ranges(&[within], within), |(_, begin)| begin))
     }
 
     /// How many rows it has.
     fn count(&self, begin: &Begin) -> Result<u64, LookError> {
         let table = if begin.row == "e.row" { "event e" } else { "run r" };
-        let sql = format!("SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {} LIMIT {FEW})", begin.test);
+        let sql = format!(
+            "SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {} AND ?1 IS ?1 LIMIT {FEW})",
+            begin.test
+        );
         let mut statement = self.store.prepare(&sql)?;
         let mut count = 0;
         for [key, _] in &begin.keys {
@@ -234,27 +255,24 @@ impl Look {
              LIKE ?{payload} ESCAPE '\\' OR e.reason LIKE ?{reason} ESCAPE '\\')"
         ));
         if let Some(ranges) = words::ranges(&self.store, &[quoted, text])? {
-            draft.begins.push(Begin::of_ranges(&ranges));
+            draft.begins.push(Begin::of_ranges(&ranges, draft.rows));
         }
         Ok(())
     }
 
-    /// The bounds in time, and the rows that they come to: ids of events sort by time, and rows nearly do.
-    fn times(&self, query: &Query, draft: &mut Draft) -> Result<(), LookError> {
+    /// The rows that the bounds in time come to: ids of events sort by time, and rows nearly do.
+    fn times(&self, query: &Query) -> Result<(i64, i64), LookError> {
         let id = |millis: i64| {
             EventId::from_u128(u128::from(millis.max(0).unsigned_abs()) << 80).as_u128().to_be_bytes()
         };
-        if let Some(since) = query.since {
-            let sql = "SELECT min(row) FROM (SELECT row FROM event WHERE id >= ? ORDER BY id LIMIT ?)";
-            let first: Option<i64> = self.store.query_row(sql, (id(since), DISORDER), |row| row.get(0))?;
-            draft.wheres.push(format!("e.time >= {since} AND e.row >= {}", first.unwrap_or(i64::MAX)));
-        }
-        if let Some(until) = query.until {
-            let sql = "SELECT max(row) FROM (SELECT row FROM event WHERE id < ? ORDER BY id DESC LIMIT ?)";
-            let last: Option<i64> = self.store.query_row(sql, (id(until + 1), DISORDER), |row| row.get(0))?;
-            draft.wheres.push(format!("e.time <= {until} AND e.row <= {}", last.unwrap_or_default()));
-        }
-        Ok(())
+        let row = |sql: &str, millis: i64| -> Result<Option<i64>, LookError> {
+            Ok(self.store.query_row(sql, (id(millis), DISORDER), |row| row.get(0))?)
+        };
+        let since = "SELECT min(row) FROM (SELECT row FROM event WHERE id >= ? ORDER BY id LIMIT ?)";
+        let until = "SELECT max(row) FROM (SELECT row FROM event WHERE id < ? ORDER BY id DESC LIMIT ?)";
+        let first = query.since.map(|time| row(since, time)).transpose()?;
+        let last = query.until.map(|time| row(until, time + 1)).transpose()?;
+        Ok((first.map_or(0, |row| row.unwrap_or(i64::MAX)), last.map_or(i64::MAX, Option::unwrap_or_default)))
     }
 
     /// The rows of a table of names one of whose columns fits one of these.
@@ -292,8 +310,9 @@ impl Draft {
                 self.hooks.push(ids);
             }
             table => {
+                let begin = Begin::of_event(format!("e.{table} = ?1"), ids);
+                self.begins.push(Begin { meets: Some(self.wheres.len()), ..begin });
                 self.wheres.push(format!("+e.{table} IN ({all})"));
-                self.begins.push(Begin::of_event(format!("e.{table} = ?1"), ids));
             }
         }
     }

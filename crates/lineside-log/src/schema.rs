@@ -6,13 +6,13 @@
 use rusqlite::Connection;
 
 /// The version of the tables, which `PRAGMA user_version` has.
-pub const VERSION: i64 = 5;
+pub const VERSION: i64 = 6;
 
 /// By which a file is known to be a log: `line`.
 pub(crate) const APPLICATION: i64 = 0x6c69_6e65;
 
 /// What makes a version of the one before.
-const STEPS: [&str; 5] = [ONE, TWO, THREE, FOUR, FIVE];
+const STEPS: [&str; 6] = [ONE, TWO, THREE, FOUR, FIVE, SIX];
 
 /// Words that are usual stand as NULL: a verdict `continue`, and of a hook that it answered.
 const ONE: &str = "
@@ -109,6 +109,12 @@ CREATE INDEX event_slow ON event(took) WHERE took >= 1000000;
 CREATE VIRTUAL TABLE words USING fts5(groups, content='', contentless_delete=1, detail=none, tokenize='ascii');
 ALTER TABLE tally ADD COLUMN indexed INTEGER;
 ALTER TABLE tally ADD COLUMN aged INTEGER;
+";
+
+/// From which block on the ends of ids are indexed too; NULL where that is so of all.
+const SIX: &str = "
+ALTER TABLE tally ADD COLUMN ends INTEGER;
+UPDATE tally SET ends = indexed;
 ";
 
 /// Why the tables cannot be made or brought to this version.

@@ -1,9 +1,11 @@
 //! Which rows may have a text: of each block of rows the groups of three bytes that their payloads and reasons have, so that
-//! a search for a text reads the blocks that have all of its groups, and no other.
+//! a search for a text reads the blocks that have all of its groups, and no other. The same of the ends of their ids, by which
+//! people name events.
 //!
 //! A block is indexed once it is full; rows behind the last full one are looked through. The index is a table of FTS5 without
 //! content, whose documents are blocks and whose words are the groups.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use rusqlite::{Connection, OptionalExtension as _};
@@ -13,6 +15,9 @@ pub(crate) const BLOCK: i64 = 1_024;
 
 /// How many blocks are indexed in one step at most: a store of an earlier version is caught up on little by little.
 const AT_ONCE: i64 = 4;
+
+/// How many digits of the end of an id are indexed: of ten million rows some ten have one.
+const END: usize = 5;
 
 /// How many different groups there are.
 const GROUPS: usize = 1 << 24;
@@ -55,6 +60,11 @@ fn groups(text: &str) -> impl Iterator<Item = usize> {
     text.as_bytes().windows(3).map(move |group| group.iter().map(lower).fold(0, |all, byte| all << 8 | byte))
 }
 
+/// The word for the end of an id in lower case, which is no group; `None` for one that is too short.
+fn end_word(digits: &str) -> Option<String> {
+    Some(format!("x{}", digits.get(digits.len().checked_sub(END)?..)?))
+}
+
 /// Indexes the blocks that are full before this row.
 pub(crate) fn index(store: &Connection, next: i64, seen: &mut Groups) -> rusqlite::Result<()> {
     let indexed: Option<i64> =
@@ -71,10 +81,12 @@ pub(crate) fn index(store: &Connection, next: i64, seen: &mut Groups) -> rusqlit
     for block in begin..end {
         let mut rows = store.prepare_cached(
             "SELECT CASE typeof(e.payload) WHEN 'integer' THEN (SELECT text FROM text WHERE id = e.payload) ELSE e.payload END, \
-             e.reason FROM event e WHERE e.row BETWEEN ? AND ?",
+             e.reason, lower(hex(e.id)) FROM event e WHERE e.row BETWEEN ? AND ?",
         )?;
         let mut rows = rows.query([block * BLOCK, block * BLOCK + BLOCK - 1])?;
+        let mut ends = BTreeSet::new();
         while let Some(row) = rows.next()? {
+            ends.extend(end_word(row.get_ref(2)?.as_str()?));
             for column in 0..2 {
                 if let Some(text) = row.get_ref(column)?.as_str_or_null()? {
                     seen.see(text);
@@ -82,7 +94,7 @@ pub(crate) fn index(store: &Connection, next: i64, seen: &mut Groups) -> rusqlit
             }
         }
         let mut insert = store.prepare_cached("INSERT INTO words (rowid, groups) VALUES (?, ?)")?;
-        insert.execute((block, seen.take()))?;
+        insert.execute((block, ends.into_iter().fold(seen.take(), |words, end| words + &end + " ")))?;
     }
     if indexed != Some(end) {
         store.prepare_cached("UPDATE tally SET indexed = ?")?.execute([end])?;
@@ -108,7 +120,18 @@ pub(crate) fn ranges(store: &Connection, texts: &[&str]) -> rusqlite::Result<Opt
         let words: Vec<String> = all.iter().map(|group| format!("{group:06x}")).collect();
         format!("({})", words.join(" AND "))
     };
-    let asked = texts.iter().map(all).collect::<Vec<_>>().join(" OR ");
+    blocks(store, &texts.iter().map(all).collect::<Vec<_>>().join(" OR "), 0)
+}
+
+/// The same of rows whose ids may end so, in lower case.
+pub(crate) fn of_end(store: &Connection, digits: &str) -> rusqlite::Result<Option<Vec<(i64, i64)>>> {
+    let Some(end) = end_word(digits) else { return Ok(None) };
+    let since: Option<i64> = store.query_row("SELECT ends FROM tally", [], |row| row.get(0))?;
+    blocks(store, &end, since.unwrap_or_default())
+}
+
+/// The rows of blocks that have what is asked for, of which those before one say nothing of it.
+fn blocks(store: &Connection, asked: &str, since: i64) -> rusqlite::Result<Option<Vec<(i64, i64)>>> {
     let indexed: Option<i64> = store.query_row("SELECT indexed FROM tally", [], |row| row.get(0))?;
     let Some(indexed) = indexed else { return Ok(None) };
     let last: Option<i64> = store.query_row("SELECT max(row) FROM event", [], |row| row.get(0))?;
@@ -125,6 +148,6 @@ pub(crate) fn ranges(store: &Connection, texts: &[&str]) -> rusqlite::Result<Opt
     // What a store of an earlier version has before the blocks.
     let first: Option<i64> =
         store.query_row("SELECT rowid FROM words ORDER BY rowid LIMIT 1", [], |row| row.get(0)).optional()?;
-    ranges.push((0, first.unwrap_or(indexed) * BLOCK - 1));
+    ranges.push((0, first.unwrap_or(indexed).max(since) * BLOCK - 1));
     Ok(Some(ranges))
 }

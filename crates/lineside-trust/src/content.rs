@@ -1,12 +1,12 @@
 //! The content of a project: everything of it that decides what its hooks do, as far as it can be known.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use lineside_files::{Boundary, Exposure, OpenFileError, exposure};
+use lineside_files::{Exposure, OpenFileError, Root, exposure, exposure_of};
 use lineside_search::{Effort, Searcher};
 use serde::{Deserialize, Serialize};
 
@@ -176,8 +176,12 @@ impl Content {
             source: source.into(),
         };
         let root = fs::canonicalize(root).map_err(open)?;
+        let files = Root::open(root.clone())
+            .map_err(|source| ReadContentError::Open { path: root.clone(), source })?;
         let mut reading = Reading {
             root: &root,
+            files,
+            plain: HashSet::new(),
             items: BTreeMap::new(),
             bytes: BTreeMap::new(),
             seen: BTreeSet::new(),
@@ -268,6 +272,9 @@ pub(crate) fn digest(items: &[Item]) -> String {
 /// A content that is being read.
 struct Reading<'a> {
     root: &'a Path,
+    files: Root,
+    /// Folders that are no links.
+    plain: HashSet<PathBuf>,
     items: BTreeMap<String, Item>,
     bytes: BTreeMap<String, Vec<u8>>,
     /// Folders of which everything was taken.
@@ -284,14 +291,19 @@ impl Reading<'_> {
         let Ok(below) = path.strip_prefix(self.root) else { return Ok(()) };
         let mut at = self.root.to_path_buf();
         let mut rest: VecDeque<OsString> = steps(below);
-        let mut links = 0;
+        let (mut links, mut last) = (0, None);
         while let Some(step) = rest.pop_front() {
             if step == ".." {
+                last = None;
                 at.pop();
                 self.is_within(&at, path)?;
                 continue;
             }
             let next = at.join(&step);
+            if self.plain.contains(&next) {
+                (at, last) = (next, None);
+                continue;
+            }
             let found = match fs::symlink_metadata(&next) {
                 Ok(found) => found,
                 Err(error) => {
@@ -304,10 +316,13 @@ impl Reading<'_> {
                 }
             };
             if !found.is_symlink() {
-                at = next;
+                if found.is_dir() {
+                    self.plain.insert(next.clone());
+                }
+                (at, last) = (next, Some(found));
                 continue;
             }
-            links += 1;
+            (links, last) = (links + 1, None);
             let circle = || ReadContentError::Open { path: next.clone(), source: OpenFileError::Circle };
             let target = fs::read_link(&next).ok().filter(|_| links <= LINKS).ok_or_else(circle)?;
             self.add(&next, Kind::Link, target.as_os_str().as_encoded_bytes().to_vec())?;
@@ -324,7 +339,7 @@ impl Reading<'_> {
                 prepend(&target, &mut rest);
             }
         }
-        self.file_or_folder(&at, whole)
+        self.file_or_folder(&at, last, whole)
     }
 
     /// Takes a file that is loaded, or what fits of a folder; all of it without a glob.
@@ -365,14 +380,31 @@ impl Reading<'_> {
         Err(ReadContentError::Open { path: path.to_path_buf(), source })
     }
 
-    /// Takes what is here, whose path has no links.
-    fn file_or_folder(&mut self, at: &Path, whole: bool) -> Result<(), ReadContentError> {
+    /// Takes what is here, whose path has no links; what is known of it may have been found out.
+    fn file_or_folder(
+        &mut self,
+        at: &Path,
+        found: Option<Metadata>,
+        whole: bool,
+    ) -> Result<(), ReadContentError> {
         let open = |source| ReadContentError::Open { path: at.to_path_buf(), source };
-        let found = fs::symlink_metadata(at).map_err(|error| open(error.into()))?;
+        let found = match found {
+            Some(found) => found,
+            None => fs::symlink_metadata(at).map_err(|error| open(error.into()))?,
+        };
+        let exposed = |found: &Metadata| match exposure_of(found) {
+            Some(exposure) => Err(ReadContentError::Exposed { path: at.to_path_buf(), exposure }),
+            None => Ok(()),
+        };
         if !found.is_dir() {
-            self.is_own(at)?;
+            exposed(&found)?;
+            let below = at.strip_prefix(self.root).unwrap_or(at);
+            if below.to_str().is_some_and(|below| self.items.contains_key(below)) {
+                return Ok(());
+            }
             let most = BYTES.saturating_sub(self.size);
-            let bytes = lineside_files::read(at, Boundary::Within(self.root), most).map_err(open)?;
+            let (bytes, found) = self.files.read(below, most).map_err(open)?;
+            exposed(&found)?;
             let is_program = found.permissions().mode() & 0o111 != 0;
             let kind = if is_program { Kind::Program } else { Kind::File };
             return self.add(at, kind, bytes);
@@ -380,7 +412,7 @@ impl Reading<'_> {
         if !whole || !self.seen.insert(at.to_path_buf()) {
             return Ok(());
         }
-        self.is_own(at)?;
+        exposed(&found)?;
         for entry in fs::read_dir(at).map_err(|error| open(error.into()))? {
             let entry = entry.map_err(|error| open(error.into()))?;
             // What git keeps is no hook's, and changes with every command of git.

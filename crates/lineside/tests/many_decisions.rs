@@ -62,7 +62,7 @@ async fn what_a_query_finds_among_many_is_what_looking_at_each_of_them_finds() {
     let look = Look::open(&path).unwrap();
     let all = look.decisions(&Query::default(), usize::MAX).unwrap();
     assert_eq!(all.len(), EVENTS);
-    let queries: [(&str, Fits); 19] = [
+    let queries: [(&str, Fits); 24] = [
         ("tool:Rare", |it| it.tool.as_deref() == Some("Rare")),
         ("tool:Shell", |it| it.tool.as_deref() == Some("Shell")),
         ("tool:*R*", |it| it.tool.as_deref() != Some("Shell")),
@@ -82,6 +82,11 @@ async fn what_a_query_finds_among_many_is_what_looking_at_each_of_them_finds() {
         ("5", |it| has(it, "5")),
         ("\"SEVENTY-seven is\"", |it| has(it, "seventy-seven is")),
         ("page_4 xylophone", |_| false),
+        ("since:2000-01-01 tool:Rare", |it| it.tool.as_deref() == Some("Rare")),
+        ("since:2000-01-01 until:2000-01-02", |_| false),
+        ("until:2000-01-01 xylophone", |_| false),
+        ("took:>0ms session:s7", |it| it.session == "s7" && !it.took.is_zero()),
+        ("took:>100s", |_| false),
     ];
     for (text, fits) in queries {
         let query = Query::parse(text, Timestamp::UNIX_EPOCH).unwrap();
@@ -99,6 +104,16 @@ async fn what_a_query_finds_among_many_is_what_looking_at_each_of_them_finds() {
         let after: Vec<i64> = wanted.iter().copied().filter(|row| *row > 20).take(50).collect();
         assert_eq!(first, after, "{text}, the first");
         assert_eq!(look.stats(&query, 1, 1).unwrap().events, wanted.len() as u64, "{text}, counted");
+    }
+    // The end of an id names its event, in a block that is indexed and behind the last of these.
+    for decision in [&all[0], &all[1_500], &all[EVENTS - 1]] {
+        let id = decision.id.to_string();
+        for digits in [12, 8] {
+            let found = look.why(&id[id.len() - digits..]).unwrap();
+            let rows: Vec<i64> = found.iter().map(|why| why.decision.row).collect();
+            assert_eq!(rows, [decision.row], "the last {digits} of {id}");
+        }
+        assert!(!look.why(&id[id.len() - 4..]).unwrap().is_empty());
     }
     // A quote is escaped in the payload, and not in what is asked.
     let quoted = Query::parse("\\", Timestamp::UNIX_EPOCH).unwrap();

@@ -140,7 +140,8 @@ struct Reading<'a> {
     place: &'a Place,
     places: &'a Places,
     found: Vec<Entry>,
-    names: HashMap<String, u32>,
+    /// Where the first hook of a name stands, as what is found of a second one.
+    names: HashMap<String, LoadError>,
 }
 
 impl Reading<'_> {
@@ -162,10 +163,10 @@ impl Reading<'_> {
         }
         match self.names.entry(entry.name.clone()) {
             hash_map::Entry::Vacant(first) => {
-                first.insert(entry.line);
+                first.insert(line.map_or(LoadError::SameName(entry.line), LoadError::NameOfPolicy));
             }
             hash_map::Entry::Occupied(first) => {
-                findings.hook_error(entry.line, About(&entry.name), LoadError::SameName(*first.get()));
+                findings.hook_error(entry.line, About(&entry.name), first.get().clone());
                 entry.definition = None;
             }
         }

@@ -36,6 +36,8 @@ pub(super) enum LoadError {
     Missing(&'static str),
     #[error("a hook of this name stands on line {0} already")]
     SameName(u32),
+    #[error("a policy that is used on line {0} has a hook of this name; give this one another name")]
+    NameOfPolicy(u32),
     #[error("`{key}` is {found}, not {expected}")]
     Value { key: String, found: String, expected: String },
     #[error("`on` has no point `{wrong}`{}", nearest.map_or_else(String::new, |near| format!(", did you mean `{near}`?")))]

@@ -128,6 +128,13 @@ fn a_name_counts_once_and_a_key_too() {
     );
     let sound: Vec<_> = entries.iter().map(|entry| entry.definition.is_some()).collect();
     assert_eq!(sound, [true, false, false, true]);
+    let (_, told) = read("use: [no-force-push]\nhooks:\n- {name: no-force-push, on: on_idle, command: x}\n");
+    assert_eq!(
+        told,
+        [
+            "3: hook \"no-force-push\": a policy that is used on line 1 has a hook of this name; give this one another name"
+        ]
+    );
 }
 
 #[test]
