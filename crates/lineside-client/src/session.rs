@@ -197,11 +197,16 @@ impl Session {
     /// It is not open, or there is no daemon.
     pub async fn close(&self) -> Result<(), RequestError> {
         let Closed { inherited } = self.client.delete(&self.path).await?;
+        self.is_closed(inherited);
+        Ok(())
+    }
+
+    /// The daemon has closed it: its hooks are asked further where sessions below it are under them still.
+    fn is_closed(&self, inherited: bool) {
         match inherited {
             true => self.client.attachment().bequeath(self.id.as_str()),
             false => self.client.attachment().forget(self.id.as_str()),
         }
-        Ok(())
     }
 
     pub(crate) fn client(&self) -> &Client {
@@ -231,8 +236,9 @@ impl Session {
         }
         let decision = self.client.wire().publish(event.end(), within).await?;
         if point == AfterSession::INFO.name {
-            // The daemon has closed it.
-            self.client.attachment().forget(self.id.as_str());
+            // A daemon of an earlier version does not say it.
+            let inherited = decision.get("inherited").and_then(Value::as_bool);
+            self.is_closed(inherited.unwrap_or(true));
         }
         Ok(decision)
     }

@@ -62,13 +62,18 @@ pub(crate) async fn decide_if_happened<R: Send + 'static>(
     if_happened(left, is_fact, decide(daemon, caller, query, draft, room)).await
 }
 
-/// The event that a JSON object is.
+/// The event that a JSON object is. The time that its publisher says is not taken over where it is still to be decided, for
+/// limits rely on it.
 ///
 /// # Errors
 /// It is none.
 pub(crate) fn read(daemon: &Daemon, fields: Map) -> Result<EventDraft, Problem> {
-    EventDraft::read(fields, &daemon.vocabulary)
-        .map_err(|error| Problem::bad_request(error.to_string()).blocks())
+    let mut draft = EventDraft::read(fields, &daemon.vocabulary)
+        .map_err(|error| Problem::bad_request(error.to_string()).blocks())?;
+    if let Some(said) = draft.time.take_if(|_| !draft.point.is_fact()) {
+        draft.extra.get_or_insert_with("publisher_time", || said.to_string().into());
+    }
+    Ok(draft)
 }
 
 /// One event to its decision, as compact JSON text.
@@ -90,10 +95,12 @@ pub(crate) async fn decide<R: Send + 'static>(
     if daemon.switch.is_off() {
         // Whatever is wrong with its session, the event passes.
         let session = session(daemon, caller, query, &id, &draft).await.ok();
+        let mut decision = unseen(&id, &draft);
         if let Some(session) = session.filter(|_| draft.point == AfterSession::INFO) {
-            connections::close(daemon, session).await;
+            connections::close(daemon, session.clone()).await;
+            say_inherited(&mut decision, &session);
         }
-        return Ok((unseen(&id, &draft), room));
+        return Ok((decision, room));
     }
     if !draft.point.is_fact() {
         return Ok((decide_in(daemon, caller, query, &id, draft).await?, room));
@@ -138,11 +145,20 @@ async fn decide_in(
         let most = daemon.settings.limits.keeping;
         daemon.claims.of(&receipt, query.since(began).within().map_or(most, |left| left.min(most))).await
     };
+    let mut decision = wire::decision_text(&receipt, &claims, query.receipt);
     if receipt.event.point() == AfterSession::INFO {
         daemon.note_closed(&session);
         session.close().await;
+        say_inherited(&mut decision, &session);
     }
-    Ok(wire::decision_text(&receipt, &claims, query.receipt))
+    Ok(decision)
+}
+
+/// Adds to the decision, a JSON object, about the event that has ended a session whether sessions below are under its hooks
+/// still: their program goes on answering then.
+fn say_inherited(decision: &mut String, session: &Session) {
+    decision.pop();
+    decision.push_str(if session.has_heirs() { ",\"inherited\":true}" } else { ",\"inherited\":false}" });
 }
 
 /// The session of an event, opened where the event may open it; of the event that ends it, one that the caller may end.

@@ -261,7 +261,7 @@ pub(crate) fn micros(number: i64) -> Duration {
 }
 
 impl Look {
-    /// The decisions whose ids begin or end with a text, at most two; those of the whole id come at once.
+    /// The decisions whose ids begin or end with a text, at most two; of the whole id the latest.
     pub(crate) fn named(&self, id: &str) -> Result<Vec<Decision>, LookError> {
         let query = |wheres: &str, values: &[&dyn ToSql]| {
             let sql =
@@ -270,7 +270,9 @@ impl Look {
             rows.query_map(values, decision)?.collect::<Result<Vec<_>, _>>()
         };
         if let Ok(whole) = EventId::from_str(id) {
-            return Ok(query("e.id = ?", &[&whole.as_u128().to_be_bytes()])?);
+            let mut found = query("e.id = ?", &[&whole.as_u128().to_be_bytes()])?;
+            found.truncate(1);
+            return Ok(found);
         }
         let digits: String = id.chars().filter(|char| *char != '-').collect::<String>().to_ascii_uppercase();
         if digits.len() < 4 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) || digits.len() > 31 {

@@ -6,13 +6,13 @@
 use rusqlite::Connection;
 
 /// The version of the tables, which `PRAGMA user_version` has.
-pub const VERSION: i64 = 6;
+pub const VERSION: i64 = 7;
 
 /// By which a file is known to be a log: `line`.
 pub(crate) const APPLICATION: i64 = 0x6c69_6e65;
 
 /// What makes a version of the one before.
-const STEPS: [&str; 6] = [ONE, TWO, THREE, FOUR, FIVE, SIX];
+const STEPS: [&str; 7] = [ONE, TWO, THREE, FOUR, FIVE, SIX, SEVEN];
 
 /// Words that are usual stand as NULL: a verdict `continue`, and of a hook that it answered.
 const ONE: &str = "
@@ -115,6 +115,12 @@ ALTER TABLE tally ADD COLUMN aged INTEGER;
 const SIX: &str = "
 ALTER TABLE tally ADD COLUMN ends INTEGER;
 UPDATE tally SET ends = indexed;
+";
+
+/// An event that is published once more under its id is one more decision.
+const SEVEN: &str = "
+DROP INDEX event_id;
+CREATE INDEX event_id ON event(id);
 ";
 
 /// Why the tables cannot be made or brought to this version.

@@ -237,11 +237,11 @@ impl Writing<'_> {
         let long = if payload.len() > INLINE { Some(self.names.text(self.to, &payload, row)?) } else { None };
         let considered = self.considered(receipt, row)?;
         let mut insert = self.to.prepare_cached(
-            "INSERT OR IGNORE INTO event (row, id, time, source, seq, kind, verdict, by, reason, took, generation, payload, \
+            "INSERT INTO event (row, id, time, source, seq, kind, verdict, by, reason, took, generation, payload, \
              considered) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce(?, ?), ?)",
         )?;
         let id = envelope.id.as_u128().to_be_bytes();
-        let inserted = insert.execute(params![
+        insert.execute(params![
             row,
             id,
             time,
@@ -257,10 +257,6 @@ impl Writing<'_> {
             long.is_none().then_some(&*payload),
             considered,
         ])?;
-        if inserted == 0 {
-            // An id that is there already: the same decision, written before.
-            return Ok(());
-        }
         self.next += 1;
         self.runs(receipt, row)?;
         self.said(receipt, row)
@@ -367,9 +363,9 @@ impl Writing<'_> {
     /// is counted as that.
     fn shadowed(&mut self, shadowed: &Shadowed) -> rusqlite::Result<()> {
         let Shadowed { event, hook, outcome, given, took } = shadowed;
-        let mut find = self.to.prepare_cached("SELECT row FROM event WHERE id = ?")?;
+        let mut find = self.to.prepare_cached("SELECT max(row) FROM event WHERE id = ?")?;
         let row: Option<i64> =
-            find.query_row([event.as_u128().to_be_bytes()], |row| row.get(0)).optional()?;
+            find.query_row([event.as_u128().to_be_bytes()], |row| row.get(0))?;
         let Some(row) = row else { return Ok(()) };
         let hook = self.names.hook(self.to, hook, row)?;
         let (kind, detail) = match outcome {

@@ -358,3 +358,18 @@ async fn what_names_a_tool_is_short_in_the_log() {
     assert!(tool.starts_with("xxx") && tool.len() < 1_000, "{}", tool.len());
     assert_eq!(place.found("tool:x*"), ["ls"]);
 }
+
+#[tokio::test]
+async fn an_event_that_is_published_once_more_under_its_id_is_one_more_decision() {
+    let mut place = place();
+    let session = place.bus.session("s").open().await.unwrap();
+    let id = lineside::core::EventId::at(place.bus.wall_clock().as_millisecond() as u64, [7; 10]);
+    place.bus.intercept::<BeforeTool>("guard").gate(async |_, _| Verdict::block("no")).unwrap();
+    for command in ["one", "two"] {
+        drop(session.event(shell(command)).id(id).publish().await.unwrap());
+    }
+    assert_eq!(place.found("verdict:block"), ["one", "two"]);
+    let found = place.look().why(&id.to_string()).unwrap();
+    assert_eq!(found.len(), 1);
+    assert!(found[0].decision.payload.contains("two"), "{found:?}");
+}

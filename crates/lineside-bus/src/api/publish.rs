@@ -52,7 +52,8 @@ impl<P> Publication<P> {
         self
     }
 
-    /// The id it already has, for events that were recorded elsewhere.
+    /// The id it already has, for events that were recorded elsewhere. The log takes the time of an event from its id, and
+    /// automations run once for an id.
     pub fn id(mut self, id: EventId) -> Self {
         self.details.id = Some(id);
         self

@@ -217,9 +217,11 @@ pub struct Event {
     pub agent: Option<Agent>,
     /// The turn of the agent.
     pub turn: Option<u64>,
-    /// The id that the event has already, a UUID; a new one without it.
+    /// The id by which its publisher knows it, a UUID. Each event has an id of its own, which the decision
+    /// has; hooks are given this one as `publisher_id` of `extra`.
     pub id: Option<String>,
-    /// When it happened, RFC 3339; now without it.
+    /// When it happened, RFC 3339; now without it. Of what is still to be decided the time is that of the daemon, and hooks
+    /// are given this one as `publisher_time` of `extra`.
     pub time: Option<String>,
     /// The event that led to it, a UUID.
     pub cause: Option<String>,
@@ -295,6 +297,8 @@ pub struct Decision {
     pub coverage_mismatch: Option<Map>,
     /// Hooks are switched off: none has seen the event.
     pub off: Option<bool>,
+    /// Of the event that has ended a session: whether sessions below it are under its hooks still.
+    pub inherited: Option<bool>,
     /// How long it took, with the receipt.
     pub took_us: Option<u64>,
     /// What became of each hook, with the receipt.

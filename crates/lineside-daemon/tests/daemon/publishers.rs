@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use lineside::Client;
 use lineside::client::RequestError;
+use lineside::log::{Look, Query};
 use lineside::prelude::*;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{UnixListener, UnixStream};
@@ -110,4 +111,33 @@ async fn the_first_event_after_a_restart_goes_over_a_connection_to_the_new_daemo
     let house = house.again().await;
     house.post("/v1/sessions", &json!({"id": "s"})).await;
     assert_eq!(session.publish(OnIdle::new()).await.unwrap().seq(), Some(1));
+}
+
+#[tokio::test]
+async fn a_publisher_chooses_neither_the_id_nor_the_time_of_an_event_that_is_to_be_decided() {
+    let house = House::hooked(
+        "hooks: [{name: once, on: before_tool, limit: {at_most: 1, per: 1h}, verdict: block, reason: once}]",
+    )
+    .await;
+    house.post("/v1/sessions", &json!({"id": "s"})).await;
+    let said = "00000000-0001-7000-8000-000000000001";
+    let (mut given, mut verdicts) = (Vec::new(), Vec::new());
+    for time in ["1970-01-01T00:00:00Z", "1971-01-01T00:00:00Z", "1972-01-01T00:00:00Z"] {
+        let event = json!({"point": "before_tool", "session": "s", "id": said, "time": time,
+            "payload": {"tool_name": "Shell", "tool_input": {"command": "ls"}}});
+        let (status, decision) = house.post("/v1/events", &event).await;
+        assert_eq!(status, 200, "{decision}");
+        given.push(decision["id"].as_str().unwrap().to_owned());
+        verdicts.push(decision["verdict"].as_str().unwrap().to_owned());
+    }
+    assert_eq!(verdicts, ["continue", "block", "block"]);
+    assert!(given.is_sorted() && !given.iter().any(|id| id == said), "{given:?}");
+    let now = house.server.bus().wall_clock().as_millisecond();
+    let House { folder, server } = house;
+    server.end().await;
+    let look = Look::open(&folder.path().join("state/log.sqlite")).unwrap();
+    let found = look.decisions(&Query::default(), 10).unwrap();
+    assert_eq!(found.iter().map(|one| one.id.to_string()).collect::<Vec<_>>(), given);
+    let day = now - 86_400_000..=now;
+    assert!(found.iter().all(|one| day.contains(&one.time.as_millisecond())), "{found:?}");
 }

@@ -39,7 +39,7 @@ pub struct EventDraft {
     pub parent: Option<String>,
     /// The agent.
     pub agent: Option<Agent>,
-    /// The id that it already has.
+    /// The id by which its publisher knows it.
     pub id: Option<EventId>,
     /// The time at which it happened.
     pub time: Option<Timestamp>,

@@ -10,13 +10,11 @@ use lineside_core::envelope::Cause;
 use super::EventDraft;
 
 /// An event of this session with everything that its draft says. What the draft repeats of the session is not said
-/// again.
+/// again. Its id is a new one, and that of the draft is handed on as `publisher_id` of `extra`: the log, what that keeps and
+/// its queries by time rely on ids that are the only ones and of the bus's clock.
 pub fn publication(session: &Session, draft: EventDraft) -> Publication<Arc<dyn Payload>> {
     let source = session.source();
     let mut publication = session.any_event(draft.payload);
-    if let Some(id) = draft.id {
-        publication = publication.id(id);
-    }
     if let Some(time) = draft.time {
         publication = publication.time(time);
     }
@@ -48,6 +46,9 @@ pub fn publication(session: &Session, draft: EventDraft) -> Publication<Arc<dyn 
     // The program that publishes is a matter of the session; another one is handed on beside it.
     if let Some(host) = draft.host.filter(|host| source.host.as_deref() != Some(host)) {
         extra.get_or_insert_with("host", || host.into());
+    }
+    if let Some(id) = draft.id {
+        extra.get_or_insert_with("publisher_id", || id.to_string().into());
     }
     publication.extra(extra)
 }
