@@ -99,7 +99,7 @@ async fn call(session: &Session, proposed: BeforeTool) -> Result<String, Box<dyn
         Verdict::Continue | Verdict::Allow(_) => {}
         Verdict::Ask(_) if person_agrees(&reason) => {}
         _ => {
-            println!("  refused: {:?}, by {}", decision.payload().command().unwrap_or(""), name(&decision));
+            println!("  refused: {:?}, by {}", decision.payload().command().unwrap_or_default(), name(&decision));
             return Ok(format!("Tool blocked: {reason}"));
         }
     }
@@ -124,7 +124,7 @@ fn name<P: lineside::core::Point>(decision: &Decision<P>) -> &str {
 /// The rules of this house.
 fn register(session: &Session) -> Result<(), Box<dyn Error>> {
     session.intercept::<BeforeTool>("no-rm-rf").priority(900).matching(tool("Shell")).gate(
-        async |call, _cx| match call.command() {
+        async |call, _cx| match call.command().as_deref() {
             Some(command) if command.contains("rm -rf /") => Verdict::block("refuses to delete /"),
             _ => Verdict::Continue,
         },

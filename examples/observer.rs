@@ -120,7 +120,7 @@ async fn panics() -> Result<(), Box<dyn Error>> {
             counter.fetch_add(1, Ordering::Relaxed);
         }
     })?;
-    session.intercept::<BeforeTool>("no-rm").gate(async |call, _cx| match call.command() {
+    session.intercept::<BeforeTool>("no-rm").gate(async |call, _cx| match call.command().as_deref() {
         Some("rm") => Verdict::block("no"),
         _ => Verdict::Continue,
     })?;

@@ -42,7 +42,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let bus = Bus::new();
     let root = bus.session("root").agent(Agent::main("main")).open().await?;
     root.intercept::<BeforeTool>("no-rm-rf").priority(900).matching(tool("Shell")).gate(
-        async |call, _cx| match call.command() {
+        async |call, _cx| match call.command().as_deref() {
             Some(command) if command.contains("rm -rf /") => Verdict::block("refuses to delete /"),
             _ => Verdict::Continue,
         },

@@ -32,7 +32,7 @@ async fn first() -> Result<()> {
     let client = Client::new(folder.path().join("run/lineside.sock"));
     let session = client.session("first").agent(Agent::main("main")).open().await?;
     let gate = session.intercept::<BeforeTool>("no-rm-rf").priority(900).matching(tool("Shell"));
-    gate.gate(async |call, _cx| match call.command() {
+    gate.gate(async |call, _cx| match call.command().as_deref() {
         Some(command) if command.contains("rm -rf /") => Verdict::block("refuses to delete /"),
         _ => Verdict::Continue,
     })

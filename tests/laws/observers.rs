@@ -22,7 +22,7 @@ async fn observers_are_harmless() {
                 started.try_send(()).ok();
                 until.notified().await;
                 until.notify_one();
-                into.lock().unwrap().push((event.event().command().unwrap().to_owned(), event.lost().0));
+                into.lock().unwrap().push((event.event().command().unwrap().into_owned(), event.lost().0));
             }
         })
         .unwrap();

@@ -10,7 +10,7 @@ async fn the_decision_is_about_the_bytes_that_run() {
     let (_bus, root) = session().await;
     root.intercept::<BeforeTool>("guard")
         .priority(2)
-        .gate(async |call: lineside::core::Event<BeforeTool>, _| match call.command() {
+        .gate(async |call: lineside::core::Event<BeforeTool>, _| match call.command().as_deref() {
             Some("rm -rf /") => Verdict::block("not that"),
             _ => Verdict::allow(),
         })
@@ -48,7 +48,7 @@ async fn d05_what_came_with_an_earlier_judgement_is_taken_back() {
     root.intercept::<BeforeTool>("notes")
         .priority(2)
         .gate(async |call: lineside::core::Event<BeforeTool>, _| {
-            Judgement::from(Verdict::Continue).append(call.command().unwrap().to_owned())
+            Judgement::from(Verdict::Continue).append(call.command().unwrap().into_owned())
         })
         .unwrap();
     root.intercept::<BeforeTool>("rewrites")

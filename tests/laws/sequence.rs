@@ -81,7 +81,7 @@ async fn collected_context_is_handed_over_once_and_goes_back_unaccepted() {
     let (_bus, root) = session().await;
     root.intercept::<BeforeTool>("tells")
         .gate(async |call: lineside::core::Event<BeforeTool>, _| {
-            Judgement::from(Verdict::Continue).append(call.command().unwrap().to_owned())
+            Judgement::from(Verdict::Continue).append(call.command().unwrap().into_owned())
         })
         .unwrap();
     for command in ["a", "b"] {

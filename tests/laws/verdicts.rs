@@ -124,7 +124,7 @@ impl Message<Intercept<BeforeTool>> for Policy {
         asked: Intercept<BeforeTool>,
         _: &mut Context<Self, Self::Reply>,
     ) -> Self::Reply {
-        match asked.event.command() {
+        match asked.event.command().as_deref() {
             Some("fail") => Err("out of rules".to_owned()),
             Some("rm") => Ok(Verdict::block("the policy says no")),
             _ => Ok(Verdict::Continue),

@@ -29,7 +29,7 @@ async fn what_is_beyond_the_border_of_a_session_refuses_and_asks_there_and_opens
     let bus = Bus::new();
     let sessions = sessions(&bus).await;
     let gate = sessions[0].intercept::<BeforeTool>("judge").gate(async |call, _| {
-        let verdict = match call.command() {
+        let verdict = match call.command().as_deref() {
             Some("rm") => Verdict::block("no"),
             Some("mv") => Verdict::ask("sure?"),
             _ => Verdict::allow_because("always"),
@@ -54,7 +54,7 @@ async fn what_is_beyond_the_border_of_a_session_refuses_and_asks_there_and_opens
 async fn what_a_hook_beyond_the_border_would_change_is_refused_and_says_what_to_do() {
     let bus = Bus::new();
     let [above, claimed, below] = sessions(&bus).await;
-    let amender = above.intercept::<BeforeTool>("rewrite").amend(async |call, _| match call.command() {
+    let amender = above.intercept::<BeforeTool>("rewrite").amend(async |call, _| match call.command().as_deref() {
         Some("ls") => Reply::amend(BeforeTool::amend().tool_input(json!({"command": "rm"}))),
         _ => Reply::amend(BeforeTool::amend().tool_input(call.tool_input.clone())),
     });
@@ -63,7 +63,7 @@ async fn what_a_hook_beyond_the_border_would_change_is_refused_and_says_what_to_
     own.priority(-1)
         .amend(async |_, _| Reply::amend(BeforeTool::amend().tool_input(json!({"n": 1}))))
         .unwrap();
-    assert_eq!(above.publish(call("ls")).await.unwrap().into_payload().command(), Some("rm"));
+    assert_eq!(above.publish(call("ls")).await.unwrap().into_payload().command().as_deref(), Some("rm"));
     for session in [claimed, below] {
         let decision = session.publish(call("ls")).await.unwrap();
         assert!(decision.is_refused());

@@ -119,7 +119,7 @@ async fn hooks_behind_an_amendment_have_the_amended_event() {
             .intercept::<BeforeTool>(name)
             .priority(-1)
             .gate(move |call, _| {
-                seen.lock().unwrap().push(call.command().map(str::to_owned));
+                seen.lock().unwrap().push(call.command().map(std::borrow::Cow::into_owned));
                 async { Verdict::Continue }
             })
             .unwrap();

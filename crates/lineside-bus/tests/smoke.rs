@@ -16,7 +16,7 @@ async fn a_gate_blocks_and_a_child_is_under_it() {
         .intercept::<BeforeTool>("no-rm-rf")
         .priority(900)
         .matching(tool("Shell"))
-        .gate(async |call, _cx| match call.command() {
+        .gate(async |call, _cx| match call.command().as_deref() {
             Some(command) if command.contains("rm -rf /") => Verdict::block("refuses to delete /"),
             _ => Verdict::Continue,
         })
@@ -36,7 +36,7 @@ async fn a_gate_blocks_and_a_child_is_under_it() {
     assert_eq!(decision.verdict(), &Verdict::block("refuses to delete /"));
     let child = session.subagent("s2").open().await.unwrap();
     let decision = child.publish(BeforeTool::new("Shell", json!({"command": " ls "}))).await.unwrap();
-    assert_eq!(decision.payload().command(), Some("ls"));
+    assert_eq!(decision.payload().command().as_deref(), Some("ls"));
     assert_eq!(decision.receipt().unwrap().runs.len(), 3);
     assert_eq!(child.coverage(), session.coverage());
     let quiet = child.publish(BeforeStop::new(false)).await.unwrap();
@@ -70,7 +70,7 @@ async fn the_payload_of_a_decision_is_moved_out_and_not_copied() {
     let decision = publish().await.unwrap();
     let at = text_of(decision.payload());
     let payload = decision.into_payload();
-    assert_eq!((payload.command(), text_of(&payload)), (Some("pwd"), at));
+    assert_eq!((payload.command().as_deref(), text_of(&payload)), (Some("pwd"), at));
 }
 
 #[tokio::test]

@@ -49,7 +49,7 @@ fn main() {
     for number in 0..TEN {
         let name = format!("gate-{number}");
         let gate =
-            house.server.bus().intercept::<BeforeTool>(name).gate(async |call, _| match call.command() {
+            house.server.bus().intercept::<BeforeTool>(name).gate(async |call, _| match call.command().as_deref() {
                 Some(command) if command.contains("rm -rf /") => Verdict::block("refuses to delete /"),
                 _ => Verdict::Continue,
             });

@@ -47,7 +47,11 @@ fn list(events: &[AnyEvent], name: &str) -> Vec<Value> {
 fn paths(events: &[AnyEvent]) -> Vec<Value> {
     let mut paths = Vec::new();
     for event in events {
-        event.payload().each_path(&mut |path| paths.push(path.into()));
+        match event.payload_json().get("paths").and_then(Value::as_array).filter(|listed| !listed.is_empty())
+        {
+            Some(listed) => paths.extend(listed.iter().cloned()),
+            None => event.payload().each_path(&mut |path| paths.push(path.into())),
+        }
     }
     paths
 }

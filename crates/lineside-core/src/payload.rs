@@ -43,8 +43,8 @@ pub trait Payload: sealed::Sealed + Any + Send + Sync + Debug {
     /// The value of a field that is free JSON and has a value.
     fn value(&self, field: &str) -> Option<&Value>;
 
-    /// Calls `visit` for each path that the payload names: its `paths`, or those in its tool input, or its changed
-    /// files.
+    /// Calls `visit` for each path that the payload names: its `paths`, those in its tool input, and its changed files. One
+    /// may come more than once.
     fn each_path(&self, visit: &mut dyn FnMut(&str));
 
     /// About how many bytes its fields take beside its own size: their texts and their JSON.
@@ -108,10 +108,8 @@ pub trait Probe {
     fn value(&self) -> Option<&Value> {
         None
     }
-    /// Calls `visit` for each path, where the field is a list of paths; returns whether there was one.
-    fn each_path(&self, _visit: &mut dyn FnMut(&str)) -> bool {
-        false
-    }
+    /// Calls `visit` for each path, where the field is a list of paths.
+    fn each_path(&self, _visit: &mut dyn FnMut(&str)) {}
     /// About how many bytes the field takes beside its own size.
     fn weight(&self) -> usize {
         self.text().map_or(0, str::len)
@@ -183,13 +181,8 @@ impl Item for String {
 }
 
 impl<T: Item> Probe for Vec<T> {
-    fn each_path(&self, visit: &mut dyn FnMut(&str)) -> bool {
-        let mut named = false;
-        for path in self.iter().filter_map(T::path) {
-            visit(path);
-            named = true;
-        }
-        named
+    fn each_path(&self, visit: &mut dyn FnMut(&str)) {
+        self.iter().filter_map(T::path).for_each(visit);
     }
     fn weight(&self) -> usize {
         self.iter().map(|item| size_of::<T>() + item.weight()).sum()
@@ -203,8 +196,8 @@ impl<T: Probe> Probe for Option<T> {
     fn value(&self) -> Option<&Value> {
         self.as_ref().and_then(T::value)
     }
-    fn each_path(&self, visit: &mut dyn FnMut(&str)) -> bool {
-        self.as_ref().is_some_and(|inner| inner.each_path(visit))
+    fn each_path(&self, visit: &mut dyn FnMut(&str)) {
+        self.iter().for_each(|inner| inner.each_path(visit));
     }
     fn weight(&self) -> usize {
         self.as_ref().map_or(0, T::weight)
@@ -215,15 +208,10 @@ impl Probe for bool {}
 impl Probe for u64 {}
 impl Probe for u16 {}
 
-/// Calls `visit` for each path that a tool input names: the first non-empty string of `path`, `file_path` and
-/// `notebook_path`, else the non-empty strings of `paths`.
+/// Calls `visit` for each path that a tool input names, under whichever of the names that tools have for it: see
+/// [`PATHS`](crate::tool_class::PATHS).
 pub fn each_input_path(tool_input: &Value, visit: &mut dyn FnMut(&str)) {
-    let text = |key: &str| tool_input.get(key).and_then(Value::as_str).filter(|path| !path.is_empty());
-    if let Some(path) = ["path", "file_path", "notebook_path"].into_iter().find_map(text) {
-        visit(path);
-    } else if let Some(list) = tool_input.get("paths").and_then(Value::as_array) {
-        list.iter().filter_map(Value::as_str).filter(|path| !path.is_empty()).for_each(visit);
-    }
+    crate::tool_class::paths(tool_input).for_each(visit);
 }
 
 #[cfg(test)]

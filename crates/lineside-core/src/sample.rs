@@ -119,10 +119,9 @@ impl Payload for Sample {
     }
 
     fn each_path(&self, visit: &mut dyn FnMut(&str)) {
-        match self.value("paths").and_then(Value::as_array) {
-            Some(paths) => paths.iter().filter_map(Value::as_str).for_each(visit),
-            None => each_input_path(self.value("tool_input").unwrap_or(&Value::Null), visit),
-        }
+        let named = self.value("paths").and_then(Value::as_array);
+        named.into_iter().flatten().filter_map(Value::as_str).for_each(&mut *visit);
+        each_input_path(self.value("tool_input").unwrap_or(&Value::Null), visit);
     }
 
     fn weight(&self) -> usize {

@@ -12,6 +12,13 @@ use crate::json::Value;
 /// reads is not known: what is looked for in one has to be looked for in each that is there.
 pub const COMMANDS: [&str; 3] = ["command", "cmd", "script"];
 
+/// What the members of a tool's input are called that have the paths which it is about: one, or a list of them. Which of them
+/// a tool reads is not known: what is looked for in one has to be looked for in each that is there.
+pub const PATHS: [&str; 9] = [
+    "path", "file_path", "filePath", "absolute_path", "target_file", "notebook_path", "paths", "file_paths",
+    "include",
+];
+
 /// The class of a call: that of its tool's name, else `shell` when its input has a command.
 ///
 /// ```
@@ -43,10 +50,52 @@ pub fn commands<'a>(
     })
 }
 
-/// The first command in the input of a tool; words are joined by blanks.
+/// The command in the input of a tool, words joined by blanks; where it has several, each that is another one on lines of its
+/// own, for which of them the tool takes is not known.
 #[must_use]
 pub fn command(input: &Value) -> Option<Cow<'_, str>> {
-    commands(input, |words| words.join(" ")).next()
+    let mut all: Vec<Cow<'_, str>> = Vec::new();
+    for one in commands(input, |words| words.join(" ")) {
+        if !all.contains(&one) {
+            all.push(one);
+        }
+    }
+    if all.len() > 1 { Some(Cow::Owned(all.join("\n"))) } else { all.pop() }
+}
+
+/// The paths in the input of a tool: the non-empty texts under each of [`PATHS`], and those of the lists there.
+pub fn paths(input: &Value) -> impl Iterator<Item = &str> {
+    let named = PATHS.into_iter().filter_map(|field| input.get(field));
+    let each = named.flat_map(|named| named.as_array().map_or(std::slice::from_ref(named), Vec::as_slice));
+    each.filter_map(Value::as_str).filter(|path| !path.is_empty())
+}
+
+/// What a call is about, for people: its command, else its paths, else another text that says it.
+#[must_use]
+pub fn about(input: &Value) -> Option<Cow<'_, str>> {
+    const OTHERS: [&str; 4] = ["url", "pattern", "query", "description"];
+    let of_paths = || {
+        let mut all: Vec<&str> = paths(input).collect();
+        all.sort_unstable();
+        all.dedup();
+        if all.len() > 1 { Some(Cow::Owned(all.join(", "))) } else { all.pop().map(Cow::Borrowed) }
+    };
+    let of_others = || OTHERS.into_iter().find_map(|field| input.get(field)?.as_str()).map(Cow::Borrowed);
+    command(input).filter(|text| !text.is_empty()).or_else(of_paths).or_else(of_others)
+}
+
+/// Whether an input names more than one command, or more than one file where a tool takes one, so that what the tool does is
+/// one of several things.
+#[must_use]
+pub fn is_ambiguous(input: &Value) -> bool {
+    const ONE_FILE: usize = 6;
+    let differ = |mut texts: Vec<Cow<'_, str>>| {
+        texts.sort_unstable();
+        texts.dedup();
+        texts.len() > 1
+    };
+    let files = PATHS.into_iter().take(ONE_FILE).filter_map(|field| input.get(field)?.as_str());
+    differ(commands(input, |words| words.join(" ")).collect()) || differ(files.map(Cow::Borrowed).collect())
 }
 
 /// The class of a tool, by its name in any program; `None` for one that is in no table. Case counts.
@@ -104,8 +153,36 @@ fn is_mcp(tool: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{command, of, of_call};
+    use super::{about, command, is_ambiguous, of, of_call};
     use crate::json::json;
+
+    #[test]
+    fn what_a_call_is_about_is_told_with_all_that_it_names() {
+        for (input, expected) in [
+            (json!({"description": "list", "command": "ls"}), Some("ls")),
+            (json!({"command": "", "file_path": "/p/a"}), Some("/p/a")),
+            (json!({"file_path": "/p/b", "path": "/p/a", "content": "x"}), Some("/p/a, /p/b")),
+            (json!({"paths": ["b", "a"], "include": ["b"]}), Some("a, b")),
+            (json!({"url": "https://a.b", "prompt": "x"}), Some("https://a.b")),
+            (json!({"n": 1}), None),
+        ] {
+            assert_eq!(about(&input).as_deref(), expected, "{input}");
+        }
+    }
+
+    #[test]
+    fn an_input_is_ambiguous_where_a_tool_may_take_one_of_several() {
+        for (input, expected) in [
+            (json!({"command": "ls", "cmd": "rm"}), true),
+            (json!({"command": "ls", "cmd": "ls"}), false),
+            (json!({"path": "a", "file_path": "b"}), true),
+            (json!({"path": "a", "include": "*.rs"}), false),
+            (json!({"paths": ["a", "b"]}), false),
+            (json!({}), false),
+        ] {
+            assert_eq!(is_ambiguous(&input), expected, "{input}");
+        }
+    }
 
     #[test]
     fn a_call_of_an_unknown_tool_with_a_command_is_one_of_a_shell() {
@@ -115,6 +192,8 @@ mod tests {
             (json!({"script": "await run()"}), Some("await run()")),
             (json!({"cmd": ["rm", "-rf", "/"]}), Some("rm -rf /")),
             (json!({"command": {"a": 1}, "cmd": "ls"}), Some("ls")),
+            (json!({"command": "ls", "cmd": "ls", "script": ["ls"]}), Some("ls")),
+            (json!({"command": "ls", "cmd": "rm -rf /", "script": ["rm", "x"]}), Some("ls\nrm -rf /\nrm x")),
             (json!({"command": []}), None),
             (json!({"command": ["ls", 1]}), None),
             (json!({"commands": "ls"}), None),

@@ -74,7 +74,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 /// What all agents are under.
 fn hooks(bus: &Bus) -> Result<(), Box<dyn Error>> {
     bus.intercept::<BeforeTool>("no-rm-rf").priority(900).matching(tool("Shell")).gate(async |call, _| {
-        match call.command() {
+        match call.command().as_deref() {
             Some(command) if command.contains("rm -rf /") => {
                 Verdict::block("refuses to delete the root of the system")
             }
@@ -86,7 +86,7 @@ fn hooks(bus: &Bus) -> Result<(), Box<dyn Error>> {
         .gate(async |_, _| Verdict::ask("a push leaves this machine; a person decides"))?;
     bus.intercept::<BeforeTool>("build-in-quiet").matching(tool("Shell").text("^make")).amend(
         async |call, _| {
-            let command = call.command().unwrap_or_default().to_owned() + " --silent";
+            let command = call.command().unwrap_or_default().into_owned() + " --silent";
             Reply::amend(BeforeTool::amend().tool_input(json!({"command": command})))
         },
     )?;

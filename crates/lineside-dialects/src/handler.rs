@@ -9,6 +9,7 @@ use lineside_core::invocation::{Ended, Environment, Invocation, Program};
 use lineside_core::report::Report;
 use lineside_core::worker::{HookCall, HookWorker, WorkerCall, WorkerEnded};
 use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Notice, SessionId, SkipReason};
+use lineside_guards::Limit;
 
 use crate::near_keys::AnswerKeys;
 
@@ -37,6 +38,11 @@ pub trait Handler: Send + Sync {
     /// Lets go of what it remembers of sessions that are no longer open. It is called before an answer is read for which
     /// nothing was started.
     fn forget(&self, _is_open: &dyn Fn(&SessionId) -> bool) {}
+
+    /// The limit that it counts events by, which goes on with what it has counted when the file of the hook is loaded again.
+    fn limit(&self) -> Option<&Limit> {
+        None
+    }
 
     /// Why the hook does not run for the event that a burst of held events came to; `None` when it does.
     fn skips_burst(&self, event: &AnyEvent) -> Option<SkipReason> {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use lineside_commands::{
-    Access, Analysis, CommandProgram, Shell, Surroundings, Touch, Unclear, Unknown, analyse,
+    Access, Analysis, CommandProgram, Shell, Surroundings, Unclear, Unknown, analyse,
 };
 use lineside_core::AnyEvent;
 use lineside_core::event::Reading;
@@ -18,11 +18,15 @@ use crate::links::LocalLinks;
 const FOLDERS: [&str; 6] =
     ["workdir", "cwd", "working_directory", "workingDirectory", "directory", "dir_path"];
 
-/// What tools call the paths that they are about: one, or a list of them. Which of them a tool reads is not known, so that each
-/// that is there counts.
-pub const PATHS: [&str; 9] = [
-    "path", "file_path", "filePath", "absolute_path", "target_file", "notebook_path", "paths", "file_paths",
-    "include",
+/// Tools of which it is known by which of these names they take the folder. Another one may pay no heed to any of them, and start
+/// in the folder of the session.
+const TAKES: [(&str, &[&str]); 6] = [
+    ("exec_command", &["workdir"]),
+    ("local_shell", &["workdir", "working_directory"]),
+    ("run_in_terminal", &["cwd"]),
+    ("run_shell_command", &["directory", "dir_path"]),
+    ("shell", &["workdir"]),
+    ("unified_exec", &["workdir"]),
 ];
 
 /// What the lines of a patch begin with that name files, and what becomes of these.
@@ -132,49 +136,45 @@ impl Calls {
 
     fn call(&mut self, tool: &str, stated: Option<&str>, input: Option<&Value>, paths: &[String], cwd: &str) {
         let class = stated.or_else(|| tool_class::of_call(tool, input));
-        let call = match class {
-            Some("shell") => self.shell(tool, input, cwd),
+        let touching = match class {
+            Some("shell") => {
+                let calls = self.shell(tool, input, cwd);
+                self.calls.extend(calls);
+                return;
+            }
             Some("read") => self.touching(Access::Read, tool, input, paths, cwd),
             None if SEARCHES.contains(&tool) => self.touching(Access::Read, tool, input, paths, cwd),
             Some("write" | "edit") => self.touching(Access::Write, tool, input, paths, cwd),
             _ => return,
         };
-        self.calls.extend(call);
+        self.calls.extend(touching);
     }
 
-    fn shell(&self, tool: &str, input: Option<&Value>, cwd: &str) -> Option<Call> {
-        let input = input?;
-        let mut commands = commands(input);
-        let Some(first) = commands.next() else {
-            let reason = format!("the input of `{tool}` has no command that is known here");
-            let unclear = vec![Unclear { what: Unknown::Program, reason }];
-            return Some(Call { command: None, analysis: Analysis { unclear, ..Analysis::default() } });
-        };
-        let mut folders: Vec<&str> = FOLDERS.iter().filter_map(|key| input.get(key)?.as_str()).collect();
-        folders.sort_unstable();
-        folders.dedup();
-        if folders.is_empty() {
-            folders.push("");
-        }
-        let shell = shell_of(tool, input);
-        let mut analysis = Analysis::default();
-        let mut command = String::new();
-        // Which of several the tool takes is not known, so each counts.
-        for text in std::iter::once(first).chain(commands) {
+    /// A call of a shell, once for each command and each folder that the tool may take: which it is, is not known, and what is
+    /// asked for has to be met by one of them alone.
+    fn shell(&self, tool: &str, input: Option<&Value>, cwd: &str) -> Vec<Call> {
+        let Some(input) = input else { return Vec::new() };
+        let (shell, folders) = (shell_of(tool, input), folders(tool, input));
+        let (mut texts, mut calls) = (Vec::new(), Vec::new());
+        for text in commands(input) {
+            if texts.contains(&text) {
+                continue;
+            }
             for folder in &folders {
                 let cwd =
                     if folder.starts_with('/') { (*folder).to_owned() } else { format!("{cwd}/{folder}") };
-                join(
-                    &mut analysis,
-                    self.analysed(&cwd, |state| patched(analyse(&text, shell, state), &text, state)),
-                );
+                let analysis =
+                    self.analysed(&cwd, |state| patched(analyse(&text, shell, state), &text, state));
+                calls.push(Call { command: Some((*text).into()), analysis });
             }
-            if !command.is_empty() {
-                command.push('\n');
-            }
-            command.push_str(&text);
+            texts.push(text);
         }
-        Some(Call { command: Some(command.into()), analysis })
+        if calls.is_empty() {
+            let reason = format!("the input of `{tool}` has no command that is known here");
+            let unclear = vec![Unclear { what: Unknown::Program, reason }];
+            calls.push(Call { command: None, analysis: Analysis { unclear, ..Analysis::default() } });
+        }
+        calls
     }
 
     fn touching(
@@ -188,11 +188,8 @@ impl Calls {
         let analysis = self.analysed(cwd, |state| {
             let mut analysis = Analysis::default();
             if let Some(input) = input {
-                for named in PATHS.iter().filter_map(|key| input.get(key)) {
-                    let all = named.as_array().map_or(std::slice::from_ref(named), Vec::as_slice);
-                    for path in all.iter().filter_map(Value::as_str).filter(|path| !path.is_empty()) {
-                        analysis.touch(access, path, state);
-                    }
+                for path in tool_class::paths(input) {
+                    analysis.touch(access, path, state);
                 }
                 if PATCHING.contains(&tool) {
                     patch(patches(input), |access, path| analysis.touch(access, path, state));
@@ -234,18 +231,18 @@ fn patched(mut analysis: Analysis, text: &str, state: &Surroundings<'_>) -> Anal
     analysis
 }
 
-/// Adds what a further reading of a call says.
-fn join(analysis: &mut Analysis, further: Analysis) {
-    let before = analysis.programs.len();
-    let moved = |touch: Touch| Touch { program: touch.program.map(|program| program + before), ..touch };
-    analysis.touches.extend(further.touches.into_iter().map(moved));
-    analysis.programs.extend(further.programs);
-    analysis.elsewhere.extend(further.elsewhere);
-    analysis.scripts.extend(further.scripts);
-    analysis.unclear.extend(further.unclear);
-    analysis.is_cut |= further.is_cut;
-    analysis.traits.extend(further.traits);
-    analysis.environment.extend(further.environment);
+/// The folders that a command may start in, as they are named: each that the input names, and that of the session unless the
+/// tool is known to take one of these.
+fn folders<'i>(tool: &str, input: &'i Value) -> Vec<&'i str> {
+    let named = |keys: &[&str]| keys.iter().filter_map(|key| input.get(key)?.as_str()).collect::<Vec<_>>();
+    let takes = TAKES.iter().find(|(known, _)| *known == tool).map_or(&[][..], |(_, keys)| *keys);
+    let mut folders = named(&FOLDERS);
+    if named(takes).is_empty() {
+        folders.push("");
+    }
+    folders.sort_unstable();
+    folders.dedup();
+    folders
 }
 
 /// The shell that a tool runs its commands in: the one that its input names, else by the name of the tool.

@@ -31,7 +31,7 @@ mod ruling;
 pub use account::Account;
 pub use acts::Acts;
 pub use build::{ActsDraft, Runs, Touches, deletes, reads, runs, writes};
-pub use calls::{PATCHES, PATHS};
+pub use calls::PATCHES;
 pub use found::Found;
 pub use keys::KEYS;
 pub use limit::{LONGEST_CALL, Limit, MOST as MOST_OF_A_LIMIT};

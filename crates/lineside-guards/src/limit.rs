@@ -1,7 +1,7 @@
 //! How often something may happen before the verdict of a hook is given.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use lineside_core::control::KeyTemplate;
@@ -31,8 +31,12 @@ pub struct Limit {
     per: Duration,
     key: KeyTemplate,
     counts: Counts,
-    passed: Mutex<HashMap<String, VecDeque<Passed>>>,
+    /// Made by the first event, unless it goes on with that of an earlier one.
+    passed: OnceLock<Arc<Mutex<ByKey>>>,
 }
+
+/// What was counted, by key.
+type ByKey = HashMap<String, VecDeque<Passed>>;
 
 /// What a limit counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +82,7 @@ impl Limit {
     #[must_use]
     pub fn new(most: u32, per: Duration, key: KeyTemplate) -> Self {
         let most = most.min(MOST) as usize;
-        Self { most, per, key, counts: Counts::Events, passed: Mutex::default() }
+        Self { most, per, key, counts: Counts::Events, passed: OnceLock::new() }
     }
 
     /// At most so many calls, and [`MOST`], at once, for each key: from the event before one to the one that
@@ -86,6 +90,16 @@ impl Limit {
     #[must_use]
     pub fn at_once(most: u32, longest: Duration, key: KeyTemplate) -> Self {
         Self { counts: Counts::Calls, ..Self::new(most, longest, key) }
+    }
+
+    /// Goes on with what an earlier one has counted, if it is the same limit, and this one has counted nothing yet: both count
+    /// together from then on. So a limit does not begin anew when its file is loaded again.
+    pub fn go_on_from(&self, earlier: &Self) {
+        let Self { most, per, key, counts, passed } = self;
+        if (most, per, key, counts) == (&earlier.most, &earlier.per, &earlier.key, &earlier.counts) {
+            // One that has counted already is the earlier one itself, or goes on with another.
+            passed.set(Arc::clone(earlier.shared())).ok();
+        }
     }
 
     /// Whether it has to hear how calls end.
@@ -151,8 +165,12 @@ impl Limit {
         }
     }
 
-    fn passed(&self) -> MutexGuard<'_, HashMap<String, VecDeque<Passed>>> {
-        self.passed.lock().unwrap_or_else(PoisonError::into_inner)
+    fn shared(&self) -> &Arc<Mutex<ByKey>> {
+        self.passed.get_or_init(Arc::default)
+    }
+
+    fn passed(&self) -> MutexGuard<'_, ByKey> {
+        self.shared().lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether an event of then counts now.
@@ -162,7 +180,7 @@ impl Limit {
     }
 }
 
-fn let_go(passed: &mut HashMap<String, VecDeque<Passed>>, stays: impl Fn(&Passed) -> bool) {
+fn let_go(passed: &mut ByKey, stays: impl Fn(&Passed) -> bool) {
     passed.retain(|_, calls| {
         calls.retain(|call| stays(call));
         !calls.is_empty()

@@ -1,6 +1,7 @@
 //! What a hook without a process says of the events that its filters let through.
 
 use lineside_core::json::{Map, Value};
+use lineside_core::tool_class::is_ambiguous;
 use lineside_core::{Amendment, Answer, AnyEvent, Append, Strength, Verdict};
 use regex::Regex;
 
@@ -15,7 +16,8 @@ const LONGEST: usize = 10_000;
 /// The answer of a hook that needs no process.
 #[derive(Debug)]
 pub struct Ruling {
-    /// Its verdict.
+    /// Its verdict. What is ambiguous is not allowed: where an input names several commands, or several files where a tool
+    /// takes one, the filters may have been met by one and the tool take another.
     pub strength: Strength,
     /// Why; a sentence that names the hook, when absent.
     pub reason: Option<Wording>,
@@ -49,6 +51,11 @@ impl Ruling {
     pub fn answer(&self, event: &AnyEvent) -> Answer {
         if self.limit.as_ref().is_some_and(|limit| limit.hears_end(event) || !limit.is_past(event)) {
             return Answer::default();
+        }
+        if self.strength == Strength::Allow && event.payload().value("tool_input").is_some_and(is_ambiguous) {
+            const WHY: &str = "allows nothing: the call names several commands or files, and which one the tool takes is \
+                               not known";
+            return Answer { remarks: vec![WHY.into()], ..Answer::default() };
         }
         let found = self.acts.as_ref().and_then(|acts| acts.find(event));
         let found = found.as_ref();

@@ -328,6 +328,42 @@ fn each_command_and_folder_that_an_input_has_counts() {
         check(&filter, &call("exec_command", input), true);
     }
     check(&filter, &call("exec_command", json!({"command": "ls", "cmd": ["ls"], "workdir": "/p"})), false);
+    // What is meant otherwise has to hold for each of them alone.
+    let others = acts(json!({"not": {"runs": "git"}, "unclear": "skip"}));
+    check(&others, &call("Brand new", json!({"command": "git status", "cmd": "rm x"})), true);
+    check(&others, &call("Brand new", json!({"command": "git status", "cmd": "git log"})), false);
+}
+
+#[test]
+fn a_folder_that_the_tool_may_pay_no_heed_to_does_not_hide_that_of_the_session() {
+    let filter = acts(json!({"deletes": "migrations/**", "unclear": "skip"}));
+    let rm = "rm -r ../migrations";
+    for (tool, input, expected) in [
+        ("Bash", json!({"command": rm, "cwd": "/tmp/x"}), true),
+        ("Bash", json!({"command": rm, "workdir": "/tmp/x", "directory": "/q/x"}), true),
+        ("exec_command", json!({"cmd": rm, "cwd": "/tmp/x"}), true),
+        ("exec_command", json!({"cmd": rm, "workdir": ["/tmp/x"]}), true),
+        ("exec_command", json!({"cmd": rm, "workdir": "/tmp/x"}), false),
+        ("run_shell_command", json!({"command": rm, "dir_path": "/tmp/x"}), false),
+    ] {
+        check(&filter, &call(tool, input), expected);
+    }
+}
+
+#[test]
+fn an_allowance_rests_on_nothing_that_the_tool_may_not_take() {
+    let allows = Ruling {
+        strength: Strength::Allow,
+        reason: None,
+        context: None,
+        amend: Vec::new(),
+        limit: None,
+        acts: Some(read(json!({"runs": "git"}), WhenUnclear::Skip)),
+    };
+    let verdict = |input| allows.answer(&call("Bash", input)).verdict.strength();
+    assert_eq!(verdict(json!({"command": "git status"})), Strength::Allow);
+    assert_eq!(verdict(json!({"command": "rm -rf /", "cmd": "git status"})), Strength::Continue);
+    assert_eq!(verdict(json!({"command": "git status", "path": "a", "file_path": "b"})), Strength::Continue);
 }
 
 #[test]

@@ -129,10 +129,9 @@ impl Payload for Custom {
     }
 
     fn each_path(&self, visit: &mut dyn FnMut(&str)) {
-        match self.fields.get("paths").and_then(Value::as_array) {
-            Some(paths) => paths.iter().filter_map(Value::as_str).for_each(visit),
-            None => each_input_path(self.fields.get("tool_input").unwrap_or(&Value::Null), visit),
-        }
+        let named = self.fields.get("paths").and_then(Value::as_array);
+        named.into_iter().flatten().filter_map(Value::as_str).for_each(&mut *visit);
+        each_input_path(self.fields.get("tool_input").unwrap_or(&Value::Null), visit);
     }
 }
 

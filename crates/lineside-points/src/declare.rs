@@ -136,14 +136,14 @@ macro_rules! points {
             }
 
             fn each_path(&self, visit: &mut dyn FnMut(&str)) {
-                let mut named = false;
                 $( if $crate::declare::names_paths(stringify!($required)) {
-                    named |= lineside_core::payload::Probe::each_path(&self.$required, visit);
+                    lineside_core::payload::Probe::each_path(&self.$required, visit);
                 } )*
                 $( if $crate::declare::names_paths(stringify!($optional)) {
-                    named |= lineside_core::payload::Probe::each_path(&self.$optional, visit);
+                    lineside_core::payload::Probe::each_path(&self.$optional, visit);
                 } )*
-                if let (false, Some(input)) = (named, self.value("tool_input")) {
+                // What a publisher says of the paths does not hide others.
+                if let Some(input) = self.value("tool_input") {
                     lineside_core::payload::each_input_path(input, visit);
                 }
             }

@@ -1,6 +1,9 @@
 //! A tool is called, and its result goes to the context.
 
+use std::borrow::Cow;
+
 use lineside_core::json::Value;
+use lineside_core::tool_class;
 
 use crate::declare::points;
 use crate::parts::{ChangedFile, ToolCall};
@@ -137,9 +140,11 @@ points! {
 }
 
 impl BeforeTool {
-    /// The shell command, where the tool input has one as a text.
+    /// The shell command, where the tool input has one; words are joined by blanks. An input may have several, and which of
+    /// them the tool takes is not known: each stands on lines of its own then, so that what is looked for in the command is
+    /// looked for in all of them.
     #[must_use]
-    pub fn command(&self) -> Option<&str> {
-        ["command", "cmd", "script"].into_iter().find_map(|field| self.tool_input.get(field)?.as_str())
+    pub fn command(&self) -> Option<Cow<'_, str>> {
+        tool_class::command(&self.tool_input)
     }
 }

@@ -1,6 +1,7 @@
 //! The filters of native hooks on real payloads: which events they let through.
 #![allow(clippy::unwrap_used, missing_docs)]
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use lineside_core::envelope::{Agent, AgentKind, Envelope, EventId, Model, Source};
@@ -121,6 +122,26 @@ fn a_path_is_whole_or_below_the_root_of_the_project() {
     check(&path("rivate/a.rs"), &changed("/private/a.rs"), false);
     check(&path("src/*.rs"), &event(OnIdle::new()), false);
     check(&path("src/a.rs").path("docs/*"), &changed("/p/docs/b.md"), true);
+}
+
+#[test]
+fn each_path_counts_that_a_call_names_and_what_its_publisher_says_of_them_hides_none() {
+    let input = json!({"path": "/p/a.md", "file_path": "/p/src/b.rs", "paths": ["/p/c"], "filePath": "/p/d"});
+    for (glob, expected) in [("*.md", true), ("src/*.rs", true), ("c", true), ("d", true), ("e", false)] {
+        check(&path(glob), &call("Write", input.clone()), expected);
+        let mut said = BeforeTool::new("Write", input.clone());
+        said.paths = Some(vec!["/p/f".to_owned()]);
+        check(&path(glob), &event(said.clone()), expected);
+        check(&path("f"), &event(said), true);
+    }
+}
+
+#[test]
+fn each_command_is_in_what_a_call_is_about() {
+    let about = |input: Value| BeforeTool::new("Bash", input).command().map(Cow::into_owned);
+    assert_eq!(about(json!({"command": "ls", "cmd": "rm -rf /"})).as_deref(), Some("ls\nrm -rf /"));
+    assert_eq!(about(json!({"command": ["bash", "-lc", "rm x"]})).as_deref(), Some("bash -lc rm x"));
+    assert_eq!(about(json!({"path": "ls"})), None);
 }
 
 #[test]

@@ -28,6 +28,7 @@ use crate::binding::{Binder, Bound};
 use crate::content::Contents;
 use crate::debug_log::DebugLog;
 use crate::last_good::LastGood;
+use crate::limits::Limits;
 use crate::outside::{Effects, Outside};
 use crate::patience::Patience;
 use crate::project::keep_keys_within;
@@ -45,6 +46,7 @@ pub struct Assembly {
     dialects: Vec<&'static dyn Dialect>,
     pub(crate) managed: Managed,
     last_good: Option<Mutex<LastGood>>,
+    limits: Mutex<Limits>,
     /// One load at a time.
     installing: AsyncMutex<()>,
 }
@@ -260,6 +262,7 @@ impl Assembly {
             dialects: DIALECTS.to_vec(),
             managed: Managed::default(),
             last_good: None,
+            limits: Mutex::default(),
             installing: AsyncMutex::default(),
         }
     }
@@ -282,6 +285,7 @@ impl Assembly {
             dialects: DIALECTS.to_vec(),
             managed: self.managed.clone(),
             last_good: None,
+            limits: Mutex::default(),
             installing: AsyncMutex::default(),
         }
     }
@@ -482,6 +486,7 @@ impl Assembly {
         if let Some(last_good) = self.last_good.as_ref().filter(|_| outside.worker.is_none()) {
             last_good.lock().unwrap_or_else(PoisonError::into_inner).keep(dialect.name(), &mut loaded);
         }
+        self.limits.lock().unwrap_or_else(PoisonError::into_inner).go_on(dialect.name(), &loaded);
         if let Some(ground) = &outside.ground {
             refuse_programs_of_projects(ground, &mut loaded);
         }

@@ -12,7 +12,7 @@
 //! let session = bus.session("s1").agent(Agent::main("main")).open().await?;
 //!
 //! session.intercept::<BeforeTool>("no-rm-rf").priority(900).matching(tool("Shell")).gate(async |call, _cx| {
-//!     match call.command() {
+//!     match call.command().as_deref() {
 //!         Some(command) if command.contains("rm -rf /") => Verdict::block("refuses to delete /"),
 //!         _ => Verdict::Continue,
 //!     }
@@ -105,6 +105,8 @@ mod safe_path;
 mod workers;
 #[cfg(feature = "dialects")]
 mod last_good;
+#[cfg(feature = "dialects")]
+mod limits;
 #[cfg(feature = "dialects")]
 mod layered;
 #[cfg(feature = "dialects")]

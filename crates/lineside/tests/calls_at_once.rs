@@ -1,4 +1,4 @@
-//! A limit of calls that are under way at once, over two sessions of one project.
+//! A limit of calls that are under way at once, over two sessions of one project, and what limits have counted over a load.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::collections::BTreeMap;
@@ -74,4 +74,42 @@ async fn a_call_is_under_way_until_it_ends_or_its_session_does() {
     // No end of its call is heard.
     other.close().await;
     assert!(begins(&one, "g").await && !begins(&one, "h").await);
+}
+
+#[tokio::test]
+async fn a_limit_goes_on_when_its_file_is_loaded_again_and_begins_anew_where_it_is_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join(".lineside/hooks.yaml");
+    fs::create_dir(folder.path().join(".lineside")).unwrap();
+    let assembly = Assembly::new(Bus::new()).only([dialects::find("native").unwrap()]);
+    let places = Places {
+        environment: BTreeMap::new(),
+        project_root: Some(folder.path().to_owned()),
+        cwd: folder.path().to_owned(),
+        trust: Trust::Granted,
+    };
+    let load = async |limit: &str, after: &str| {
+        let few =
+            format!("- {{name: few, on: before_tool, limit: {limit}, verdict: block, reason: too many}}");
+        fs::write(&file, format!("hooks:\n{few}\n{after}")).unwrap();
+        assembly.load(&places).await.unwrap();
+    };
+    let few = "{at_most: 2, per: 1h}";
+    load(few, "").await;
+    let root = folder.path().to_str().unwrap();
+    let session = assembly.bus().session("s").project_root(root).open().await.unwrap();
+    let is_refused = async || refused(&session, shell("ls", "c")).await.is_some();
+    assert!(!is_refused().await);
+    for after in ["- {name: other, on: on_idle, command: ['true']}\n", "", "# nothing\n"] {
+        load(few, after).await;
+    }
+    assert!(!is_refused().await, "the second one");
+    assert!(is_refused().await, "the third one");
+    load("{at_most: 1, per: 1h}", "").await;
+    assert!(!is_refused().await, "another limit");
+    assert!(is_refused().await);
+    load("{at_once: 1}", "").await;
+    assert!(!is_refused().await, "of calls at once");
+    load("{at_once: 1}", "").await;
+    assert!(is_refused().await, "that is under way still");
 }

@@ -101,12 +101,12 @@ async fn the_text_of_a_decision_is_that_of_its_values() {
     let amends = session.intercept::<BeforeTool>("amends").priority(1);
     let amended = amends.amend(async |event, _| {
         let amendment = BeforeToolAmendment::default()
-            .tool_input(json!({"command": event.command().unwrap().to_owned() + " -l"}));
+            .tool_input(json!({"command": event.command().unwrap().into_owned() + " -l"}));
         Reply::amend(amendment).append(Append::system("be \"careful\"")).notify(Notice::warning("amended"))
     });
     amended.unwrap();
     let judges = session.intercept::<BeforeTool>("judges").on_failure(OnFailure::Continue);
-    let judged = judges.try_gate(async |event, _| match event.command() {
+    let judged = judges.try_gate(async |event, _| match event.command().as_deref() {
         Some("rm -l") => Ok(Verdict::block("no \n such")),
         _ => Err("broken"),
     });

@@ -38,7 +38,7 @@ async fn what_a_query_finds_among_many_is_what_looking_at_each_of_them_finds() {
     let path = folder.path().join("log.sqlite");
     let bus = Bus::new();
     let mut follower = Follower::new(&bus, Log::open(&path, Options::default()).unwrap());
-    let guard = async |call: Event<BeforeTool>, _| match call.command() {
+    let guard = async |call: Event<BeforeTool>, _| match call.command().as_deref() {
         Some(command) if command.ends_with("77") => Verdict::block("seventy-seven is not wanted"),
         Some(command) if command.ends_with("e_5") => Verdict::ask("is five wanted?"),
         _ => Verdict::Continue,

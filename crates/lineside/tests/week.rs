@@ -39,7 +39,7 @@ fn call(number: u64) -> (BeforeTool, bool) {
 
 /// The guard that is tried out.
 fn judged(call: &BeforeTool) -> Verdict {
-    match call.command() {
+    match call.command().as_deref() {
         Some(command) if command.starts_with("git push") => Verdict::block("open a pull request"),
         _ => Verdict::Continue,
     }

@@ -266,7 +266,7 @@ impl<P: Interceptable> Intercepting<P> {
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let session = Bus::new().session("s1").open().await?;
     /// session.intercept::<BeforeTool>("guard").matching(tool("Shell")).on_failure(OnFailure::Block).gate(
-    ///     async |call, _cx| match call.command() {
+    ///     async |call, _cx| match call.command().as_deref() {
     ///         Some(command) if command.starts_with("git push") => Verdict::ask("push?"),
     ///         _ => Verdict::Continue,
     ///     },
@@ -352,7 +352,7 @@ impl<P: Amend> Intercepting<P> {
     ///     Reply::amend(BeforeTool::amend().tool_input(json!({ "command": command })))
     /// })?;
     /// let decision = session.publish(BeforeTool::new("Shell", json!({"command": "rm x"}))).await?;
-    /// assert_eq!(decision.payload().command(), Some("echo rm x"));
+    /// assert_eq!(decision.payload().command().as_deref(), Some("echo rm x"));
     /// assert_eq!(decision.changes().len(), 1);
     /// # Ok(())
     /// # }

@@ -118,7 +118,7 @@ impl Session {
     /// let decision = session.publish(BeforeTool::new("Shell", json!({"command": "ls"}))).await?;
     /// match decision.verdict() {
     ///     // Run the payload of the decision: hooks may have changed it.
-    ///     verdict if !verdict.strength().is_final() => assert_eq!(decision.into_payload().command(), Some("ls")),
+    ///     verdict if !verdict.strength().is_final() => assert_eq!(decision.into_payload().command().as_deref(), Some("ls")),
     ///     refused => println!("refused: {refused}"),
     /// }
     ///

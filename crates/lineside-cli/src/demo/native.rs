@@ -34,7 +34,7 @@ pub(super) fn on_bus(bus: &Bus) -> Result<Arc<Tally>> {
         .source("closure")
         .priority(1000)
         .matching(tool("Shell").text("^cargo test"))
-        .amend(async |call, _cx| match call.command() {
+        .amend(async |call, _cx| match call.command().as_deref() {
             Some(command) if !command.contains("--locked") => {
                 let mut input = call.tool_input.clone();
                 input["command"] = command.replacen("cargo test", "cargo test --locked", 1).into();

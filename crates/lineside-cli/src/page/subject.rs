@@ -1,6 +1,8 @@
 //! What an event is about, in a few words: the command of a shell call, the task of a subagent, the files of a batch.
 
-use lineside::core::{Payload, PointInfo};
+use std::borrow::Cow;
+
+use lineside::core::{Payload, PointInfo, tool_class};
 use lineside::json::Value;
 
 use crate::painter::in_passing;
@@ -26,9 +28,8 @@ pub(crate) fn subject(payload: &dyn Payload) -> String {
 }
 
 /// What a tool is called with, as far as it fits on a line.
-fn argument(input: Option<&Value>) -> &str {
-    let field = |name| input?.get(name)?.as_str();
-    field("command").or_else(|| field("path")).unwrap_or_default()
+fn argument(input: Option<&Value>) -> Cow<'_, str> {
+    input.and_then(tool_class::about).unwrap_or_default()
 }
 
 fn changed(payload: &dyn Payload) -> String {
@@ -59,6 +60,9 @@ mod tests {
     fn an_event_is_told_in_a_few_words() {
         assert_eq!(subject(&BeforeTool::new("Shell", json!({"command": "ls\n-l"}))), "Shell ls -l");
         assert_eq!(subject(&BeforeTool::new("Wait", json!({"for": 3}))), "Wait");
+        assert_eq!(subject(&BeforeTool::new("Read", json!({"file_path": "/p/a.rs"}))), "Read /p/a.rs");
+        let decoy = json!({"command": "ls", "cmd": "rm -rf /"});
+        assert_eq!(subject(&BeforeTool::new("Bash", decoy)), "Bash ls rm -rf /");
         assert_eq!(subject(&BeforePrompt::new("Go on.")), "“Go on.”");
         let file = |path: &str| ChangedFile { path: path.to_owned(), ..ChangedFile::default() };
         assert_eq!(subject(&AfterToolBatch::new([], [file("a"), file("b")])), "a, b");

@@ -12,20 +12,19 @@ fn the_text_of_a_payload_is_its_json() {
 
 /// A field shows this text, JSON and paths, whether or not it may be absent; what is absent shows nothing.
 fn check_field(field: impl Probe, text: Option<&str>, value: Option<&Value>, paths: &[&str]) {
-    fn seen(field: &impl Probe) -> (Option<&str>, Option<&Value>, Vec<String>, bool) {
+    fn seen(field: &impl Probe) -> (Option<&str>, Option<&Value>, Vec<String>) {
         let mut paths = Vec::new();
-        let named = field.each_path(&mut |path| paths.push(path.to_owned()));
-        (field.text(), field.value(), paths, named)
+        field.each_path(&mut |path| paths.push(path.to_owned()));
+        (field.text(), field.value(), paths)
     }
-    let paths = || paths.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>();
-    let expected = (text, value, paths(), !paths().is_empty());
+    let expected = (text, value, paths.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>());
     assert_eq!(seen(&field), expected);
     let weight = field.weight();
     let mut optional = Some(field);
     assert_eq!(seen(&optional), expected);
     assert_eq!(optional.weight(), weight);
     optional = None;
-    assert_eq!((seen(&optional), optional.weight()), ((None, None, Vec::new(), false), 0));
+    assert_eq!((seen(&optional), optional.weight()), ((None, None, Vec::new()), 0));
 }
 
 #[test]
@@ -63,14 +62,17 @@ fn a_field_weighs_its_bytes_and_its_items() {
 }
 
 #[test]
-fn the_paths_of_a_tool_input_are_those_of_its_first_field_that_names_some() {
+fn the_paths_of_a_tool_input_are_those_of_each_field_that_names_some() {
     let cases: [(Value, &[&str]); 9] = [
-        (json!({"path": "a", "file_path": "b", "notebook_path": "c", "paths": ["d"]}), &["a"]),
-        (json!({"path": "", "file_path": "b", "notebook_path": "c"}), &["b"]),
-        (json!({"path": 7, "notebook_path": "c", "paths": ["d"]}), &["c"]),
+        (
+            json!({"path": "a", "file_path": "b", "notebook_path": "c", "paths": ["d"]}),
+            &["a", "b", "c", "d"],
+        ),
+        (json!({"path": "", "file_path": "b", "notebook_path": "c"}), &["b", "c"]),
+        (json!({"path": 7, "notebook_path": "c", "paths": ["d"]}), &["c", "d"]),
         (json!({"path": "", "paths": ["d", "", 7, "e"]}), &["d", "e"]),
         (json!({"paths": []}), &[]),
-        (json!({"paths": "d"}), &[]),
+        (json!({"paths": "d"}), &["d"]),
         (json!({"command": "ls a"}), &[]),
         (json!("a"), &[]),
         (json!(null), &[]),

@@ -10,7 +10,7 @@ use lineside::Session;
 use lineside::bus::approver::Question;
 use lineside::core::event::digest_of;
 use lineside::core::{ApprovalScope, Hook, tool_class};
-use lineside::guards::{PATCHES, PATHS};
+use lineside::guards::PATCHES;
 use lineside::json::{self, Map, Value, json};
 use serde::{Deserialize, Serialize};
 
@@ -111,7 +111,7 @@ impl Of {
         let class = tool_class::of_call(tool, input);
         let is_shell = class == Some("shell");
         let mut rest = input.and_then(Value::as_object).cloned().unwrap_or_default();
-        let mut subjects = taken(&mut rest, if is_shell { &tool_class::COMMANDS } else { &PATHS });
+        let mut subjects = taken(&mut rest, if is_shell { &tool_class::COMMANDS } else { &tool_class::PATHS });
         if !is_shell {
             subjects.extend(taken(&mut rest, &["url"]));
             event.payload().each_path(&mut |path| subjects.push(path.to_owned()));
@@ -122,7 +122,7 @@ impl Of {
         // What is written is another text in each call, but a patch is also where it is written.
         rest.retain(|name, _| {
             let is_of = |names: &[&str]| names.contains(&&**name);
-            !is_of(&TOLD) && (!is_written || is_of(&PATCHES) || is_of(&PATHS))
+            !is_of(&TOLD) && (!is_written || is_of(&PATCHES) || is_of(&tool_class::PATHS))
         });
         if is_shell || subjects.iter().any(|subject| !subject.starts_with('/')) {
             rest.insert("".to_owned(), cwd);
@@ -183,7 +183,7 @@ fn taken(input: &mut Map, names: &[&str]) -> Vec<String> {
     for name in names {
         match input.get(name) {
             Some(Value::String(text)) => texts.push(text.clone()),
-            Some(Value::Array(list)) if PATHS.contains(name) && list.iter().all(Value::is_string) => {
+            Some(Value::Array(list)) if tool_class::PATHS.contains(name) && list.iter().all(Value::is_string) => {
                 texts.extend(list.iter().filter_map(Value::as_str).map(str::to_owned));
             }
             _ => continue,

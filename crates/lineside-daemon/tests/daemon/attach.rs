@@ -23,7 +23,7 @@ fn shell(command: &str) -> BeforeTool {
 async fn guard(session: &Session, who: &'static str) -> lineside::client::Registration {
     let gate = session.intercept::<BeforeTool>("no-rm").priority(9).matching(tool("Shell"));
     let gate = gate.gate(move |call, _cx| {
-        std::future::ready(match call.command() {
+        std::future::ready(match call.command().as_deref() {
             Some(command) if command.contains("rm") => Verdict::block(format!("{who} refuses")),
             _ => Verdict::Continue,
         })
@@ -94,7 +94,7 @@ async fn everything_that_a_closure_says_arrives() {
         .unwrap();
     let decision = owner.publish(shell("ls")).await.unwrap();
     assert_eq!(decision.verdict(), &Verdict::ask("sure?\n\"yes\""));
-    assert_eq!(decision.payload().command(), Some("ls -l \u{1F600}"));
+    assert_eq!(decision.payload().command().as_deref(), Some("ls -l \u{1F600}"));
     assert_eq!(decision.json()["context"][0]["text"], json!("looked at it"));
     assert_eq!(decision.json()["notices"][0]["text"], json!("one\ntwo"));
     let refused = owner.publish(AfterTool::new("Shell", json!({}))).await.unwrap();
@@ -272,7 +272,7 @@ async fn an_observer_hears_what_was_decided_in_its_session_and_below() {
     let observation = owner.observe::<BeforeTool>("log").matching(tool("Shell")).run(move |seen| {
         let told = (
             seen.event().envelope().source.session.to_string(),
-            seen.event().command().unwrap().to_owned(),
+            seen.event().command().unwrap().into_owned(),
             seen.verdict().strength(),
             seen.lost(),
         );
@@ -368,7 +368,7 @@ async fn many_publishers_ask_one_program_at_once_and_each_has_its_own_answer() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let into = Arc::clone(&seen);
     let gate = owner.intercept::<BeforeTool>("echo").gate(move |call, _| {
-        let command = call.command().unwrap().to_owned();
+        let command = call.command().unwrap().into_owned();
         into.lock().unwrap().push(command.clone());
         std::future::ready(Verdict::block(command))
     });
@@ -414,4 +414,16 @@ async fn a_hook_that_another_daemon_refuses_for_the_moment_is_registered_when_it
         tokio::task::yield_now().await;
     }
     server.end().await;
+}
+
+#[tokio::test]
+async fn what_a_session_has_inherited_is_asked_still_when_an_event_has_ended_the_one_above() {
+    let house = House::new().await;
+    let owner = house.client().session("s1").open().await.unwrap();
+    guard(&owner, "first").await;
+    let below = house.client().granted(owner.environment().get(GRANT).unwrap());
+    let child = below.session("s2").open().await.unwrap();
+    drop(owner.publish(AfterSession::new("done")).await.unwrap());
+    assert_eq!(reason(&child, "rm").await.as_deref(), Some("first refuses"));
+    assert_eq!(reason(&child, "ls").await, None);
 }

@@ -21,7 +21,7 @@ async fn an_agent_publishes_over_the_socket_as_it_does_in_the_process() {
     assert_eq!(child.coverage(), session.coverage());
     let decision = child.publish(BeforeTool::new("Shell", json!({"command": "ls"}))).await.unwrap();
     assert!(!decision.is_refused());
-    assert_eq!((decision.payload().command(), decision.seq()), (Some("ls"), Some(1)));
+    assert_eq!((decision.payload().command().as_deref(), decision.seq()), (Some("ls"), Some(1)));
     let delivery = child.collect().before_next_model().await.unwrap();
     assert_eq!(delivery.messages()[0].text, "mind the gap");
     assert!(delivery.text().contains("mind the gap"));

@@ -1,6 +1,7 @@
 //! The questions of hooks that wait for a person, and the answers.
 
 use lineside_core::json::Value;
+use lineside_core::tool_class;
 use lineside_redact::redact;
 use maud::{Markup, html};
 
@@ -40,13 +41,12 @@ fn card(question: &Value, may_change: bool) -> Markup {
     let seconds = question["left_ms"].as_u64().unwrap_or_default() / 1_000;
     let payload = &question["payload"];
     let input = payload.get("tool_input").unwrap_or(payload);
-    let about =
-        ["command", "file_path", "path", "url"].into_iter().find_map(|field| input.get(field)?.as_str());
+    let about = tool_class::about(input);
     let whole = payload.to_string();
     html! {
         article.question data-key=(id) aria-label={ "question " (id) } {
             header { h2 { "? " (text(question, "tool")) " " span.dim { (text(question, "point")) } } span.left { (seconds / 60) ":" (format!("{:02}", seconds % 60)) " left" } }
-            @if let Some(about) = about { pre.about { (block(&redact(about))) } }
+            @if let Some(about) = &about { pre.about { (block(&redact(about))) } }
             @for hook in question["hooks"].as_array().into_iter().flatten() {
                 p { (text(hook, "reason")) span.dim { " · asked by " b { (text(hook, "hook")) } " " code { (text(hook, "origin")) } } }
             }

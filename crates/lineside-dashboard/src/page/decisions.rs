@@ -1,7 +1,9 @@
 //! The decisions that a query finds, a row for each.
 
-use lineside_core::Timestamp;
+use std::borrow::Cow;
+
 use lineside_core::json::{self, Value};
+use lineside_core::{Timestamp, tool_class};
 use lineside_log::Decision;
 use maud::{Markup, html};
 
@@ -54,13 +56,12 @@ fn time(time: Timestamp) -> String {
 pub(super) fn about(decision: &Decision) -> String {
     let payload = json::from_str::<Value>(&decision.payload).unwrap_or_default();
     let input = payload.get("tool_input");
-    let of_call = ["command", "file_path", "path", "url", "pattern", "query"]
-        .into_iter()
-        .find_map(|field| input?.get(field)?.as_str());
+    let of_call = input.and_then(tool_class::about);
     let of_event = || {
         ["prompt", "task", "output", "model", "reason"]
             .into_iter()
             .find_map(|field| payload.get(field)?.as_str())
+            .map(Cow::Borrowed)
     };
-    head(of_call.or_else(of_event).unwrap_or_default(), ABOUT)
+    head(&of_call.or_else(of_event).unwrap_or_default(), ABOUT)
 }

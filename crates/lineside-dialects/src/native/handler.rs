@@ -12,6 +12,7 @@ use lineside_core::worker::{HookCall, HookWorker, HookWorkerBounds, WorkerReach,
 use lineside_core::{Answer, AnyEvent, Failure, Propagation, SessionId, Verdict};
 
 use lineside_core::json::{Map, json};
+use lineside_guards::Limit;
 
 use super::definition::{Definition, Room, Run, Target, Warm};
 use super::output::{self, Asker};
@@ -140,6 +141,10 @@ impl Handler for NativeHook {
         if let Some(limit) = self.definition.limit() {
             limit.forget(is_open);
         }
+    }
+
+    fn limit(&self) -> Option<&Limit> {
+        self.definition.limit()
     }
 
     fn refuse(&self, event: &AnyEvent, failure: &Failure) -> Option<Answer> {

@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use lineside_core::envelope::Source;
 use lineside_core::json::Value;
-use lineside_core::{SessionId, Strength};
+use lineside_core::{SessionId, Strength, tool_class};
 
 use super::decided::Decided;
 use super::times::Times;
@@ -311,9 +311,7 @@ impl Agent {
 
 /// A call, to be compared with others: never 0.
 fn call(tool: &str, input: Option<&Value>) -> u64 {
-    let field = |name: &str| input?.get(name)?.as_str();
-    let argument = ["command", "file_path", "path", "url", "pattern"].into_iter().find_map(field);
-    let argument = argument.unwrap_or_default();
+    let argument = input.and_then(tool_class::about).unwrap_or_default();
     let mut hasher = DefaultHasher::new();
     tool.hash(&mut hasher);
     argument.len().hash(&mut hasher);

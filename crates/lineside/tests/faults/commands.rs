@@ -38,7 +38,7 @@ fn d03_a_command_that_cannot_answer_meets_its_policy_and_says_why() {
                 let cause = cause(&decision);
                 assert_eq!(cause.kind, *kind, "{script}: {cause}");
                 assert!(cause.detail.contains(part), "{script}: {cause}");
-                assert_eq!(decision.payload().command(), Some("ls"));
+                assert_eq!(decision.payload().command().as_deref(), Some("ls"));
                 assert_eq!(stage.assembly.bus().failures(), 1, "counted, whatever its policy");
             });
         }
@@ -156,7 +156,7 @@ fn d07_a_rewrite_that_breaks_off_changes_nothing() {
         bench.run(async |stage| {
             let decision = stage.shell("ls").await;
             assert_eq!(cause(&decision).kind, FailureKind::Output, "{rewrite}");
-            assert_eq!(decision.payload().command(), Some("ls"));
+            assert_eq!(decision.payload().command().as_deref(), Some("ls"));
             assert!(decision.changes().is_empty());
         });
     }

@@ -61,7 +61,7 @@ async fn the_model_is_the_same_of_signals_and_of_lines() {
     let bus = Bus::new();
     let mut signals = bus.signals();
     bus.intercept::<BeforeTool>("gate")
-        .gate(async |call, _| match call.command() {
+        .gate(async |call, _| match call.command().as_deref() {
             Some(command) if command.contains("rm") => Verdict::block("no password=hunter2hunter2"),
             Some(command) if command.contains("push") => Verdict::ask("a person"),
             _ => Verdict::Continue,

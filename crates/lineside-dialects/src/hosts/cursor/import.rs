@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use lineside_core::json::{Value, json};
-use lineside_core::{Answer, AnyEvent, Failure, Layer};
+use lineside_core::{Answer, AnyEvent, Failure, Layer, tool_class};
 
 use super::{ROWS, answer};
 use crate::dialect::Places;
@@ -88,9 +88,13 @@ impl Format for Files {
         match entry.event {
             "preToolUse" | "postToolUse" | "postToolUseFailure" => Subject::tool(Column::Cursor, event),
             "beforeShellExecution" | "afterShellExecution" => {
-                let command =
-                    event.payload().value("tool_input").and_then(|input| input.get("command")?.as_str());
-                Subject::text(command.unwrap_or_default())
+                let input = event.payload().value("tool_input").unwrap_or(&Value::Null);
+                // Which of several the tool takes is not known.
+                let mut all: Vec<_> = tool_class::commands(input, |words| words.join(" ")).collect();
+                if all.is_empty() {
+                    all.push("".into());
+                }
+                Subject::Any(all)
             }
             "beforeMCPExecution" | "afterMCPExecution" => {
                 let name = event.payload().text("tool_name").unwrap_or_default();
@@ -152,7 +156,8 @@ impl Format for Files {
         let of_input = |field: &str| input.and_then(|input| input.get(field)).cloned();
         match entry.event {
             "beforeShellExecution" | "afterShellExecution" => {
-                document.put("command", of_input("command").unwrap_or_default());
+                let command = tool_class::command(payload.get("tool_input").unwrap_or(&Value::Null));
+                document.put("command", command.map_or(Value::Null, |text| text.as_ref().into()));
                 document.put(
                     "cwd",
                     of_input("cwd").unwrap_or_else(|| source.cwd.as_deref().unwrap_or_default().into()),

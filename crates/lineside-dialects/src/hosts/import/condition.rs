@@ -1,9 +1,10 @@
 //! The conditions of Claude Code's handlers: `Tool` or `Tool(pattern)` (CL-19 to CL-21).
 
+use std::borrow::Cow;
 use std::path::Path;
 
-use lineside_core::AnyEvent;
 use lineside_core::json::Value;
+use lineside_core::{AnyEvent, tool_class};
 
 use super::matcher::{Fit, Matcher};
 use crate::hosts::tools::named_paths;
@@ -38,9 +39,13 @@ impl Condition {
         let Some(pattern) = &self.pattern else { return true };
         let input = event.payload().value("tool_input").unwrap_or(&Value::Null);
         match class(event) {
+            // Which of several commands, paths or texts the tool takes is not known, so each counts.
             Some("shell") => {
-                let command = input.get("command").and_then(Value::as_str).unwrap_or_default();
-                shell(pattern, command)
+                let mut lines = commands(input);
+                if lines.is_empty() {
+                    lines.push(String::new());
+                }
+                lines.iter().any(|line| shell(pattern, line))
             }
             _ => {
                 let source = &event.envelope().source;
@@ -48,7 +53,8 @@ impl Condition {
                 let name = event.payload().text("tool_name").unwrap_or_default();
                 let paths = named_paths(name, input);
                 if paths.is_empty() {
-                    covers(pattern, &text_of(input))
+                    let mut texts = input.as_object().into_iter().flatten().filter_map(|(_, text)| text.as_str());
+                    texts.any(|text| covers(pattern, text)) || covers(pattern, "")
                 } else {
                     paths.iter().any(|path| file(pattern, path, cwd, self.home.as_deref()))
                 }
@@ -65,10 +71,14 @@ impl Condition {
     }
 }
 
-/// The first text of an input that is about no file.
-fn text_of(input: &Value) -> String {
-    let texts = input.as_object().into_iter().flatten();
-    texts.filter_map(|(_, value)| value.as_str()).next().unwrap_or_default().to_owned()
+/// The command lines in an input. A word with blanks may be one that a shell is handed.
+fn commands(input: &Value) -> Vec<String> {
+    let mut lines: Vec<String> =
+        tool_class::commands(input, |words| words.join(" ")).map(Cow::into_owned).collect();
+    let lists = tool_class::COMMANDS.into_iter().filter_map(|field| input.get(field)?.as_array());
+    let words = lists.flatten().filter_map(Value::as_str).filter(|word| word.contains(char::is_whitespace));
+    lines.extend(words.map(str::to_owned));
+    lines
 }
 
 /// Whether a pattern in which `*` stands for any text covers a text.

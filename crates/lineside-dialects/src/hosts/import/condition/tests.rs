@@ -219,11 +219,26 @@ fn cl_19_a_condition_names_a_tool_and_what_it_does() {
     assert!(holds("Write(src/**)", &write) && !holds("Write(lib/**)", &write));
     let two = tool("Edit", json!({"file_path": "/q/b", "path": "/p/src/a"}));
     assert!(holds("Edit(src/**)", &two));
-    // Of an input that is about no file the first text counts.
-    let fetch = tool("WebFetch", json!({"n": 1, "url": "https://a.b/c", "prompt": "x"}));
-    assert!(holds("WebFetch(https://a.b/*)", &fetch) && !holds("WebFetch(x)", &fetch));
+    // Of an input that is about no file each text counts.
+    let fetch = tool("WebFetch", json!({"n": 1, "prompt": "x", "url": "https://a.b/c"}));
+    assert!(holds("WebFetch(https://a.b/*)", &fetch) && !holds("WebFetch(https://c*)", &fetch));
     let none = tool("WebFetch", json!({}));
     assert!(holds("WebFetch(*)", &none) && !holds("WebFetch(a)", &none));
+}
+
+#[test]
+fn a_condition_looks_at_each_command_that_the_tool_may_take() {
+    for (name, input) in [
+        ("Bash", json!({"command": "ls", "cmd": "rm -rf x"})),
+        ("Bash", json!({"cmd": "ls", "command": "rm -rf x"})),
+        ("exec_command", json!({"cmd": "rm -rf x"})),
+        ("shell", json!({"command": ["rm", "-rf", "x"]})),
+        ("shell", json!({"command": ["bash", "-lc", "cd y && rm -rf x"]})),
+    ] {
+        let payload = json!({"tool_name": name, "tool_input": input});
+        let event = event("before_tool", payload, Source::root("s"));
+        assert!(holds("Bash(rm *)", &event) && !holds("Bash(git *)", &event), "{name} {input}");
+    }
 }
 
 #[test]
