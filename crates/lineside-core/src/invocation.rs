@@ -82,6 +82,16 @@ impl Program {
         self.names().find(is_relative).or_else(|| of_words().or_else(of_line).map(OsStr::new))
     }
 
+    /// The script that an interpreter is given, where no other reading of the words is possible: without it the interpreter
+    /// fails.
+    #[must_use]
+    pub fn script(&self) -> Option<&OsStr> {
+        let of_words = || script::opened(self.argv.iter().map_while(|word| word.to_str()));
+        let of_line = || script::opened(shell_line::words(self));
+        // A shell that is handed a line is no interpreter of the words in it.
+        shell_line::first_word(self).map_or_else(of_words, |_| of_line()).map(OsStr::new)
+    }
+
     /// A shell line, run as `<shell> -c <line>`. Data of an event never belongs into the line.
     pub fn shell(shell: &str, line: impl Into<OsString>) -> Self {
         Self { argv: vec![shell.into(), "-c".into(), line.into()], without_interpreter: None }

@@ -13,7 +13,7 @@ use lineside_guards::{Account, WhenUnclear};
 use super::definition::Automated;
 use super::findings::{LoadError, LoadWarning};
 use super::matching::{self, Scene};
-use super::values::{Values, shown};
+use super::values::{SHORT, Values, shown};
 use crate::yaml::{Content, Node};
 
 /// Makes an automation of a hook.
@@ -40,6 +40,7 @@ pub(super) fn read(
     account: &Arc<Account>,
 ) -> (Duration, Automated) {
     let mut control = Control { priority, ..Control::default() };
+    values.doubt_short("timeout", SHORT);
     if let Some(timeout) = values.millis("timeout") {
         control.timeout = timeout;
     }

@@ -14,7 +14,7 @@ use super::places::Place;
 use super::rule;
 use super::run::{self, ENVIRONMENT};
 use super::tightening;
-use super::values::{Values, shown};
+use super::values::{SHORT, Values, shown};
 use crate::dialect::Places;
 use crate::names;
 use crate::yaml::{Content, Node};
@@ -157,6 +157,7 @@ fn definition(
         (timeout, Some(automated))
     } else {
         let timeout = values.millis_in("timeout", 1..=600_000);
+        values.doubt_short("timeout", SHORT);
         (timeout.unwrap_or(DEFAULT_TIMEOUT), None)
     };
     let on_failure =

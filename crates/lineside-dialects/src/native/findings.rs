@@ -54,6 +54,8 @@ pub(super) enum LoadError {
     Regex { key: String, detail: String },
     #[error("`{key}` is `{text}`, which matches nothing: {why}")]
     MatchesNothing { key: String, text: String, why: String },
+    #[error("`{key}` looks at what no event of {points} has: the hook would never run")]
+    NeverMatches { key: String, points: String },
     #[error("`verdict` is {verdict}, and at {point} a hook may say {allowed}")]
     VerdictAt { verdict: Strength, point: &'static str, allowed: &'static str },
     #[error(
@@ -139,6 +141,8 @@ pub(super) enum LoadWarning {
     NoSuchArgument { key: String, tool: String, nearest: Option<&'static str> },
     #[error("`{key}` is `{pattern}`, which matches nothing: {why}")]
     NoSuchGlob { key: String, pattern: String, why: &'static str },
+    #[error("`{key}` is {number}, which are milliseconds: {number} seconds are {number}000")]
+    ShortTime { key: String, number: i128 },
     #[error("`post.secrets` lists `{0}`, which no header uses")]
     UnusedSecret(String),
     #[error(

@@ -112,26 +112,34 @@ fn mapping(
     if let Some(acts) = &acts {
         draft = draft.and(Arc::new(acts.clone()) as Arc<dyn Condition>);
         let key = lineside_guards::KEYS.into_iter().find(|key| inner.get(key).is_some()).unwrap_or_default();
-        for point in points.iter().filter(|point| !acts.has_candidates(point)) {
-            let line = inner.line(key).unwrap_or(1);
-            inner.warning(
-                line,
-                &LoadWarning::NeverMatches { key: format!("{within}{key}"), point: point.name },
-            );
-        }
+        without_candidates(&mut inner, key, points, |point| acts.has_candidates(point));
     }
     for filter in draft.filters() {
-        for point in points.iter().filter(|point| !filter.has_candidates(point)) {
-            let line = inner.line(filter.as_str()).unwrap_or(1);
-            let key = format!("{within}{}", filter.as_str());
-            inner.warning(line, &LoadWarning::NeverMatches { key, point: point.name });
-        }
+        without_candidates(&mut inner, filter.as_str(), points, |point| filter.has_candidates(point));
     }
     let sound = inner.sound;
     values.sound &= sound;
     // A mapping without patterns leaves nothing out.
     let matcher = if draft.is_empty() { None } else { draft.compile().ok() };
     Some(Matching { matcher, acts })
+}
+
+/// Says at which points a filter looks at what no event has. Where there is no other point, the hook would never run.
+fn without_candidates(
+    values: &mut Values<'_, '_>,
+    key: &str,
+    points: &[&'static PointInfo],
+    has: impl Fn(&PointInfo) -> bool,
+) {
+    let (line, key) = (values.line(key).unwrap_or(1), format!("{}{key}", values.within));
+    let never: Vec<&'static str> = points.iter().filter(|point| !has(point)).map(|point| point.name).collect();
+    if !never.is_empty() && never.len() == points.len() {
+        values.error(line, &LoadError::NeverMatches { key, points: never.join(", ") });
+        return;
+    }
+    for point in never {
+        values.warning(line, &LoadWarning::NeverMatches { key: key.clone(), point });
+    }
 }
 
 /// The filters over what a call does.

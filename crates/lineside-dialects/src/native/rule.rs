@@ -94,6 +94,7 @@ fn limit(values: &mut Values<'_, '_>, points: &[&'static PointInfo]) -> Option<L
         within.error(line, &LoadError::Both("limit.at_most", "limit.at_once"));
     }
     let most = within.integer(if at_once { "at_once" } else { "at_most" }, 0..=MOST_OF_A_LIMIT);
+    within.doubt_short("per", 1_000);
     let per = span(&mut within, "per").or(at_once.then_some(LONGEST_CALL));
     let key = within.text("key", "a template of keys", |text| !text.trim().is_empty()).unwrap_or("{session}");
     let key = KeyTemplate::read(key, points).map_err(|error| {

@@ -5,7 +5,7 @@ use lineside_core::hook::Tighter;
 
 use super::findings::LoadWarning;
 use super::places::Place;
-use super::values::Values;
+use super::values::{SHORT, Values};
 use crate::yaml::Node;
 
 /// What may be tightened.
@@ -29,6 +29,7 @@ pub(super) fn is_one(keys: &[(Node, Node)], place: &Place) -> bool {
 /// What it asks for. What would loosen a hook, and what cannot be changed from below, is a finding.
 pub(super) fn read(values: &mut Values<'_, '_>) -> Tighter {
     let timeout = values.millis_in("timeout", 1..=600_000);
+    values.doubt_short("timeout", SHORT);
     let on_failure =
         values.word("on_failure", &[("block", OnFailure::Block), ("continue", OnFailure::Continue)]);
     if on_failure == Some(OnFailure::Continue) {

@@ -9,6 +9,9 @@ use super::findings::{About, Findings, LoadError, LoadNote, LoadWarning, Unknown
 use crate::text::truncated;
 use crate::yaml::{Content, Node};
 
+/// No hook has so few milliseconds, unless it is meant to be late.
+pub(super) const SHORT: i128 = 100;
+
 /// The longest value that a finding shows, in characters.
 const SHOWN: usize = 100;
 
@@ -120,6 +123,16 @@ impl<'a> Values<'a, '_> {
     /// A number of milliseconds in this range.
     pub(super) fn millis_in(&mut self, key: &str, range: RangeInclusive<u64>) -> Option<Duration> {
         self.number(key, "a whole number of milliseconds", range).map(Duration::from_millis)
+    }
+
+    /// Warns of a number of milliseconds below this one, by which seconds are most likely meant.
+    pub(super) fn doubt_short(&mut self, key: &str, least: i128) {
+        if let Some((name, Node { content: Content::Integer(number), .. })) = self.get(key)
+            && (1..least).contains(number)
+        {
+            let (line, key) = (name.line, format!("{}{key}", self.within));
+            self.warning(line, &LoadWarning::ShortTime { key, number: *number });
+        }
     }
 
     /// A whole number; which of them can be meant is checked elsewhere.

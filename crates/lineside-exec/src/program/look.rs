@@ -37,7 +37,12 @@ pub fn look_for(
     if program.argv.is_empty() {
         return Err(FindProgramError::Empty);
     }
-    program.names().try_for_each(|name| look_for_name(name, environment, working_directory))
+    program.names().try_for_each(|name| look_for_name(name, environment, working_directory))?;
+    let script = program.script().map(|script| working_directory.join(script));
+    match script.filter(|script| !script.is_file()) {
+        Some(path) => Err(FindProgramError::NoFile { path }),
+        None => Ok(()),
+    }
 }
 
 fn look_for_name(name: &OsStr, environment: &Environment, directory: &Path) -> Result<(), FindProgramError> {
@@ -97,6 +102,13 @@ mod tests {
         let line = |line: &str| look(&Program::shell("sh", line));
         assert_eq!(line("./good; ./gone"), Ok(()));
         assert_eq!(line("./gone"), Err(FindProgramError::NoFile { path: at("./gone") }));
+        file("script.sh", "true", 0o644);
+        assert_eq!(look(&Program::argv(["sh", "script.sh"])), Ok(()));
+        assert_eq!(line("sh script.sh"), Ok(()));
+        let gone = || Err(FindProgramError::NoFile { path: at("gone.sh") });
+        assert_eq!(look(&Program::argv(["sh", "-x", "gone.sh", "x"])), gone());
+        assert_eq!(line("sh gone.sh | cat"), gone());
+        assert_eq!(look(&Program::argv(["sh".to_owned(), at("gone.sh").display().to_string()])), gone());
         assert_eq!(line("gone"), Err(FindProgramError::Missing { name: "gone".into() }));
     }
 }

@@ -30,6 +30,13 @@ fn an_automation_is_not_in_shadow() {
 }
 
 #[test]
+fn a_time_by_which_seconds_are_most_likely_meant_is_named() {
+    let named = "5: hook \"h\": `timeout` is 5, which are milliseconds: 5 seconds are 5000";
+    assert!(told("timeout: 5", &[named]).is_some());
+    assert!(told("timeout: 100", &[]).is_some());
+}
+
+#[test]
 fn every_wrong_value_is_told_with_what_would_be_right() {
     for (line, expected) in [
         (

@@ -22,11 +22,11 @@ fn a_command_gets_the_event_on_standard_input() {
     let root = tempfile::tempdir().unwrap();
     let dir = root.path().to_str().unwrap();
     let hook =
-        sound(&format!("on: before_tool\ncommand: [./g, a]\ntimeout: 7\ndir: {dir}\nenv: {{LEVEL: 1}}"));
+        sound(&format!("on: before_tool\ncommand: [./g, a]\ntimeout: 700\ndir: {dir}\nenv: {{LEVEL: 1}}"));
     let Call::Command(invocation) = hook.prepare(&shell()).unwrap() else { panic!() };
     is_the_event(std::str::from_utf8(&invocation.stdin).unwrap());
     assert_eq!(invocation.program.argv, ["./g", "a"]);
-    assert_eq!(invocation.limits.timeout, Duration::from_millis(7));
+    assert_eq!(invocation.limits.timeout, Duration::from_millis(700));
     assert_eq!(invocation.working_directory.as_deref(), Some(root.path()));
     assert_eq!(invocation.environment.set, [("LEVEL".into(), "1".into())]);
 }
@@ -51,7 +51,7 @@ fn hooks_that_name_the_same_worker_share_it_until_its_script_changes() {
     let hook = |more: &str| sound(&format!("{lines}\n{more}"));
     let worker = |more: &str| hook(more).worker(root.path()).unwrap();
     let first = worker("");
-    assert_eq!(first, worker("priority: 3\ntimeout: 9"));
+    assert_eq!(first, worker("priority: 3\ntimeout: 900"));
     assert_ne!(first, worker("env: {A: b}"));
     assert_eq!(first.bounds.idle, Some(Duration::from_secs(5)));
     std::fs::write(&script, "ab").unwrap();
@@ -59,11 +59,11 @@ fn hooks_that_name_the_same_worker_share_it_until_its_script_changes() {
     assert!(sound("on: before_tool\ncommand: x").worker(root.path()).is_none());
 
     let dir = root.path().to_str().unwrap();
-    let hook = hook(&format!("dir: {dir}\ntimeout: 9"));
+    let hook = hook(&format!("dir: {dir}\ntimeout: 900"));
     let Call::Warm(started, call) = hook.prepare(&shell()).unwrap() else { panic!() };
     assert_eq!(Some(*started), hook.worker(root.path()));
     is_the_event(&call.event);
-    assert_eq!((call.hook.as_str(), call.timeout), ("h", Duration::from_millis(9)));
+    assert_eq!((call.hook.as_str(), call.timeout), ("h", Duration::from_millis(900)));
 }
 
 #[test]
@@ -81,11 +81,11 @@ fn however_an_event_spells_its_directory_it_is_the_same_worker() {
 #[test]
 fn a_post_has_the_event_as_its_body() {
     let hook = sound(
-        "on: before_tool\npost: {url: 'http://h/x', headers: {A: '${TOKEN}'}, secrets: [TOKEN]}\ntimeout: 9",
+        "on: before_tool\npost: {url: 'http://h/x', headers: {A: '${TOKEN}'}, secrets: [TOKEN]}\ntimeout: 900",
     );
     let Call::Post(post) = hook.prepare(&shell()).unwrap() else { panic!() };
     is_the_event(std::str::from_utf8(&post.body).unwrap());
-    assert_eq!((post.url.as_str(), post.timeout), ("http://h/x", Duration::from_millis(9)));
+    assert_eq!((post.url.as_str(), post.timeout), ("http://h/x", Duration::from_millis(900)));
     let names: Vec<_> = post.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     assert_eq!(names, [("X-Lineside-Event", "00000000-0000-0000-0000-000000000000"), ("A", "hunter2")]);
 }

@@ -214,6 +214,32 @@ fn a_filter_that_can_match_nothing_at_a_point_is_told() {
 }
 
 #[test]
+fn a_filter_that_can_match_nothing_at_any_point_is_an_error() {
+    for (on, filter, key) in [
+        ("before_prompt", "runs: git", "runs"),
+        ("[before_prompt, before_stop]", "deletes: 'a/**'", "deletes"),
+        ("before_stop", "tool: Shell", "tool"),
+        ("before_stop", "argument: {command: x}", "argument"),
+        ("before_prompt", "path: '*.rs'", "path"),
+    ] {
+        let (definition, told) = hook(&format!("on: {on}\nverdict: block\nmatch: {{{filter}}}"));
+        let points = on.trim_matches(['[', ']']);
+        let expected = format!(
+            "5: hook \"h\": `match.{key}` looks at what no event of {points} has: the hook would never run"
+        );
+        assert!(definition.is_none() && told == [expected.clone()], "{expected}: {told:?}");
+    }
+}
+
+#[test]
+fn a_project_that_no_session_has_is_named() {
+    for (project, is_named) in [("app", true), ("./app", true), ("/srv/app", false), ("'**/app'", false)] {
+        let (_, told) = hook(&format!("on: before_tool\ncommand: x\nmatch: {{project: {project}}}"));
+        assert_eq!(told.iter().any(|told| told.contains("`match.project` is")), is_named, "{project}: {told:?}");
+    }
+}
+
+#[test]
 fn an_argument_that_no_program_gives_its_tool_is_named_with_the_nearest() {
     for (filters, told) in [
         ("tool: Shell, argument: {comand: x}", "`Shell`, did you mean `command`?"),

@@ -188,10 +188,14 @@ fn what_is_wrong_is_told_with_its_line() {
             "on: before_tool\ncontext: x\nlimit: {at_most: 3, per: 1m}",
             "5: hook \"h\": there is no `verdict`, which `limit` needs",
         ),
+        (
+            "on: before_tool\nverdict: block\nlimit: {at_most: 3, per: 5}",
+            "5: warning hook \"h\": `limit.per` is 5, which are milliseconds: 5 seconds are 5000",
+        ),
         ("on: before_tool\nverdict: block\ntimeout: 5", "5: warning hook \"h\": `timeout` has no effect"),
         (
             "on: before_prompt\nverdict: block\nmatch: {runs: git}",
-            "5: warning hook \"h\": `match.runs` looks at what no event of before_prompt has",
+            "5: hook \"h\": `match.runs` looks at what no event of before_prompt has: the hook would never run",
         ),
     ] {
         let (definition, told) = hook(lines);

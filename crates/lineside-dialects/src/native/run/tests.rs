@@ -17,7 +17,7 @@ fn told(lines: &str) -> (Option<Definition>, Vec<String>) {
 fn exactly_one_thing_is_run() {
     for (lines, expected) in [
         (
-            "timeout: 5",
+            "timeout: 500",
             "2: hook \"h\": there is nothing to run: one of `command`, `worker`, `post` and `verdict` is needed",
         ),
         (
