@@ -15,8 +15,8 @@ use crate::report::Handover;
 use crate::unix_micros::UnixMicros;
 
 /// The version of the format. Since version 2, what is merged into a job is recorded once and not with all that the job
-/// comes to; records of version 1 are read as they are.
-pub const VERSION: u32 = 2;
+/// comes to; since version 3, an attempt says that what it looked at is not in order. Records of both are read as they are.
+pub const VERSION: u32 = 3;
 
 /// One thing that a job has gone through.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -54,10 +54,11 @@ async fn what_is_beyond_the_border_of_a_session_refuses_and_asks_there_and_opens
 async fn what_a_hook_beyond_the_border_would_change_is_refused_and_says_what_to_do() {
     let bus = Bus::new();
     let [above, claimed, below] = sessions(&bus).await;
-    let amender = above.intercept::<BeforeTool>("rewrite").amend(async |call, _| match call.command().as_deref() {
-        Some("ls") => Reply::amend(BeforeTool::amend().tool_input(json!({"command": "rm"}))),
-        _ => Reply::amend(BeforeTool::amend().tool_input(call.tool_input.clone())),
-    });
+    let amender =
+        above.intercept::<BeforeTool>("rewrite").amend(async |call, _| match call.command().as_deref() {
+            Some("ls") => Reply::amend(BeforeTool::amend().tool_input(json!({"command": "rm"}))),
+            _ => Reply::amend(BeforeTool::amend().tool_input(call.tool_input.clone())),
+        });
     amender.unwrap();
     let own = claimed.intercept::<BeforeTool>("own");
     own.priority(-1)

@@ -48,11 +48,12 @@ fn main() {
     let house = House::new("");
     for number in 0..TEN {
         let name = format!("gate-{number}");
-        let gate =
-            house.server.bus().intercept::<BeforeTool>(name).gate(async |call, _| match call.command().as_deref() {
+        let gate = house.server.bus().intercept::<BeforeTool>(name).gate(async |call, _| {
+            match call.command().as_deref() {
                 Some(command) if command.contains("rm -rf /") => Verdict::block("refuses to delete /"),
                 _ => Verdict::Continue,
-            });
+            }
+        });
         gate.unwrap();
     }
     compare("ten-gates", "1.5", of(ROUNDS), 1, [&nothing, &house.hook(&shim)]);

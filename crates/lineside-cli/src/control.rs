@@ -100,6 +100,9 @@ pub(crate) const NO_DAEMON: u8 = 3;
 pub(crate) async fn status(args: &StatusArgs, styles: Styles) -> Result<ExitCode> {
     let ControlArgs { daemon, json } = &args.control;
     let paths = daemon.paths()?;
+    if let Some(other) = daemon.of_other_account()? {
+        tell(&format!("{}: {other}", styles.err.paint(Tone::Warning, "warning")));
+    }
     let switch = paths.switch();
     let answer = ask(&paths, async |client| client.get::<Map>("/v1/status").await).await;
     let mut status = match answer {

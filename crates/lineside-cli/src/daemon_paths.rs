@@ -1,5 +1,6 @@
 //! Where the daemon of this user lies: its socket and its state folder, from the arguments and the environment.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
@@ -105,6 +106,16 @@ impl DaemonArgs {
             .context("the system knows no home of this user; set HOME to an absolute path")
     }
 
+    /// What a person should know who looks at another account's daemon by mistake, as under `sudo` with the `HOME` of before.
+    ///
+    /// # Errors
+    /// As [`paths`](Self::paths).
+    pub(crate) fn of_other_account(&self) -> Result<Option<String>> {
+        let home = self.places(Named::default())?.home;
+        let owner = home.metadata().map(|found| found.uid());
+        Ok(owner.ok().and_then(|owner| other_account(&home, owner, Account::own().uid)))
+    }
+
     /// What an entry has to name so that its daemon is this one.
     ///
     /// # Errors
@@ -114,6 +125,32 @@ impl DaemonArgs {
     }
 }
 
+/// That a home is another account's. Those of the system are not: they are in the place of one that an account has not.
+fn other_account(home: &Path, owner: u32, own: u32) -> Option<String> {
+    (owner != own && owner != 0).then(|| {
+        format!(
+            "{} is the home of another account (user {owner}), and this runs as user {own}, whose daemon is another one: \
+             run it as that user, or with a `HOME` of this one, as `sudo -H` does",
+            home.display()
+        )
+    })
+}
+
 pub(crate) fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path).with_context(|| format!("{} is not a path", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_home_of_another_account_is_named_and_one_of_the_system_is_not() {
+        let home = Path::new("/home/me");
+        let said = other_account(home, 1000, 0).unwrap();
+        assert!(
+            said.starts_with("/home/me is the home of another account (user 1000), and this runs as user 0")
+        );
+        assert_eq!([other_account(home, 1000, 1000), other_account(home, 0, 1000)], [None, None]);
+    }
 }

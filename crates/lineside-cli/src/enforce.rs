@@ -1,7 +1,7 @@
 //! `lineside enforce`: has a hook count that was in shadow, after a person has seen what it would have done.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
@@ -10,7 +10,7 @@ use lineside::LoadedHook;
 use lineside::core::Origin;
 use lineside::core::nearest::suggestion;
 use lineside::dialects::native::{Enforced, meant};
-use lineside::log::{Look, LookError, Query};
+use lineside::log::{HookStats, Look, LookError, Query};
 
 use crate::daemon_paths::DaemonArgs;
 use crate::list::origin;
@@ -79,7 +79,7 @@ pub(crate) async fn run(args: &EnforceArgs, styles: Styles) -> Result<ExitCode> 
     let file = PathBuf::clone(&file);
     let edit = Enforced::of(&ground.places, &file, &args.hook)?;
     match args.store.open() {
-        Ok(look) => show(&of_name(&args.hook, &report.hooks), &look, styles)?,
+        Ok(look) => show(&of_name(&args.hook, &report.hooks), &file, &look, styles)?,
         Err(error) if is_absence(&error) => {
             print(["there is no decision log, so what it would have done is not known"])?;
         }
@@ -145,11 +145,13 @@ fn found(name: &str, hooks: &[LoadedHook]) -> Result<Origin> {
 }
 
 /// What it would have done, and the latest that it would have refused.
-fn show(names: &BTreeSet<String>, look: &Look, styles: Styles) -> Result<()> {
+fn show(names: &BTreeSet<String>, file: &Path, look: &Look, styles: Styles) -> Result<()> {
     let all = names.iter().map(String::as_str).collect::<Vec<_>>().join(",");
     let of_hook = |shadow: &str| Query::parse(&format!("hook:\"{all}\" {shadow}"), now());
     let mut stats = look.stats(&of_hook("shadow:any")?, PARTS, 0)?;
-    stats.hooks.retain(|stats| names.contains(&stats.hook));
+    // Another file may have a hook of that name.
+    let is_of_file = |stats: &HookStats| stats.file.as_deref().is_none_or(|other| Path::new(other) == file);
+    stats.hooks.retain(|stats| names.contains(&stats.hook) && is_of_file(stats));
     let refused: u64 = stats.hooks.iter().map(would_refuse).sum();
     let width = columns().unwrap_or(COLUMNS);
     if stats.events == 0 {

@@ -11,7 +11,8 @@ use lineside::log::{HookStats, SessionStats, Stats};
 use crate::log::{GRAMMAR, StoreArgs, nothing_found, query};
 use crate::page::fitting::wrapped;
 use crate::page::milliseconds;
-use crate::style::{COLUMNS, Style, Styles, Tone, columns, print_json, print_unbroken};
+use crate::painter::one_line;
+use crate::style::{COLUMNS, Style, Styles, Tone, columns, count, print_json, print_unbroken};
 use crate::table::{Cell, Table};
 
 /// Count what hooks said, how they failed and how long they took.
@@ -75,7 +76,10 @@ pub(crate) fn lines(stats: &Stats, columns: usize, style: Style) -> Vec<String> 
         String::new()
     };
     let mut lines = vec![
-        format!("{}, {refused}{lost}", style.paint(Tone::Bold, &format!("{} events", stats.events))),
+        format!(
+            "{}, {refused}{lost}",
+            style.paint(Tone::Bold, &count(usize::try_from(stats.events).unwrap_or(usize::MAX), "event"))
+        ),
         style.paint(Tone::Dim, &format!("from {} to {}", time(from), time(to))),
         String::new(),
         format!("  {}  events", sparkline(stats.over_time.iter().map(|part| part.0))),
@@ -85,7 +89,8 @@ pub(crate) fn lines(stats: &Stats, columns: usize, style: Style) -> Vec<String> 
         lines.push(format!("  {bars}  refused"));
     }
     lines.push(String::new());
-    let rows = stats.hooks.iter().map(hook).collect();
+    let names = names(&stats.hooks);
+    let rows = stats.hooks.iter().zip(&names).map(|(stats, name)| hook(stats, name)).collect();
     let heading = ["hook", "calls", "continue", "allow", "ask", "block", "stop", "failed", "p50", "p99"];
     lines.extend(Table { heading: &heading, rows, stacked: &[3, 6, 2, 7] }.lines(Some(columns), style));
     if stats.hooks.iter().any(|hook| hook.shadows > 0) {
@@ -101,8 +106,11 @@ pub(crate) fn lines(stats: &Stats, columns: usize, style: Style) -> Vec<String> 
 /// What hooks in shadow would have done.
 pub(crate) fn shadows(stats: &Stats, columns: usize, style: Style) -> Vec<String> {
     let (Some(from), Some(to)) = (stats.from, stats.to) else { return Vec::new() };
-    let rows: Vec<_> = stats.hooks.iter().filter(|hook| hook.shadows > 0).map(shadow).collect();
-    let events = style.paint(Tone::Bold, &format!("{} events", stats.events));
+    let names = names(&stats.hooks);
+    let in_shadow = stats.hooks.iter().zip(&names).filter(|(hook, _)| hook.shadows > 0);
+    let rows: Vec<_> = in_shadow.map(|(hook, name)| shadow(hook, name)).collect();
+    let events =
+        style.paint(Tone::Bold, &count(usize::try_from(stats.events).unwrap_or(usize::MAX), "event"));
     let mut lines =
         vec![events, style.paint(Tone::Dim, &format!("from {} to {}", time(from), time(to))), String::new()];
     if rows.is_empty() {
@@ -126,14 +134,24 @@ pub(crate) fn would_refuse(hook: &HookStats) -> u64 {
     [Strength::Block, Strength::Stop].iter().filter_map(|strength| hook.would.get(strength)).sum()
 }
 
-fn shadow(hook: &HookStats) -> Vec<Cell> {
+/// What each hook is called: its name, with its file where hooks of several files have that.
+fn names(hooks: &[HookStats]) -> Vec<String> {
+    let is_several = |name: &str| hooks.iter().filter(|other| other.hook == name).count() > 1;
+    let of = |hook: &HookStats| match &hook.file {
+        Some(file) if is_several(&hook.hook) => format!("{} ({})", hook.hook, one_line(file)),
+        _ => hook.hook.clone(),
+    };
+    hooks.iter().map(of).collect()
+}
+
+fn shadow(hook: &HookStats, name: &str) -> Vec<Cell> {
     let number =
         |count: u64, tone| Cell::toned(if count > 0 { count.to_string() } else { String::new() }, tone);
     let would = |strength| hook.would.get(&strength).copied().unwrap_or_default();
     let answered: u64 = hook.would.values().sum();
     let failed: Vec<String> = hook.failures.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
     vec![
-        Cell::toned(&hook.hook, Tone::Bold),
+        Cell::toned(name, Tone::Bold),
         Cell::new(hook.shadows.to_string()),
         number(would_refuse(hook), Tone::Bad),
         number(would(Strength::Ask), Tone::Asked),
@@ -141,8 +159,8 @@ fn shadow(hook: &HookStats) -> Vec<Cell> {
         number(would(Strength::Allow), Tone::Good),
         Cell::toned(failed.join(", "), Tone::Warning),
         number(hook.shadows.saturating_sub(answered), Tone::Warning),
-        Cell::new(milliseconds(hook.p50)),
-        Cell::new(milliseconds(hook.p99)),
+        Cell::new(milliseconds(hook.shadow_p50)),
+        Cell::new(milliseconds(hook.shadow_p99)),
     ]
 }
 
@@ -150,14 +168,14 @@ fn time(time: Timestamp) -> String {
     format!("{time:.0}").replace('T', " ")
 }
 
-fn hook(hook: &HookStats) -> Vec<Cell> {
+fn hook(hook: &HookStats, name: &str) -> Vec<Cell> {
     let said = |strength, tone| {
         let count = hook.verdicts.get(&strength).copied().unwrap_or_default();
         Cell::toned(if count > 0 { count.to_string() } else { String::new() }, tone)
     };
     let failed: Vec<String> = hook.failures.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
     vec![
-        Cell::toned(&hook.hook, Tone::Bold),
+        Cell::toned(name, Tone::Bold),
         Cell::new(hook.calls.to_string()),
         said(Strength::Continue, Tone::Plain),
         said(Strength::Allow, Tone::Good),
@@ -202,8 +220,9 @@ fn object(stats: &Stats) -> Value {
     };
     let hooks = stats.hooks.iter().map(|hook| {
         json!({
-            "shadow": {"runs": hook.shadows, "verdicts": Value::Object(would(hook)), "amended": hook.would_amend},
-            "hook": hook.hook, "calls": hook.calls, "verdicts": Value::Object(verdicts(hook)), "failures": hook.failures,
+            "shadow": {"runs": hook.shadows, "verdicts": Value::Object(would(hook)), "amended": hook.would_amend,
+                "p50_us": micros(hook.shadow_p50), "p99_us": micros(hook.shadow_p99)},
+            "hook": hook.hook, "file": hook.file, "calls": hook.calls, "verdicts": Value::Object(verdicts(hook)), "failures": hook.failures,
             "p50_us": micros(hook.p50), "p99_us": micros(hook.p99),
         })
     });

@@ -24,7 +24,8 @@ pub(crate) struct WhyArgs {
     store: StoreArgs,
 
     /// The id of an event, or so much of its beginning or its end that it is the only one.
-    #[arg(value_name = "ID", required_unless_present_any = ["last", "refused"], conflicts_with_all = ["last", "refused"])]
+    /// Without it, the last event that was refused.
+    #[arg(value_name = "ID", conflicts_with_all = ["last", "refused"])]
     id: Option<String>,
 
     /// The last event; with a query behind it, the last one that it finds, as in `--last session:s1`.
@@ -62,8 +63,16 @@ pub(crate) fn run(args: &WhyArgs, styles: Styles) -> Result<ExitCode> {
     };
     match &found[..] {
         [] => {
+            let asks = args.last.is_some() || args.refused.is_some();
             let what = args.id.as_ref().map_or_else(
-                || "no such event is in the log".to_owned(),
+                || match asks {
+                    true => "no such event is in the log".to_owned(),
+                    false => {
+                        "no event of the log was refused; `lineside why --last` tells of the last one, and \
+                              `lineside why ID` of any that `lineside log` shows"
+                            .to_owned()
+                    }
+                },
                 |id| format!("no event `{}` is in the log; `lineside log` shows what is", one_line(id)),
             );
             tell(&format!("lineside: {what}"));

@@ -3,9 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use lineside_commands::{
-    Access, Analysis, CommandProgram, Shell, Surroundings, Unclear, Unknown, analyse,
-};
+use lineside_commands::{Access, Analysis, CommandProgram, Shell, Surroundings, Unclear, Unknown, analyse};
 use lineside_core::AnyEvent;
 use lineside_core::event::Reading;
 use lineside_core::json::Value;

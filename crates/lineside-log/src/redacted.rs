@@ -76,16 +76,18 @@ fn clean(value: &mut Value) {
         }
         Value::Array(values) => {
             values.iter_mut().for_each(clean);
-            // A secret that nothing but the option before it gives away, as in the words of a command.
-            let is_value = |option: &Value, word: &Value| match (option.as_str(), word.as_str()) {
-                (Some(option), Some(word)) if option.starts_with('-') && word != REDACTED => {
-                    redact(&format!("{option} {word}")) == format!("{option} {REDACTED}")
-                }
-                _ => false,
-            };
+            // A secret that nothing but the program and the option before it give away, as in the words of a command.
             for place in 1..values.len() {
-                if is_value(&values[place - 1], &values[place]) {
-                    values[place] = json!(REDACTED);
+                let text = |at: usize| values[at].as_str().unwrap_or_default();
+                let (option, word) = (text(place - 1), text(place));
+                if !option.starts_with('-') && !word.starts_with('-') {
+                    continue;
+                }
+                let before = if place > 1 { format!("{} {option} ", text(0)) } else { format!("{option} ") };
+                if let Cow::Owned(line) = redact(&format!("{before}{word}"))
+                    && let Some(cleaned) = line.strip_prefix(&before).filter(|cleaned| *cleaned != word)
+                {
+                    values[place] = json!(cleaned);
                 }
             }
         }
@@ -111,6 +113,17 @@ fn clean(value: &mut Value) {
                     field => named(field),
                 }
             }
+            let is_secret = |name: &str| matches!(redact(name), Cow::Owned(_));
+            if fields.iter().any(|(name, _)| is_secret(name)) {
+                for (name, field) in std::mem::take(fields) {
+                    // Those of several secrets stand apart.
+                    let mut name = redact(&name).into_owned();
+                    while fields.contains_key(&name) {
+                        name.push('\'');
+                    }
+                    fields.insert(name, field);
+                }
+            }
         }
         _ => {}
     }
@@ -132,6 +145,11 @@ mod tests {
             (r#"{"api_key":123456789012}"#, "123456789012"),
             (r#"{"api_key":["hunter2hunter2","b"]}"#, "hunter2hunter2"),
             (r#"{"command":["mysql","--password","hunter2hunter2","db"]}"#, "hunter2hunter2"),
+            (r#"{"command":["mysql","-phunter2hunter2","db"]}"#, "hunter2hunter2"),
+            (r#"{"command":["curl","-s","-u","me:hunter2hunter2","https://x"]}"#, "hunter2hunter2"),
+            (r#"{"command":"mysql -u root -phunter2 db"}"#, "hunter2"),
+            (r#"{"a":{"ghp_0123456789abcdefABCD":1,"b":2}}"#, "ghp_0123456789abcdefABCD"),
+            (r#"{"ghp_0123456789abcdefABCD":{"ghp_1123456789abcdefABCD":"x"}}"#, "456789abcdefABCD"),
         ] {
             let text = payload(before);
             assert!(!text.contains(after) && text.contains(REDACTED), "{text}");

@@ -37,6 +37,8 @@ pub struct Stats {
 pub struct HookStats {
     /// Its name.
     pub hook: String,
+    /// The file that declares it. Hooks of one name in several files are several hooks.
+    pub file: Option<String>,
     /// How often it ran.
     pub calls: u64,
     /// What it said, weakest first.
@@ -49,6 +51,10 @@ pub struct HookStats {
     pub would: BTreeMap<Strength, u64>,
     /// How many events it would have changed.
     pub would_amend: u64,
+    /// Half of its runs in shadow of which the end is known took at most this, and 99 of 100.
+    pub shadow_p50: Duration,
+    /// See [`shadow_p50`](Self::shadow_p50).
+    pub shadow_p99: Duration,
     /// Half of its runs took at most this.
     pub p50: Duration,
     /// 99 of 100 of its runs took at most this.
@@ -149,21 +155,25 @@ impl Look {
 
     fn hooks(&self) -> Result<Vec<HookStats>, LookError> {
         let sql = "SELECT run.hook, run.what, run.verdict, run.kind, run.took FROM chosen JOIN run ON run.event = chosen.row";
-        let mut hooks: HashMap<i64, (HookStats, Vec<i64>)> = HashMap::new();
+        let mut hooks: HashMap<i64, Counted> = HashMap::new();
         let mut rows = self.store.prepare(sql)?;
         let mut rows = rows.query([])?;
         while let Some(row) = rows.next()? {
-            let (stats, times) = hooks.entry(row.get(0)?).or_default();
-            let (what, verdict) = (word(row, 1)?, word(row, 2)?);
+            let counted = hooks.entry(row.get(0)?).or_default();
+            let (what, verdict, kind) = (word(row, 1)?, word(row, 2)?, word(row, 3)?);
+            let (stats, took) = (&mut counted.stats, row.get(4)?);
             stats.calls += 1;
-            times.push(row.get(4)?);
+            counted.times.push(took);
             if what == Some("shadow") {
                 stats.shadows += 1;
+                if verdict.is_some() || kind.is_some() {
+                    counted.in_shadow.push(took);
+                }
                 if let Some(strength) = verdict.and_then(Strength::named) {
                     *stats.would.entry(strength).or_default() += 1;
                 }
             }
-            if let Some(kind) = word(row, 3)? {
+            if let Some(kind) = kind {
                 *stats.failures.entry(kind.to_owned()).or_default() += 1;
             } else if what.is_none() {
                 let verdict = verdict.and_then(Strength::named).unwrap_or(Strength::Continue);
@@ -175,39 +185,25 @@ impl Look {
         let mut rows = self.store.prepare(sql)?;
         let mut rows = rows.query([])?;
         while let Some(row) = rows.next()? {
-            let (stats, _) = hooks.entry(row.get(0)?).or_default();
-            stats.would_amend = row.get::<_, i64>(1)?.unsigned_abs();
+            let counted = hooks.entry(row.get(0)?).or_default();
+            counted.stats.would_amend = row.get::<_, i64>(1)?.unsigned_abs();
         }
-        let mut named: BTreeMap<String, (HookStats, Vec<i64>)> = BTreeMap::new();
-        for (id, (stats, times)) in hooks {
-            let name: String =
-                self.store.query_row("SELECT name FROM hook WHERE id = ?", [id], |row| row.get(0))?;
-            // One that was loaded again, or stands in several files, is one for people.
-            let (all, all_times) = named.entry(name).or_default();
-            all.calls += stats.calls;
-            all.shadows += stats.shadows;
-            all.would_amend += stats.would_amend;
-            stats.would.into_iter().for_each(|(would, count)| *all.would.entry(would).or_default() += count);
-            stats
-                .verdicts
-                .into_iter()
-                .for_each(|(verdict, count)| *all.verdicts.entry(verdict).or_default() += count);
-            stats
-                .failures
-                .into_iter()
-                .for_each(|(kind, count)| *all.failures.entry(kind).or_default() += count);
-            all_times.extend(times);
+        let mut named: BTreeMap<(String, Option<String>), Counted> = BTreeMap::new();
+        for (id, counted) in hooks {
+            let sql = "SELECT name, origin FROM hook WHERE id = ?";
+            let (name, origin): (String, Option<String>) =
+                self.store.query_row(sql, [id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            // One that was loaded again stands on another line of the same file.
+            let file = origin.map(|origin| match origin.rsplit_once(':') {
+                Some((file, line)) if line.bytes().all(|byte| byte.is_ascii_digit()) => file.to_owned(),
+                _ => origin,
+            });
+            named.entry((name, file)).or_default().add(counted);
         }
-        let finished = named.into_iter().map(|(hook, (stats, mut times))| {
-            times.sort_unstable();
-            let at = |share: usize| {
-                micros(
-                    times
-                        .get((times.len() * share / 100).min(times.len().saturating_sub(1)))
-                        .copied()
-                        .unwrap_or_default(),
-                )
-            };
+        let finished = named.into_iter().map(|((hook, file), counted)| {
+            let Counted { stats, mut times, mut in_shadow } = counted;
+            let (p50, p99) = middle_and_most(&mut times);
+            let (shadow_p50, shadow_p99) = middle_and_most(&mut in_shadow);
             let mut histogram = [0; DOUBLINGS];
             for time in &times {
                 let doublings = time.max(&1).unsigned_abs().next_power_of_two().trailing_zeros() as usize;
@@ -215,7 +211,7 @@ impl Look {
                     *count += 1;
                 }
             }
-            HookStats { hook, p50: at(50), p99: at(99), histogram, ..stats }
+            HookStats { hook, file, p50, p99, shadow_p50, shadow_p99, histogram, ..stats }
         });
         let mut hooks: Vec<HookStats> = finished.collect();
         hooks.sort_by_key(|hook| std::cmp::Reverse(hook.calls));
@@ -240,6 +236,42 @@ impl Look {
         })?;
         Ok(sessions.collect::<Result<_, _>>()?)
     }
+}
+
+/// What was counted of a hook so far.
+#[derive(Default)]
+struct Counted {
+    stats: HookStats,
+    /// How long its runs took.
+    times: Vec<i64>,
+    /// The same of those in shadow of which the end is known.
+    in_shadow: Vec<i64>,
+}
+
+impl Counted {
+    fn add(&mut self, other: Self) {
+        let (all, stats) = (&mut self.stats, other.stats);
+        all.calls += stats.calls;
+        all.shadows += stats.shadows;
+        all.would_amend += stats.would_amend;
+        stats.would.into_iter().for_each(|(would, count)| *all.would.entry(would).or_default() += count);
+        stats
+            .verdicts
+            .into_iter()
+            .for_each(|(verdict, count)| *all.verdicts.entry(verdict).or_default() += count);
+        stats.failures.into_iter().for_each(|(kind, count)| *all.failures.entry(kind).or_default() += count);
+        self.times.extend(other.times);
+        self.in_shadow.extend(other.in_shadow);
+    }
+}
+
+/// What half of the times are at most, and 99 of 100; the times are in order afterwards.
+fn middle_and_most(times: &mut [i64]) -> (Duration, Duration) {
+    times.sort_unstable();
+    let last = times.len().saturating_sub(1);
+    let at =
+        |share: usize| micros(times.get((times.len() * share / 100).min(last)).copied().unwrap_or_default());
+    (at(50), at(99))
 }
 
 fn word<'r>(row: &'r Row<'_>, column: usize) -> rusqlite::Result<Option<&'r str>> {

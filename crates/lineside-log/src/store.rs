@@ -364,8 +364,7 @@ impl Writing<'_> {
     fn shadowed(&mut self, shadowed: &Shadowed) -> rusqlite::Result<()> {
         let Shadowed { event, hook, outcome, given, took } = shadowed;
         let mut find = self.to.prepare_cached("SELECT max(row) FROM event WHERE id = ?")?;
-        let row: Option<i64> =
-            find.query_row([event.as_u128().to_be_bytes()], |row| row.get(0))?;
+        let row: Option<i64> = find.query_row([event.as_u128().to_be_bytes()], |row| row.get(0))?;
         let Some(row) = row else { return Ok(()) };
         let hook = self.names.hook(self.to, hook, row)?;
         let (kind, detail) = match outcome {

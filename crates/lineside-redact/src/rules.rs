@@ -45,7 +45,7 @@ impl Rule {
 }
 
 /// How many rules there are.
-pub(super) const COUNT: usize = 14;
+pub(super) const COUNT: usize = 17;
 
 /// The rules, in the order in which they are applied.
 pub(super) fn all() -> &'static [Rule] {
@@ -69,6 +69,9 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         (AUTHORIZATION, always),
         (SCHEME, is_credential),
         (USERINFO, always),
+        (USER_OPTION, is_password),
+        (GLUED, is_password),
+        (SSHPASS, is_password),
         (&parameters, always),
         (&pairs, is_value),
         (&weak, is_likely),
@@ -141,6 +144,16 @@ const SCHEME: &str = r"(?-u:\b)(?<name>(?i-u:bearer|basic))[ \t]+(?<secret>[A-Za
 /// Name and password in a URL: the password, or the name where it is long enough to be a token.
 const USERINFO: &str =
     r#"://(?:(?<token>[A-Za-z0-9_.~-]{20,}(?::[^\s/@"'<>]*)?)|[^\s/:@"'<>\[]*:(?<secret>[^\s/@"'<>]+))@"#;
+
+/// Name and password behind an option of a program that makes requests.
+const USER_OPTION: &str = r#"(?-u:\b)(?:curl|wget|xh|https?)[ \t][^\r\n;|&]*?(?:-[A-Za-z]*[uUa]|--(?:proxy-)?user|--auth)(?:[ \t]+|=)?(?:\\?["'])?[^\s"':\\-][^\s"':\\]*:(?<secret>[^\s"'\\]+)"#;
+
+/// A password that stands without a blank behind its option.
+const GLUED: &str =
+    r#"(?-u:\b)(?:mysql|mariadb)[a-z-]*[ \t](?:[^\r\n;|&]*?[ \t])?-p(?:\\?["'])?(?<secret>[^\s"'\\]+)"#;
+
+/// The password that another program types for `ssh`.
+const SSHPASS: &str = r#"(?-u:\b)sshpass[ \t]+(?:-v[ \t]+)?-p[ \t]*(?:\\?["'])?(?<secret>[^\s"'\\]+)"#;
 
 /// The ends of names whose values are secrets, whatever stands before them.
 const NAMES: &str = r"password|passwd|passphrase|passcode|secret|api[_.-]?keys?|access[_.-]?key(?:[_.-]?id)?|secret[_.-]?access[_.-]?key|private[_.-]?key|signing[_.-]?key|encryption[_.-]?key|account[_.-]?key|shared[_.-]?access[_.-]?key|secret[_.-]?key(?:[_.-]?base)?|auth[_.-]?key|[_.-]token|(?:access|refresh|id|auth|session|bot|api|bearer|csrf|xsrf|security|deploy|personal)token|credentials?";
@@ -216,6 +229,11 @@ fn is_likely(found: &Captures<'_>, secret: &str) -> bool {
         && !is_path
         && secret.len() >= 4
         && (is_there("quote") && quoted || is_tight || looks)
+}
+
+/// A password as it is typed, and not a variable that has one.
+fn is_password(_: &Captures<'_>, secret: &str) -> bool {
+    !is_reference(secret) && !secret.starts_with('[') && !secret.starts_with("//")
 }
 
 /// A value behind a flag, which may be prose about the flag.

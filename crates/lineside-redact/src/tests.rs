@@ -28,6 +28,32 @@ fn c04_every_secret_is_taken_out_and_what_is_around_it_stays() {
 }
 
 #[test]
+fn passwords_behind_options_are_taken_out() {
+    for (text, expected) in [
+        ("curl -u me:hunter2 https://x", "curl -u me:[redacted] https://x"),
+        ("curl -su 'me:hunter2' https://x", "curl -su 'me:[redacted]' https://x"),
+        ("curl -ume:hunter2 x", "curl -ume:[redacted] x"),
+        ("curl https://x --user=me:hunter2", "curl https://x --user=me:[redacted]"),
+        ("curl --proxy-user me:hunter2 x", "curl --proxy-user me:[redacted] x"),
+        ("http -a me:hunter2 x", "http -a me:[redacted] x"),
+        ("mysql -phunter2 db", "mysql -p[redacted] db"),
+        ("mysqldump -u root -p'hunter2' db", "mysqldump -u root -p'[redacted]' db"),
+        ("sshpass -p hunter2 ssh x", "sshpass -p [redacted] ssh x"),
+        ("curl -u me:$PASS https://x", "curl -u me:$PASS https://x"),
+        ("mysql -p db", "mysql -p db"),
+        ("mkdir -pv a/b; cp -pr a b", "mkdir -pv a/b; cp -pr a b"),
+        ("curl -H 'a: b' https://x:80/y", "curl -H 'a: b' https://x:80/y"),
+        ("curl -o a https://x:80/y", "curl -o a https://x:80/y"),
+        ("curl -sa https://x:80/y", "curl -sa https://x:80/y"),
+        ("mysql -h x; mkdir -p a", "mysql -h x; mkdir -p a"),
+        ("curl -u me https://x:80/", "curl -u me https://x:80/"),
+    ] {
+        assert_eq!(redact(text), expected, "{text}");
+        assert_eq!(redact(expected), expected, "twice: {text}");
+    }
+}
+
+#[test]
 fn c04_what_is_no_secret_stays_and_is_not_copied() {
     let wrong: Vec<_> = texts(NO_SECRETS).filter(|text| redact(text) != *text).collect();
     assert!(wrong.is_empty(), "{:#?}", wrong.iter().map(|text| redact(text)).collect::<Vec<_>>());

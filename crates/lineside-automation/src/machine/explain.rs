@@ -77,6 +77,7 @@ pub enum Standing {
 impl fmt::Display for Standing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Held { events: 1, .. } => f.write_str("1 event is held"),
             Self::Held { events, .. } => write!(f, "{events} events are held"),
             Self::Parked => f.write_str("its automation is not there"),
             Self::Off => f.write_str("its automation is switched off"),

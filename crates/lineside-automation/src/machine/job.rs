@@ -161,8 +161,10 @@ impl Attempt {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AttemptEnd {
-    /// It came to a result, the summary of which this is.
+    /// It came to a result, the summary of which this is: all is in order.
     Succeeded(String),
+    /// It came to a result, the summary of which this is: something is not in order. It is not tried again.
+    NotInOrder(String),
     /// It failed.
     Failed(FailureKind, String),
     /// It was cancelled.

@@ -9,7 +9,7 @@ use super::timers::Timer;
 use super::{Announcement, Effect, Machine, News, Occurrence, Remains, StartedRun};
 use crate::control::Rules;
 use crate::record::Record;
-use crate::report::{Report, ResultWhen};
+use crate::report::{Found, Report, ResultWhen};
 
 /// What a run came to.
 pub type Outcome = Result<Report, (FailureKind, String)>;
@@ -97,7 +97,12 @@ impl<E: Occurrence> Machine<E> {
         }
         let Some(job) = self.jobs.get_mut(&id) else { return };
         let end = match &ended {
-            Ended::With(Ok(report)) => AttemptEnd::Succeeded(report.summary.clone()),
+            Ended::With(Ok(Report { summary, found: Found::Success, .. })) => {
+                AttemptEnd::Succeeded(summary.clone())
+            }
+            Ended::With(Ok(Report { summary, found: Found::Failure, .. })) => {
+                AttemptEnd::NotInOrder(summary.clone())
+            }
             Ended::With(Err((kind, detail))) => AttemptEnd::Failed(*kind, detail.clone()),
             Ended::Cancelled | Ended::Left => AttemptEnd::Cancelled,
         };

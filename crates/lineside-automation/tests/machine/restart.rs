@@ -108,7 +108,7 @@ proptest! {
                     over.insert(*job);
                 }
                 Record::Started { job, .. } => *attempts.entry(*job).or_default() += 1,
-                Record::Ended { job, end: AttemptEnd::Succeeded(_), .. } => {
+                Record::Ended { job, end: AttemptEnd::Succeeded(_) | AttemptEnd::NotInOrder(_), .. } => {
                     over.insert(*job);
                 }
                 Record::Job { job, event, settled, attempts: made, .. } => {
@@ -116,7 +116,7 @@ proptest! {
                     accepted.insert(*job, event.all.clone());
                     attempts.insert(*job, made.len());
                     let done = made.last().and_then(|attempt| attempt.ended.as_ref());
-                    if settled.is_some() || matches!(done, Some((_, AttemptEnd::Succeeded(_)))) {
+                    if settled.is_some() || matches!(done, Some((_, AttemptEnd::Succeeded(_) | AttemptEnd::NotInOrder(_)))) {
                         over.insert(*job);
                     }
                 }

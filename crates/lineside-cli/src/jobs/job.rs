@@ -27,7 +27,7 @@ pub(super) enum State {
     Retrying,
     /// It has run, and what it found is being handed over.
     Delivering,
-    /// It came to a good end.
+    /// It has run to its end, and what it found is where it belongs; that may be that something is not in order.
     Done,
     /// It failed as often as it may.
     Dead,
@@ -93,6 +93,16 @@ impl Job {
         name_of(&self.shown.automation)
     }
 
+    /// Whether it has run to its end and found that something is not in order.
+    pub(super) fn is_not_in_order(&self) -> bool {
+        let last = self.shown.attempts.last().and_then(|last| last.ended.as_ref());
+        self.state == State::Done && matches!(last, Some((_, AttemptEnd::NotInOrder(_))))
+    }
+
+    pub(super) fn tone(&self) -> Tone {
+        if self.is_not_in_order() { Tone::Warning } else { self.state.tone() }
+    }
+
     /// Since when it stands where it does.
     pub(super) fn since(&self) -> UnixMicros {
         let last = self.shown.attempts.last();
@@ -129,6 +139,9 @@ impl Job {
             }
             Progress::Settled { settled: Settled::Done, .. } => match self.shown.attempts.last() {
                 Some(Attempt { ended: Some((_, AttemptEnd::Succeeded(summary))), .. }) => summary.clone(),
+                Some(Attempt { ended: Some((_, AttemptEnd::NotInOrder(summary))), .. }) => {
+                    not_in_order(summary)
+                }
                 _ => String::new(),
             },
             Progress::Waiting => match &self.shown.key {
@@ -184,10 +197,19 @@ impl Job {
     }
 }
 
+/// What a run found that came to the result that something is not in order.
+fn not_in_order(summary: &str) -> String {
+    const WORDS: &str = "not in order";
+    if summary == WORDS { WORDS.to_owned() } else { format!("{WORDS}: {summary}") }
+}
+
 /// How an attempt ended, for people.
 pub(super) fn end(attempt: &Attempt, state: State, is_last: bool) -> (String, Tone) {
     match &attempt.ended {
         Some((_, AttemptEnd::Succeeded(summary))) => (wide("ran to its end", summary), Tone::Good),
+        Some((_, AttemptEnd::NotInOrder(summary))) => {
+            (format!("ran to its end, {}", not_in_order(summary)), Tone::Warning)
+        }
         Some((_, AttemptEnd::Failed(kind, detail))) => (format!("failed ({kind}): {detail}"), Tone::Bad),
         Some((_, AttemptEnd::Cancelled)) => ("cancelled".to_owned(), Tone::Dim),
         None if is_last && state == State::Running => ("runs".to_owned(), Tone::Bold),

@@ -38,7 +38,7 @@ pub(super) fn list(
         let room = columns.saturating_sub((0..6).map(width).sum::<usize>() + GAP);
         let cells = |(job, row): (&&Job, &[String; 7])| {
             let mut cells: Vec<Cell> = row[..6].iter().map(Cell::new).collect();
-            cells[1] = Cell::toned(&row[1], job.state.tone());
+            cells[1] = Cell::toned(&row[1], job.tone());
             cells.push(Cell::toned(cut(&row[6], room), Tone::Dim));
             cells
         };
@@ -84,9 +84,15 @@ fn summary(jobs: &[&Job], all: usize) -> String {
     }
     let states = <State as clap::ValueEnum>::value_variants().iter();
     let counts = states.map(|state| (state, jobs.iter().filter(|job| job.state == *state).count()));
+    let red = jobs.iter().filter(|job| job.is_not_in_order()).count();
+    let found = |state: State| match (state, red) {
+        (_, 0) => String::new(),
+        (State::Done, red) => format!(" ({red} not in order)"),
+        _ => String::new(),
+    };
     let counts: Vec<String> = counts
         .filter(|(_, count)| *count > 0)
-        .map(|(state, count)| format!("{count} {}", state.as_str()))
+        .map(|(state, count)| format!("{count} {}{}", state.as_str(), found(*state)))
         .collect();
     let of = if jobs.len() < all { format!(" of {all}") } else { String::new() };
     format!("{}{of}: {}", count(jobs.len(), "job"), counts.join(", "))
@@ -100,7 +106,7 @@ fn held(holder: Option<Holder>) -> Option<String> {
 pub(super) fn show(job: &Job, holder: Option<Holder>, now: UnixMicros, style: Style) -> Vec<String> {
     let shown = &job.shown;
     let number = style.paint(Tone::Bold, &format!("job {}", shown.job));
-    let state = style.paint(job.state.tone(), job.state.as_str());
+    let state = style.paint(job.tone(), job.state.as_str());
     let about = job.why().unwrap_or_else(|| job.about());
     let about = if about == job.state.as_str() { String::new() } else { one_line(&about) };
     let mut lines = vec![wide(&format!("{number}  {state}"), &about), String::new()];

@@ -78,6 +78,7 @@ fn a_refusal_an_amendment_and_an_event_that_passed_are_pages() {
     let stage = logged();
     let page = |words: &[&str]| timeless(&stage.run(&[&["why", "--log", "log.sqlite"], words].concat(), ""));
     insta::assert_snapshot!(page(&["--refused"]));
+    assert_eq!(page(&[]), page(&["--refused"]), "without an id it is the last refusal");
     insta::assert_snapshot!(page(&["--last", "session:main"]));
     insta::assert_snapshot!(page(&["--last", "host:codex"]));
 }

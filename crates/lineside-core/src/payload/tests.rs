@@ -64,10 +64,7 @@ fn a_field_weighs_its_bytes_and_its_items() {
 #[test]
 fn the_paths_of_a_tool_input_are_those_of_each_field_that_names_some() {
     let cases: [(Value, &[&str]); 9] = [
-        (
-            json!({"path": "a", "file_path": "b", "notebook_path": "c", "paths": ["d"]}),
-            &["a", "b", "c", "d"],
-        ),
+        (json!({"path": "a", "file_path": "b", "notebook_path": "c", "paths": ["d"]}), &["a", "b", "c", "d"]),
         (json!({"path": "", "file_path": "b", "notebook_path": "c"}), &["b", "c"]),
         (json!({"path": 7, "notebook_path": "c", "paths": ["d"]}), &["c", "d"]),
         (json!({"path": "", "paths": ["d", "", 7, "e"]}), &["d", "e"]),

@@ -111,7 +111,8 @@ impl Of {
         let class = tool_class::of_call(tool, input);
         let is_shell = class == Some("shell");
         let mut rest = input.and_then(Value::as_object).cloned().unwrap_or_default();
-        let mut subjects = taken(&mut rest, if is_shell { &tool_class::COMMANDS } else { &tool_class::PATHS });
+        let mut subjects =
+            taken(&mut rest, if is_shell { &tool_class::COMMANDS } else { &tool_class::PATHS });
         if !is_shell {
             subjects.extend(taken(&mut rest, &["url"]));
             event.payload().each_path(&mut |path| subjects.push(path.to_owned()));
@@ -183,7 +184,9 @@ fn taken(input: &mut Map, names: &[&str]) -> Vec<String> {
     for name in names {
         match input.get(name) {
             Some(Value::String(text)) => texts.push(text.clone()),
-            Some(Value::Array(list)) if tool_class::PATHS.contains(name) && list.iter().all(Value::is_string) => {
+            Some(Value::Array(list))
+                if tool_class::PATHS.contains(name) && list.iter().all(Value::is_string) =>
+            {
                 texts.extend(list.iter().filter_map(Value::as_str).map(str::to_owned));
             }
             _ => continue,

@@ -253,16 +253,18 @@ fn law_13_in_a_run_a_program_that_an_agent_starts_is_below_the_agent_and_not_bes
 
 /// Refuses deletions, approves of `date`, and makes a deletion of `ls`.
 fn amended(session: &Session) {
-    let gate = session.intercept::<BeforeTool>("judge").gate(async |call, _| match call.command().as_deref() {
-        Some("rm x") => Verdict::block(REASON),
-        Some("date") => Verdict::allow_because("always"),
-        _ => Verdict::Continue,
-    });
+    let gate =
+        session.intercept::<BeforeTool>("judge").gate(async |call, _| match call.command().as_deref() {
+            Some("rm x") => Verdict::block(REASON),
+            Some("date") => Verdict::allow_because("always"),
+            _ => Verdict::Continue,
+        });
     gate.unwrap();
-    let amender = session.intercept::<BeforeTool>("rewrite").amend(async |call, _| match call.command().as_deref() {
-        Some("ls") => Reply::amend(BeforeTool::amend().tool_input(json!({"command": "ls -l"}))),
-        _ => Reply::from(Verdict::Continue),
-    });
+    let amender =
+        session.intercept::<BeforeTool>("rewrite").amend(async |call, _| match call.command().as_deref() {
+            Some("ls") => Reply::amend(BeforeTool::amend().tool_input(json!({"command": "ls -l"}))),
+            _ => Reply::from(Verdict::Continue),
+        });
     amender.unwrap();
 }
 

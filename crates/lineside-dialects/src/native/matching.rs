@@ -132,7 +132,8 @@ fn without_candidates(
     has: impl Fn(&PointInfo) -> bool,
 ) {
     let (line, key) = (values.line(key).unwrap_or(1), format!("{}{key}", values.within));
-    let never: Vec<&'static str> = points.iter().filter(|point| !has(point)).map(|point| point.name).collect();
+    let never: Vec<&'static str> =
+        points.iter().filter(|point| !has(point)).map(|point| point.name).collect();
     if !never.is_empty() && never.len() == points.len() {
         values.error(line, &LoadError::NeverMatches { key, points: never.join(", ") });
         return;

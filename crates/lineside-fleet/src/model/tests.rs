@@ -20,11 +20,12 @@ const NOW: i64 = 1_000_000_000;
 impl Heard {
     fn new() -> Self {
         let bus = Bus::new();
-        let gate = bus.intercept::<BeforeTool>("gate").gate(async |call, _| match call.command().as_deref() {
-            Some(command) if command.contains("rm") => Verdict::block("no password=hunter2hunter2"),
-            Some(command) if command.contains("push") => Verdict::ask("a person"),
-            _ => Verdict::Continue,
-        });
+        let gate =
+            bus.intercept::<BeforeTool>("gate").gate(async |call, _| match call.command().as_deref() {
+                Some(command) if command.contains("rm") => Verdict::block("no password=hunter2hunter2"),
+                Some(command) if command.contains("push") => Verdict::ask("a person"),
+                _ => Verdict::Continue,
+            });
         gate.unwrap();
         Self { signals: bus.signals(), bus, model: Model::default() }
     }

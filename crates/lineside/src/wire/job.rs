@@ -101,8 +101,8 @@ pub fn job(shown: &Shown) -> Map {
     map
 }
 
-/// An attempt of a job: `attempt` (its number, from 1), `fence`, `started`, `ended`, `took_ms`, `end` (`succeeded`, `failed`
-/// or `cancelled`; absent while it runs, or where its process was killed), `failure`, `text`.
+/// An attempt of a job: `attempt` (its number, from 1), `fence`, `started`, `ended`, `took_ms`, `end` (`succeeded`,
+/// `not_in_order` of one that came to the result that something is not, `failed` or `cancelled`; absent while it runs, or where its process was killed), `failure`, `text`.
 #[must_use]
 pub fn attempt(number: usize, attempt: &Attempt) -> Value {
     let (ended, end) = match &attempt.ended {
@@ -111,6 +111,7 @@ pub fn attempt(number: usize, attempt: &Attempt) -> Value {
     };
     let (word, kind, text) = match end {
         Some(AttemptEnd::Succeeded(summary)) => (Some("succeeded"), None, Some(summary)),
+        Some(AttemptEnd::NotInOrder(summary)) => (Some("not_in_order"), None, Some(summary)),
         Some(AttemptEnd::Failed(kind, detail)) => (Some("failed"), Some(kind.to_string()), Some(detail)),
         Some(AttemptEnd::Cancelled) => (Some("cancelled"), None, None),
         None => (None, None, None),

@@ -53,7 +53,8 @@ impl Condition {
                 let name = event.payload().text("tool_name").unwrap_or_default();
                 let paths = named_paths(name, input);
                 if paths.is_empty() {
-                    let mut texts = input.as_object().into_iter().flatten().filter_map(|(_, text)| text.as_str());
+                    let mut texts =
+                        input.as_object().into_iter().flatten().filter_map(|(_, text)| text.as_str());
                     texts.any(|text| covers(pattern, text)) || covers(pattern, "")
                 } else {
                     paths.iter().any(|path| file(pattern, path, cwd, self.home.as_deref()))

@@ -235,7 +235,11 @@ fn a_filter_that_can_match_nothing_at_any_point_is_an_error() {
 fn a_project_that_no_session_has_is_named() {
     for (project, is_named) in [("app", true), ("./app", true), ("/srv/app", false), ("'**/app'", false)] {
         let (_, told) = hook(&format!("on: before_tool\ncommand: x\nmatch: {{project: {project}}}"));
-        assert_eq!(told.iter().any(|told| told.contains("`match.project` is")), is_named, "{project}: {told:?}");
+        assert_eq!(
+            told.iter().any(|told| told.contains("`match.project` is")),
+            is_named,
+            "{project}: {told:?}"
+        );
     }
 }
 
