@@ -1,6 +1,8 @@
 //! The jobs of automations, for those who ask: which there are, why each of them stands where it does, and what has
 //! become of it. A dead one can be taken up again, and any one dropped.
 
+use std::collections::BTreeMap;
+
 use lineside_core::{EventId, SessionId};
 
 use crate::engine::Automations;
@@ -93,6 +95,13 @@ impl Jobs {
             WhichState::Live => machine.live(),
             WhichState::Dead => machine.dead_letters().count(),
         })
+    }
+
+    /// How many jobs are in each state, by its word as [`list`](Self::list) shows it; states without a job are absent. Costs
+    /// a step for each job that is known.
+    #[must_use]
+    pub fn by_state(&self) -> BTreeMap<&'static str, usize> {
+        self.automations.engine.ask(Machine::by_state)
     }
 
     /// Everything that is known of a job: where it stands and why, and its attempts. `None` when there is no such job,

@@ -34,6 +34,7 @@ pub(crate) mod jobs;
 pub(crate) mod approvals;
 mod signals;
 pub(crate) mod control;
+mod metrics;
 mod dashboard;
 
 /// The description of the API.
@@ -77,7 +78,7 @@ mod dashboard;
         signals::stream,
         control::health,
         control::status,
-        control::metrics,
+        metrics::metrics,
         control::person,
         dashboard::invite,
         control::reload,
@@ -118,7 +119,7 @@ pub(crate) fn router(daemon: &Arc<Daemon>, door: Door) -> Router {
         .route("/v1/jobs/{job}/retry", post(jobs::retry))
         .route("/v1/approvals", get(approvals::list))
         .route("/v1/status", get(control::status))
-        .route("/v1/metrics", get(control::metrics))
+        .route("/v1/metrics", get(metrics::metrics))
         .route_layer(middleware::from_fn(caller::user_only));
     let person = Router::new()
         .route("/v1/person", get(control::person))

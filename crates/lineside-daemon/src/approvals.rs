@@ -238,6 +238,11 @@ impl Approvals {
         all
     }
 
+    /// How many wait.
+    pub(crate) fn count(&self) -> usize {
+        self.kept().waiting.len()
+    }
+
     /// The answers for patterns.
     pub(crate) fn rules(&self) -> Vec<Rule> {
         self.granted.rules()

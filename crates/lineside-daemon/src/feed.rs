@@ -14,6 +14,7 @@ use tokio::sync::watch;
 use uuid::Uuid;
 
 use crate::api::shapes::SignalForm;
+use crate::measures::Measures;
 use crate::room::SMALL;
 
 /// What a feed holds at most.
@@ -73,6 +74,8 @@ pub(crate) struct Feed {
     bus: Bus,
     /// Where everything is written down that the feed takes.
     log: Option<Log>,
+    /// What is counted of it.
+    pub(crate) measures: Measures,
 }
 
 #[derive(Default)]
@@ -96,7 +99,17 @@ impl Feed {
         let epoch = format!("{:08x}", Uuid::new_v4().as_fields().0);
         let (sent, last) = (Mutex::new(bus.signals()), watch::Sender::new(0));
         let (behind, bus) = (watch::Sender::new(0), bus.clone());
-        Self { sent, epoch, kept: Mutex::default(), last, behind, most, bus, log: None }
+        Self {
+            sent,
+            epoch,
+            kept: Mutex::default(),
+            last,
+            behind,
+            most,
+            bus,
+            log: None,
+            measures: Measures::default(),
+        }
     }
 
     /// With a log that everything goes to which the feed takes.
@@ -154,6 +167,7 @@ impl Feed {
             self.write(&watched, at);
             match watched {
                 Watched::Signal(signal) => {
+                    self.measures.hear(&signal);
                     if let Signal::SessionClosed { session, .. } = &signal {
                         over.push(session.clone());
                     }

@@ -23,6 +23,7 @@ mod body;
 mod room;
 mod sync;
 mod closed;
+mod measures;
 mod feed;
 mod texts;
 mod outlet;

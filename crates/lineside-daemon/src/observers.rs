@@ -66,6 +66,8 @@ pub(crate) struct Count {
     pub(crate) lost: u64,
     /// How many could not be delivered, and are in the file of these, or lost where that cannot be written either.
     pub(crate) dead: u64,
+    /// Up to which entry of the feed it has read.
+    pub(crate) read: u64,
     /// Why the last delivery failed, until one succeeds.
     pub(crate) trouble: Option<String>,
 }
@@ -139,7 +141,10 @@ impl Observer {
             let goes_on = ending.run_until_cancelled(more).await.unwrap_or(false);
             loop {
                 let batch = self.batch(feed, &mut after).await;
-                self.counting().lost += batch.lost;
+                {
+                    let mut count = self.counting();
+                    (count.lost, count.read) = (count.lost + batch.lost, after);
+                }
                 if batch.records == 0 {
                     break;
                 }

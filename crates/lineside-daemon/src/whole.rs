@@ -92,6 +92,11 @@ impl LeftBehind {
         self.lost.load(Ordering::Relaxed)
     }
 
+    /// How much of it goes on now.
+    pub(crate) fn under_way(&self) -> usize {
+        self.most.saturating_sub(self.places.available_permits())
+    }
+
     fn lose(&self) {
         let lost = self.lost.fetch_add(1, Ordering::Relaxed) + 1;
         // Not each of very many, so that the signals of other things stay readable.

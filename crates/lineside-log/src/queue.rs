@@ -17,6 +17,8 @@ const NOTED: Duration = Duration::from_millis(20);
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct State {
+    /// How many records wait to be written.
+    pub waiting: usize,
     /// How many records were written since it was opened.
     pub written: u64,
     /// How many were lost since then: the queue was full, or they could not be written.
@@ -221,7 +223,8 @@ impl Queue {
     }
 
     pub(crate) fn state(&self) -> State {
-        self.lock().state.clone()
+        let inner = self.lock();
+        State { waiting: inner.waiting.len(), ..inner.state.clone() }
     }
 }
 

@@ -78,13 +78,10 @@ pub fn record(signal: &Signal, at: Timestamp) -> Record {
         Signal::ContextRecovered { messages, .. } => {
             news("context_recovered", &|it| it.detail = messages.to_string())
         }
-        Signal::Automation { hook, job, event, news: about, .. } => {
-            let (what, detail) = of_job(about);
-            news(what, &|it| {
-                (it.event, it.hook, it.job) = (Some(*event), Some(hook.clone()), *job);
-                it.detail.clone_from(&detail);
-            })
-        }
+        Signal::Automation { hook, job, event, news: about, .. } => news(job_kind(about), &|it| {
+            (it.event, it.hook, it.job) = (Some(*event), Some(hook.clone()), *job);
+            it.detail = of_job(about);
+        }),
         Signal::ApprovalAsked { event, id, hook, within, .. } => news("approval_asked", &|it| {
             (it.event, it.hook) = (Some(*event), Some(hook.clone()));
             it.detail = format!("{id}: waits for {} s at most", within.as_secs());
@@ -133,20 +130,31 @@ pub fn line(record: &Record) -> (&'static str, Map) {
     (kind, line)
 }
 
-fn of_job(news: &JobNews) -> (&'static str, String) {
+/// What has become of a job, in the word that the log has for it.
+#[must_use]
+pub fn job_kind(news: &JobNews) -> &'static str {
     match news {
-        JobNews::Held => ("job_held", String::new()),
-        JobNews::Queued => ("job_queued", String::new()),
-        JobNews::Refused(why) => ("job_refused", why.clone()),
-        JobNews::Started { attempt } => ("job_started", format!("attempt {attempt}")),
-        JobNews::Retried { failed, .. } => ("job_retried", failed.clone()),
-        JobNews::Finished => ("job_finished", String::new()),
-        JobNews::Dead(why) => ("job_dead", why.clone()),
-        JobNews::Cancelled(why) => ("job_cancelled", why.clone()),
-        JobNews::Parked => ("job_parked", String::new()),
-        JobNews::Revived => ("job_revived", String::new()),
-        JobNews::Forgotten => ("job_forgotten", String::new()),
-        other => ("job_unknown", format!("{other:?}")),
+        JobNews::Held => "job_held",
+        JobNews::Queued => "job_queued",
+        JobNews::Refused(_) => "job_refused",
+        JobNews::Started { .. } => "job_started",
+        JobNews::Retried { .. } => "job_retried",
+        JobNews::Finished => "job_finished",
+        JobNews::Dead(_) => "job_dead",
+        JobNews::Cancelled(_) => "job_cancelled",
+        JobNews::Parked => "job_parked",
+        JobNews::Revived => "job_revived",
+        JobNews::Forgotten => "job_forgotten",
+        _ => "job_unknown",
+    }
+}
+
+fn of_job(news: &JobNews) -> String {
+    match news {
+        JobNews::Refused(why) | JobNews::Dead(why) | JobNews::Cancelled(why) => why.clone(),
+        JobNews::Started { attempt } => format!("attempt {attempt}"),
+        JobNews::Retried { failed, .. } => failed.clone(),
+        _ => String::new(),
     }
 }
 

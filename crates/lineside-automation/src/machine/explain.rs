@@ -1,7 +1,7 @@
 //! What is known of a job, for those who ask: where it stands, why, and what it has gone through.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
@@ -270,6 +270,15 @@ impl<E: Occurrence> Machine<E> {
     /// How many jobs it knows.
     pub(crate) fn known(&self) -> usize {
         self.jobs.len()
+    }
+
+    /// How many jobs are in each state.
+    pub(crate) fn by_state(&self) -> BTreeMap<&'static str, usize> {
+        let mut states = BTreeMap::new();
+        for job in self.jobs.values() {
+            *states.entry(job.state.word()).or_default() += 1;
+        }
+        states
     }
 
     /// The state of a job that it knows.

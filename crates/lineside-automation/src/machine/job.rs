@@ -262,6 +262,22 @@ pub enum Settled {
 }
 
 impl State {
+    /// The word for it, the same as of a job that is shown.
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Self::Held(_) => "debouncing",
+            Self::Parked(_) | Self::Waiting(_) => "waiting",
+            Self::Running(..) => "running",
+            Self::Delayed(_) => "retrying",
+            Self::Delivering(_) => "delivering",
+            Self::Rests(settled, _) => match **settled {
+                Settled::Done => "done",
+                Settled::Dead(_) => "dead",
+                Settled::Cancelled(_) => "cancelled",
+            },
+        }
+    }
+
     pub(crate) fn is_at_rest(&self) -> bool {
         matches!(self, Self::Rests(..))
     }

@@ -53,6 +53,20 @@ impl Runs {
         }
     }
 
+    /// Calls this with the place, the time and the outcome of each hook, in order, and leaves the list as short as it is.
+    pub fn each(&self, mut call: impl FnMut(u32, Duration, &Outcome)) {
+        if let Some(full) = self.full.get() {
+            return full.iter().for_each(|run| call(run.hook, run.took, &run.outcome));
+        }
+        let (passed, left_out) = (Outcome::Answered(Verdict::Continue), Outcome::Skipped(SkipReason::Filter));
+        for (hook, nanos) in (0..).zip(self.short.iter().copied()) {
+            match nanos {
+                LEFT_OUT => call(hook, Duration::ZERO, &left_out),
+                nanos => call(hook, Duration::from_nanos(nanos.into()), &passed),
+            }
+        }
+    }
+
     /// About how many bytes the texts in it take.
     pub(super) fn texts_weight(&self) -> usize {
         let of_run = |run: &Run| {
@@ -141,6 +155,20 @@ mod tests {
     fn a_list_with_room_for_its_hooks_does_not_grow() {
         for hooks in [0, 1, 4, 5, 300] {
             assert!(Runs::with_room(hooks).short.capacity() >= hooks, "{hooks}");
+        }
+    }
+
+    #[test]
+    fn a_look_at_each_hook_finds_what_the_list_has_and_leaves_it_short() {
+        let mut runs = Runs::with_room(2);
+        runs.pass(0, Duration::from_nanos(7));
+        runs.leave_out(1);
+        for is_short in [true, false] {
+            let mut seen = Vec::new();
+            runs.each(|hook, took, outcome| seen.push((hook, took, outcome.clone())));
+            assert_eq!(runs.is_short(), is_short);
+            let listed: Vec<_> = runs.iter().map(|run| (run.hook, run.took, run.outcome.clone())).collect();
+            assert_eq!(seen, listed);
         }
     }
 

@@ -1,9 +1,7 @@
-//! The daemon itself: whether it lives, how it stands, what it counts, its hooks loaded anew, its end.
+//! The daemon itself: whether it lives, how it stands, its hooks loaded anew, its end.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -77,7 +75,7 @@ fn not_kept(daemon: &Daemon) -> impl Iterator<Item = Finding> + use<> {
 /// What is wrong with observers: that one cannot deliver, or has missed something.
 fn not_observed(daemon: &Daemon) -> Vec<Finding> {
     let of = |observer: &Observer| {
-        let Count { delivered, lost, dead, trouble } = observer.count();
+        let Count { delivered, lost, dead, trouble, .. } = observer.count();
         let name = observer.name();
         let finding = |severity, text| Finding { of: "observe", severity, text };
         let trouble =
@@ -181,81 +179,6 @@ fn projects(daemon: &Daemon) -> Vec<Project> {
 /// The root of the project whose hooks may run.
 fn trusted(places: &Places) -> Option<String> {
     (places.trust == Trust::Granted).then(|| places.work_dir().to_string_lossy().into_owned())
-}
-
-/// What the daemon counts, in the text format of Prometheus.
-#[utoipa::path(
-    get, path = "/v1/metrics", tag = "daemon",
-    responses((status = 200, content_type = "text/plain", body = String))
-)]
-pub(super) async fn metrics(State(daemon): State<Arc<Daemon>>) -> Response {
-    let counts = &daemon.counts;
-    let (signals, lost) = daemon.feed().counts();
-    let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
-    let number = |size: usize| u64::try_from(size).unwrap_or(u64::MAX);
-    let sessions = number(daemon.bus().sessions().len());
-    let logged = daemon.feed().log().map(Log::state).unwrap_or_default();
-    let (signal_bytes, receipt_bytes) = daemon.feed().bytes();
-    let (host_sessions, host_bytes) = daemon.hosts.kept();
-    let (hooks, hook_bytes) = daemon.attachments.kept();
-    let rows = [
-        ("lineside_requests_total", "counter", "Requests that came in.", read(&counts.requests)),
-        ("lineside_problems_total", "counter", "Requests answered with a problem.", read(&counts.problems)),
-        ("lineside_events_total", "counter", "Events that were decided.", read(&counts.events)),
-        ("lineside_hook_failures_total", "counter", "Hooks that could not answer.", daemon.bus().failures()),
-        ("lineside_signals_total", "counter", "Signals that were sent.", signals),
-        (
-            "lineside_log_written_total",
-            "counter",
-            "Records that the decision log has written.",
-            logged.written,
-        ),
-        ("lineside_log_lost_total", "counter", "Records that it has lost.", logged.lost),
-        ("lineside_signals_lost_total", "counter", "Signals that the feed did not take in time.", lost),
-        (
-            "lineside_deliveries_returned_total",
-            "counter",
-            "Deliveries that went back to their mailbox.",
-            read(&counts.deliveries_returned),
-        ),
-        (
-            "lineside_left_behind_lost_total",
-            "counter",
-            "Requests of publishers that left, given up with what had happened.",
-            daemon.left_behind.lost(),
-        ),
-        ("lineside_connections", "gauge", "Connections that are open.", read(&counts.connections)),
-        ("lineside_sessions", "gauge", "Sessions that are open.", sessions),
-        (
-            "lineside_receipt_bytes",
-            "gauge",
-            "About what the receipts take that are kept.",
-            number(receipt_bytes),
-        ),
-        (
-            "lineside_signal_bytes",
-            "gauge",
-            "About what the signals take that are kept.",
-            number(signal_bytes),
-        ),
-        (
-            "lineside_host_sessions",
-            "gauge",
-            "Sessions of agent programs that are remembered.",
-            number(host_sessions),
-        ),
-        ("lineside_host_session_bytes", "gauge", "About what is remembered of them.", number(host_bytes)),
-        ("lineside_attached_hooks", "gauge", "Hooks of attached programs.", number(hooks)),
-        ("lineside_attached_hook_bytes", "gauge", "How long their declarations are.", number(hook_bytes)),
-        ("lineside_generation", "gauge", "Which load of hook files is in force.", daemon.loaded().generation),
-    ];
-    let mut text = String::new();
-    for (name, kind, help, value) in rows {
-        // Writing to a string does not fail.
-        writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}").ok();
-    }
-    let kind = HeaderValue::from_static("text/plain; version=0.0.4");
-    ([(header::CONTENT_TYPE, kind)], text).into_response()
 }
 
 /// Whether the caller may take off guards: it stands below no agent. Asked before what is done without the daemon, such as

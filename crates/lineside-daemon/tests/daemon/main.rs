@@ -24,6 +24,7 @@ mod http;
 mod kept;
 mod left_behind;
 mod looks;
+mod metrics;
 mod observers;
 mod switched_off;
 mod owners;
