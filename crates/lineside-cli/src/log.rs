@@ -15,6 +15,7 @@ use crate::daemon_paths::DaemonArgs;
 use crate::style::{COLUMNS, Style, Styles, Tone, columns, print_json, print_unbroken, tell};
 
 pub(crate) mod line;
+mod perfetto;
 
 use line::{Lines, Order};
 
@@ -32,9 +33,9 @@ pub(crate) struct LogArgs {
     #[arg(value_name = "QUERY")]
     query: Vec<String>,
 
-    /// Show at most so many, the latest.
-    #[arg(long, short = 'n', value_name = "NUMBER", default_value_t = 50)]
-    limit: usize,
+    /// Show at most so many, the latest; 50 when nothing is said, 100,000 with --perfetto.
+    #[arg(long, short = 'n', value_name = "NUMBER")]
+    limit: Option<usize>,
 
     /// Go on with what is decided from now on, until it is interrupted.
     #[arg(long, short, conflicts_with_all = ["tree", "csv"])]
@@ -51,7 +52,15 @@ pub(crate) struct LogArgs {
     /// Print a table of comma-separated values, with a heading.
     #[arg(long, conflicts_with = "tree")]
     csv: bool,
+
+    /// Print a trace for <https://ui.perfetto.dev>: agents as lanes, with their tools, hooks and background work.
+    #[arg(long, conflicts_with_all = ["csv", "follow", "json", "tree"])]
+    perfetto: bool,
 }
+
+/// How many are shown, and how many are in a trace, when nothing is said.
+const LIMIT: usize = 50;
+const TRACED: usize = 100_000;
 
 pub(crate) const GRAMMAR: &str = "\
 Keys of a query:
@@ -136,7 +145,17 @@ pub(crate) fn now() -> Timestamp {
 pub(crate) async fn run(args: &LogArgs, styles: Styles) -> Result<ExitCode> {
     let query = query(&args.query)?;
     let look = args.store.open()?;
-    let found = look.decisions(&query, args.limit)?;
+    let usual = if args.perfetto { TRACED } else { LIMIT };
+    let found = look.decisions(&query, args.limit.unwrap_or(usual))?;
+    if args.perfetto {
+        let mut decisions = Vec::with_capacity(found.len());
+        for decision in &found {
+            decisions.extend(look.why(&decision.id.to_string())?);
+        }
+        print_json(&perfetto::trace(&decisions))?;
+        report(&look, &query, found.is_empty(), styles.err)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut after = look.last()?;
     let order = if args.tree { Order::ByTree } else { Order::ByTime };
     let mut lines = Lines::new(columns().unwrap_or(COLUMNS), order, styles.out);
