@@ -99,11 +99,7 @@ async fn call(session: &Session, proposed: BeforeTool) -> Result<String, Box<dyn
         Verdict::Continue | Verdict::Allow(_) => {}
         Verdict::Ask(_) if person_agrees(&reason) => {}
         _ => {
-            println!(
-                "  refused: {:?}, by {}",
-                decision.payload().command().unwrap_or_default(),
-                name(&decision)
-            );
+            println!("  refused: {:?}, by {}", decision.payload().command().unwrap_or(""), name(&decision));
             return Ok(format!("Tool blocked: {reason}"));
         }
     }
@@ -127,15 +123,15 @@ fn name<P: lineside::core::Point>(decision: &Decision<P>) -> &str {
 
 /// The rules of this house.
 fn register(session: &Session) -> Result<(), Box<dyn Error>> {
-    session.intercept::<BeforeTool>("no-rm-rf").priority(900).matching(tool("Shell")).gate(
-        async |call, _cx| match call.command().as_deref() {
-            Some(command) if command.contains("rm -rf /") => Verdict::block("refuses to delete /"),
-            _ => Verdict::Continue,
-        },
-    )?;
+    let deletes_all = runs("rm").flag("-r|-R|--recursive").operand("/");
+    session
+        .intercept::<BeforeTool>("no-rm-rf")
+        .priority(900)
+        .matching(deletes_all)
+        .gate(async |_call, _cx| Verdict::block("refuses to delete /"))?;
     session
         .intercept::<BeforeTool>("ask-before-push")
-        .matching(tool("Shell").text("git push"))
+        .matching(runs("git").subcommand("push"))
         .gate(async |_call, _cx| Verdict::ask("push to the world?"))?;
     // Amenders run before the gates here, because their priority is greater: gates judge what will run.
     session

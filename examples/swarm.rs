@@ -41,12 +41,11 @@ struct Seen {
 async fn main() -> Result<(), Box<dyn Error>> {
     let bus = Bus::new();
     let root = bus.session("root").agent(Agent::main("main")).open().await?;
-    root.intercept::<BeforeTool>("no-rm-rf").priority(900).matching(tool("Shell")).gate(
-        async |call, _cx| match call.command().as_deref() {
-            Some(command) if command.contains("rm -rf /") => Verdict::block("refuses to delete /"),
-            _ => Verdict::Continue,
-        },
-    )?;
+    let deletes_all = runs("rm").flag("-r|-R|--recursive").operand("/");
+    root.intercept::<BeforeTool>("no-rm-rf")
+        .priority(900)
+        .matching(deletes_all)
+        .gate(async |_call, _cx| Verdict::block("refuses to delete /"))?;
     root.intercept::<AfterTool>("short-results").amend(async |result, _cx| {
         match result.tool_output.as_str() {
             Some(output) if output.len() > 40 => Reply::amend(AfterTool::amend().tool_output(&output[..40])),

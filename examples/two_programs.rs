@@ -31,12 +31,9 @@ async fn first() -> Result<()> {
 
     let client = Client::new(folder.path().join("run/lineside.sock"));
     let session = client.session("first").agent(Agent::main("main")).open().await?;
-    let gate = session.intercept::<BeforeTool>("no-rm-rf").priority(900).matching(tool("Shell"));
-    gate.gate(async |call, _cx| match call.command().as_deref() {
-        Some(command) if command.contains("rm -rf /") => Verdict::block("refuses to delete /"),
-        _ => Verdict::Continue,
-    })
-    .await?;
+    let deletes_all = runs("rm").flag("-r|-R|--recursive").operand("/");
+    let gate = session.intercept::<BeforeTool>("no-rm-rf").priority(900).matching(deletes_all);
+    gate.gate(async |_call, _cx| Verdict::block("refuses to delete /")).await?;
 
     // The variables of the session go to the shell, and from there to whatever it starts.
     let mut shell = session.command("sh");
