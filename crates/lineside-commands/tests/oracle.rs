@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fastrand::Rng;
 use lineside_commands::{Argument, CommandProgram, Shell, Surroundings, Unknown, analyse};
@@ -20,6 +21,9 @@ const COUNT: &str = match option_env!("LINESIDE_ORACLE_COMMANDS") {
     None => "500",
 };
 
+/// How many shells are run at a time.
+const THREADS: usize = 8;
+
 /// What is listed and bash does not start, or the other way: a part of the command, and why.
 const DIFFERENCES: &[(&str, &str)] = &[
     ("$((", "an arithmetic expression that is none ends the shell; what it holds and what follows is listed"),
@@ -31,11 +35,11 @@ const DIFFERENCES: &[(&str, &str)] = &[
     ("| printf -v", "a variable of a part of a pipe is not set behind it"),
     ("| R=", "a variable of a part of a pipe is not set behind it"),
     ("| P=", "a variable of a part of a pipe is not set behind it, and the name of the program is not known"),
-    ("| f() (", "a function of a part of a pipe is not there behind it"),
     (
-        "| f() {",
+        "| f1() ",
         "a function of a part of a pipe is not there behind it: its name is listed as that of a program",
     ),
+    ("| f2() ", "a function of a part of a pipe is not there behind it"),
     ("EXIT", "of two traps the last one is run, and both are listed"),
     ("<<", "a here-document within a substitution of a condition may end the shell; what follows is listed"),
 ];
@@ -106,6 +110,7 @@ impl Grammar {
         program
     }
 
+    /// A function has a name for each depth: one that calls itself would never end.
     fn command(&mut self, depth: usize) -> String {
         if depth == 0 {
             return self.simple();
@@ -120,7 +125,7 @@ impl Grammar {
             5 => format!("if true; then {a}; fi"),
             6 => format!("for i in 1 'b c'; do {} \"$i\"; done", self.simple()),
             7 => format!("case xy in x*) {a};; esac"),
-            8 => format!("f() {{ {a}; }}; f"),
+            8 => format!("f{depth}() {{ {a}; }}; f{depth}"),
             9 => format!("eval {}", quoted(&a)),
             10 => format!("export V; bash -c {}", quoted(&self.plain())),
             11 => format!("{{ {} <<'E'\n{}\nE\n}}", self.one(&["bash", "cat | sh"]), self.plain()),
@@ -141,9 +146,9 @@ impl Grammar {
                 self.partly = true;
                 format!("if false; then {a}; else {b}; fi")
             }
-            23 => format!("f() ( {a} ); f"),
-            24 => format!("function g {{ {a}; }}; g"),
-            25 => format!("function g() ( {a} ); g"),
+            23 => format!("f{depth}() ( {a} ); f{depth}"),
+            24 => format!("function g{depth} {{ {a}; }}; g{depth}"),
+            25 => format!("function g{depth}() ( {a} ); g{depth}"),
             26 => format!("{{ {a} <<'A' <<B\nx\nA\n$({b})\nB\n}}"),
             27 => format!("declare -A M=([k]='{}'); ${{M[k]}} u", self.one(PROGRAMS)),
             28 => format!("A+=(q); {} \"${{A[2]}}\" \"${{A[@]:1}}\"", self.one(PROGRAMS)),
@@ -187,6 +192,7 @@ fn run(command: &str, folder: &Path) -> Vec<Vec<String>> {
         .env_clear()
         .env("PATH", &bin)
         .env("NOTES", &notes)
+        .env("FUNCNEST", "64")
         .current_dir(&work)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -233,7 +239,8 @@ fn fits(word: &str, arg: &Argument) -> bool {
     }
 }
 
-fn compare(count: usize, seed: u64) {
+/// A folder with the programs, and one to work in.
+fn prepared() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("work")).unwrap();
     let bin = folder.path().join("bin");
@@ -247,41 +254,58 @@ fn compare(count: usize, seed: u64) {
             ["/bin", "/usr/bin"].map(|folder| Path::new(folder).join(name)).into_iter().find(|p| p.exists());
         symlink(place.unwrap(), bin.join(name)).unwrap();
     }
-    let mut differences = Vec::new();
-    for number in 0..count {
-        let mut grammar = Grammar { random: Rng::with_seed(seed + number as u64), partly: false };
-        let depth = grammar.random.usize(..4);
-        let inner = grammar.command(depth);
-        let command = format!("V=opqo A=('g h' i)\n{inner}");
-        let started = run(&command, folder.path());
-        let state = Surroundings::new("/proj", "/home/dev");
-        let analysis = analyse(&command, Shell::Bash, &state);
-        let mut left: Vec<&CommandProgram> = analysis
-            .programs
-            .iter()
-            .filter(|p| p.known_name().is_none_or(|name| !REAL.contains(&name)))
-            .collect();
-        let mut missing = Vec::new();
-        // Those that are known to the last word first.
-        for words in &started {
-            match left.iter().position(|program| is_listed(words, program, One)) {
-                Some(at) => drop(left.remove(at)),
-                None => missing.push(words.clone()),
-            }
-        }
-        missing.retain(|words| {
-            let at = left.iter().position(|program| is_listed(words, program, Any));
-            at.map(|at| left.remove(at)).is_none()
-        });
-        let is_listed = DIFFERENCES.iter().any(|(part, _)| command.contains(part));
-        let is_missing = !missing.is_empty() && !analysis.is_unclear(Unknown::Program);
-        if is_missing && !command.contains("&& set -- ") || !left.is_empty() && !grammar.partly && !is_listed
-        {
-            let more: Vec<String> = left.iter().map(|p| format!("{} {:?}", p.name, p.args)).collect();
-            differences
-                .push(format!("{number}: {command}\n  not listed: {missing:?}\n  not started: {more:?}\n"));
+    folder
+}
+
+/// What differs for one command of the grammar.
+fn difference(number: usize, seed: u64, folder: &Path) -> Option<String> {
+    let mut grammar = Grammar { random: Rng::with_seed(seed + number as u64), partly: false };
+    let depth = grammar.random.usize(..4);
+    let inner = grammar.command(depth);
+    let command = format!("V=opqo A=('g h' i)\n{inner}");
+    let started = run(&command, folder);
+    let state = Surroundings::new("/proj", "/home/dev");
+    let analysis = analyse(&command, Shell::Bash, &state);
+    let mut left: Vec<&CommandProgram> = analysis
+        .programs
+        .iter()
+        .filter(|p| p.known_name().is_none_or(|name| !REAL.contains(&name)))
+        .collect();
+    let mut missing = Vec::new();
+    // Those that are known to the last word first.
+    for words in &started {
+        match left.iter().position(|program| is_listed(words, program, One)) {
+            Some(at) => drop(left.remove(at)),
+            None => missing.push(words.clone()),
         }
     }
+    missing.retain(|words| {
+        let at = left.iter().position(|program| is_listed(words, program, Any));
+        at.map(|at| left.remove(at)).is_none()
+    });
+    let is_listed = DIFFERENCES.iter().any(|(part, _)| command.contains(part));
+    let is_missing = !missing.is_empty() && !analysis.is_unclear(Unknown::Program);
+    let differs =
+        is_missing && !command.contains("&& set -- ") || !left.is_empty() && !grammar.partly && !is_listed;
+    let more: Vec<String> = left.iter().map(|p| format!("{} {:?}", p.name, p.args)).collect();
+    differs.then(|| format!("{number}: {command}\n  not listed: {missing:?}\n  not started: {more:?}\n"))
+}
+
+/// Compares by several threads: most of the time is that in which the programs start and end.
+fn compare(count: usize, seed: u64) {
+    let next = AtomicUsize::new(0);
+    let by_one = || {
+        let folder = prepared();
+        let numbers = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
+        numbers
+            .take_while(|number| *number < count)
+            .filter_map(|number| difference(number, seed, folder.path()))
+            .collect::<Vec<String>>()
+    };
+    let differences: Vec<String> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(by_one)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
     assert!(
         differences.is_empty(),
         "{} of {count} differ:\n{}",
