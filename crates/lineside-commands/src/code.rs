@@ -1,7 +1,13 @@
 //! Literal calls in the code of other languages: what is started, deleted, read and written by texts that stand there.
 
+mod tokens;
+mod values;
+
 use std::collections::HashMap;
 use std::sync::LazyLock;
+
+use self::tokens::{Token, tokens};
+use crate::value::UNKNOWN;
 
 /// A call with literal arguments.
 #[derive(Debug, PartialEq)]
@@ -86,6 +92,14 @@ const CALLS: &[(&str, &str, Does)] = &[
     ("php", "file_get_contents readfile file", Does::Read),
     ("php", "file_put_contents", Does::Write),
     ("awk", "system", Does::Shell),
+    ("vim", "system systemlist", Does::Plain),
+    (
+        "elisp",
+        "shell-command shell-command-to-string async-shell-command call-process-shell-command",
+        Does::Plain,
+    ),
+    ("elisp", "delete-directory", Does::DeleteAll),
+    ("elisp", "delete-file", Does::Delete),
     ("osascript", "do_shell_script", Does::Plain),
     ("other", "os.execute io.popen system shell", Does::Shell),
     ("other", "System.cmd", Does::Spawn),
@@ -120,9 +134,9 @@ const CALLS: &[(&str, &str, Does)] = &[
     ("php", "eval assert", Does::Evaluates),
 ];
 
-/// The calls of a code.
-pub(crate) fn calls(text: &str, language: &str) -> Vec<Call> {
-    let tokens = tokens(text, language);
+/// The calls of a code that runs in a folder `here`.
+pub(crate) fn calls(text: &str, language: &str, home: &str, here: &str) -> Vec<Call> {
+    let tokens = values::joined(values::settled(&tokens(text, language), home, here), language);
     let mut all = Vec::new();
     let mut open: Option<usize> = None;
     for (at, token) in tokens.iter().enumerate() {
@@ -152,12 +166,12 @@ pub(crate) fn calls(text: &str, language: &str) -> Vec<Call> {
             }
             // `"cmd" | getline`, `print | "cmd"`.
             Token::Sign('|') if language == "awk" => {
-                let before = at.checked_sub(1).and_then(|at| tokens.get(at));
-                for side in [before, tokens.get(at + 1)] {
-                    if let Some(Token::Text(text)) = side {
-                        all.push(Call::Shell { text: text.clone(), listed: true });
-                    }
-                }
+                let runs = match (at.checked_sub(1).map(|at| &tokens[at]), tokens.get(at + 1)) {
+                    (Some(Token::Text(text)), Some(Token::Name(name))) if name == "getline" => text,
+                    (_, Some(Token::Text(text))) => text,
+                    _ => continue,
+                };
+                all.push(Call::Shell { text: runs.clone(), listed: true });
             }
             Token::Text(path) => {
                 // `Path('x').unlink()`, `open('x', 'w')` is above.
@@ -222,7 +236,17 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
             Some(_) if does == Does::Plain && texts.len() > 1 && language != "php" => {
                 all.push(Call::Program(texts.iter().map(|text| (*text).to_owned()).collect()));
             }
-            Some(text) => {
+            Some(mut text) => {
+                // `"rm -rf " + path`: what is joined to it is not known.
+                let joins = match arguments.get(1) {
+                    Some(Token::Sign('+' | '.' | '%')) => true,
+                    Some(Token::Name(name)) => name == ".format" || language == "awk",
+                    Some(Token::Sign('$')) => language == "awk",
+                    _ => false,
+                };
+                if joins {
+                    text.push(UNKNOWN);
+                }
                 let listed =
                     does == Does::Shell || has_signs(&text) && language != "osascript" && language != "php";
                 all.push(Call::Shell { text, listed });
@@ -237,12 +261,18 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
                     && matches!(&three[2], Token::Name(name) if name.eq_ignore_ascii_case("true"))
             });
             let in_list = matches!(arguments.first(), Some(Token::Sign('[')));
+            let in_list_behind = matches!(arguments.get(1), Some(Token::Sign('[')));
             match (first, through_shell) {
                 (Some(text), true) => all.push(Call::Shell { text, listed: true }),
                 (Some(_), false) if language == "node" => {
                     all.push(Call::Program(texts.iter().map(|text| (*text).to_owned()).collect()));
                 }
-                (Some(text), false) => all.push(Call::Program(vec![text])),
+                // `execvp(file, [name, …])`.
+                (Some(text), false) => {
+                    let rest = if in_list_behind { texts.get(2..).unwrap_or_default() } else { &[] };
+                    let words = std::iter::once(text.as_str()).chain(rest.iter().copied());
+                    all.push(Call::Program(words.map(str::to_owned).collect()));
+                }
                 (None, _) if in_list => {
                     let end = arguments
                         .iter()
@@ -262,6 +292,15 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
                 return;
             }
             all.extend(texts.iter().map(|path| Call::Delete { path: (*path).to_owned(), whole }));
+            // `rmtree(path)`, of which it is not known where it leads; `remove` is a method of much else.
+            let is_own = matches!(name.rsplit('.').next(), Some("remove" | "rm" | "unlink"));
+            if whole
+                && !is_own
+                && texts.is_empty()
+                && matches!(arguments.first(), Some(Token::Name(_) | Token::Sign('$')))
+            {
+                all.push(Call::Delete { path: UNKNOWN.to_string(), whole });
+            }
         }
         Does::Asks => all.push(Call::Asks),
         Does::Decodes => all.push(Call::Decodes),
@@ -318,98 +357,4 @@ fn arguments(rest: &[Token]) -> &[Token] {
         }
     }
     &rest[1..]
-}
-
-#[derive(Debug, PartialEq)]
-enum Token {
-    Name(String),
-    Text(String),
-    Backquoted(String),
-    Sign(char),
-}
-
-fn tokens(text: &str, language: &str) -> Vec<Token> {
-    let chars: Vec<char> = text.chars().collect();
-    let mut all = Vec::new();
-    let mut at = 0;
-    while at < chars.len() {
-        let c = chars[at];
-        let hashes = language != "node";
-        if c == '#' && hashes
-            || c == '/' && matches!(language, "node" | "php") && chars.get(at + 1) == Some(&'/')
-        {
-            while at < chars.len() && chars[at] != '\n' {
-                at += 1;
-            }
-        } else if c == '"' || c == '\'' && language != "awk" || c == '`' {
-            let triple = language == "python" && chars[at..].starts_with(&[c, c, c]);
-            let (inner, end) = quoted(&chars, at, c, triple);
-            at = end;
-            all.push(if c == '`' && language != "node" {
-                Token::Backquoted(inner)
-            } else {
-                Token::Text(inner)
-            });
-        } else if c.is_alphabetic()
-            || c == '_'
-            || c == '.' && chars.get(at + 1).is_some_and(|c| c.is_alphabetic())
-        {
-            let start = at;
-            while at < chars.len() && (chars[at].is_alphanumeric() || "_.".contains(chars[at])) {
-                at += 1;
-            }
-            let name: String = chars[start..at].iter().collect();
-            // `do shell script "…"` is one call.
-            if language == "osascript"
-                && chars[start..].iter().take(15).copied().eq("do shell script".chars())
-            {
-                at = start + 15;
-                all.push(Token::Name("do_shell_script".to_owned()));
-            } else if let (true, Some(open)) =
-                (name == "qx" || name == "q" || name == "qq", chars.get(at).filter(|_| language == "perl"))
-            {
-                let close = match open {
-                    '(' => ')',
-                    '{' => '}',
-                    '[' => ']',
-                    other => *other,
-                };
-                let end =
-                    chars[at + 1..].iter().position(|c| *c == close).map_or(chars.len(), |end| at + 1 + end);
-                let inner: String = chars[at + 1..end].iter().collect();
-                all.push(if name == "qx" { Token::Backquoted(inner) } else { Token::Text(inner) });
-                at = (end + 1).min(chars.len());
-            } else {
-                all.push(Token::Name(name));
-            }
-        } else {
-            if !c.is_whitespace() && c != ',' || c == '\n' {
-                all.push(Token::Sign(c));
-            }
-            at += 1;
-        }
-    }
-    all
-}
-
-fn quoted(chars: &[char], at: usize, sign: char, triple: bool) -> (String, usize) {
-    let width = if triple { 3 } else { 1 };
-    let mut inner = String::new();
-    let mut at = at + width;
-    while at < chars.len() {
-        if chars[at] == '\\' && at + 1 < chars.len() {
-            match chars[at + 1] {
-                'n' => inner.push('\n'),
-                't' => inner.push('\t'),
-                c => inner.push(c),
-            }
-            at += 2;
-        } else if chars[at] == sign && (!triple || chars[at..].starts_with(&[sign, sign, sign])) {
-            return (inner, at + width);
-        } else {
-            inner.push(chars[at]);
-            at += 1;
-        }
-    }
-    (inner, chars.len())
 }

@@ -1,4 +1,6 @@
-//! Where quotes, braces and parentheses end.
+//! Where quotes, braces and parentheses end, and texts of which a part is not known.
+
+use crate::value::{FRESH, MANY, UNKNOWN, spelt};
 
 /// Where the sign is that closes what was opened before `from`: `"`, `` ` ``, `)`, `}` or `]`. Quotes and what
 /// they hold are passed over.
@@ -53,6 +55,42 @@ pub(crate) fn closing(text: &str, from: usize, sign: char) -> Option<usize> {
         at += 1;
     }
     None
+}
+
+/// The variables that parts of a text stand for which are not known.
+pub(crate) const PARTS: [(&str, char); 2] = [("unknown_part", UNKNOWN), ("fresh_part", FRESH)];
+
+/// Whether a word is one of these variables alone.
+pub(crate) fn is_part(word: &str) -> bool {
+    let name = word.strip_prefix("${").and_then(|name| name.strip_suffix('}'));
+    PARTS.iter().any(|(part, _)| name == Some(part))
+}
+
+/// A text in which each part that is not known is the value of a variable, within single quotes as well.
+pub(crate) fn with_variables(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 32);
+    let (mut single, mut double, mut escaped) = (false, false, false);
+    for c in text.chars() {
+        let known = !matches!(c, UNKNOWN | MANY | FRESH);
+        if known {
+            match c {
+                '\'' if !double && !escaped => single = !single,
+                '"' if !single && !escaped => double = !double,
+                _ => {}
+            }
+            escaped = c == '\\' && !escaped && !single;
+            out.push_str(&spelt(c.encode_utf8(&mut [0; 4])));
+            continue;
+        }
+        let [(unknown, _), (fresh, _)] = PARTS;
+        let name = if c == FRESH { fresh } else { unknown };
+        match single {
+            true => out.extend(["'\"${", name, "}\"'"]),
+            false => out.extend(["${", name, "}"]),
+        }
+        escaped = false;
+    }
+    out
 }
 
 /// What is open between `case` and `esac`; no text has this byte.

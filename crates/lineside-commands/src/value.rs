@@ -39,9 +39,15 @@ impl Origin {
     pub(crate) const FETCHED: Origin = Origin(2);
     /// Decoded, so that it does not read as what it is.
     pub(crate) const DECODED: Origin = Origin(4);
+    /// A secret that was printed as it is, and by no program since.
+    pub(crate) const SHOWN: Origin = Origin(8);
 
     pub(crate) fn with(self, other: Origin) -> Origin {
         Origin(self.0 | other.0)
+    }
+
+    pub(crate) fn without(self, other: Origin) -> Origin {
+        Origin(self.0 & !other.0)
     }
 
     pub(crate) fn has(self, other: Origin) -> bool {
@@ -167,6 +173,19 @@ pub(crate) fn spelt(text: &str) -> String {
         }
     }
     out
+}
+
+/// The text with the signs of globs as they stand; what is not known keeps its mark.
+pub(crate) fn with_unknowns(text: &str) -> String {
+    text.chars()
+        .map(|c| match c {
+            STAR => '*',
+            QUEST => '?',
+            OPEN => '[',
+            MANY | FRESH => UNKNOWN,
+            c => c,
+        })
+        .collect()
 }
 
 /// The text of an unquoted expansion, where signs of globs are signs again.

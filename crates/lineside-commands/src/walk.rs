@@ -77,6 +77,8 @@ fn walk<'s>(text: &str, shell: Shell, state: &Surroundings<'s>, trail: Option<Bo
         away_shell: false,
         read: Origin::default(),
         exported_functions: HashMap::new(),
+        at_end: Vec::new(),
+        git_aliases: HashMap::new(),
     };
     walk.top(text);
     walk
@@ -142,6 +144,10 @@ pub(crate) struct Walk<'s> {
     read: Origin,
     /// Functions that a wrapper hands to the next shell.
     exported_functions: HashMap<String, String>,
+    /// What traps run, where nothing of this name is known yet.
+    at_end: Vec<Value>,
+    /// Aliases that the command gives to git.
+    git_aliases: HashMap<String, Value>,
 }
 
 impl Walk<'_> {
@@ -165,6 +171,13 @@ impl Walk<'_> {
             self.at(self.place(&rest[..end]), |walk| walk.unclear_text("the text has invisible signs"));
         }
         self.text(text);
+        for text in std::mem::take(&mut self.at_end) {
+            self.run_value(&text, "what a trap runs");
+        }
+        // What was printed and went nowhere else is seen.
+        if self.out.origin.has(Origin::SHOWN) {
+            self.does(crate::Trait::ShowsEnvironment);
+        }
     }
 
     /// Lists what another shell would start if it were bash: certain it is not.
@@ -241,7 +254,24 @@ impl Walk<'_> {
         }
         match value.literal() {
             Some(text) => self.text(&text),
-            None => self.unclear_text(&format!("{what} is not known")),
+            None => {
+                if value.is_unclear() {
+                    self.unclear_text(&format!("{what} is not known"));
+                }
+                self.run_partly(value);
+            }
+        }
+    }
+
+    /// Runs a text of which a part is not known: each such part is the value of a variable.
+    fn run_partly(&mut self, value: &Value) {
+        let text = crate::scan::with_variables(&value.text);
+        for (name, sign) in crate::scan::PARTS {
+            self.scope.set(name, vec![Value::of_sign(sign).from(value.origin)]);
+        }
+        self.text(&text);
+        for (name, _) in crate::scan::PARTS {
+            self.scope.variables.remove(name);
         }
     }
 
@@ -258,6 +288,7 @@ impl Walk<'_> {
         let kept = value.text.trim_end_matches('\n').len();
         value.text.truncate(kept);
         value.text.retain(|c| c != '\0');
+        value.origin = value.origin.without(Origin::SHOWN);
         value
     }
 

@@ -266,7 +266,11 @@ impl Walk<'_> {
         let given = self.default_word(word, quoted);
         if !takes {
             // It may be set or not: what the word runs may run, and the value is either.
-            return vec![Value::unknown().from(self.unset(name).origin)];
+            let origin = match sign {
+                '+' => Origin::default(),
+                _ => self.unset(name).origin,
+            };
+            return vec![given.iter().fold(Value::unknown().from(origin), |all, one| all.from(one.origin))];
         }
         match sign {
             '+' => Vec::new(),

@@ -160,7 +160,8 @@ impl Paths {
 
 /// Whether what is taken at this path is the folder, all in it, or what it lies in.
 fn covers(path: &str, root: &str) -> bool {
-    if path == "/" || path::is_within(root, path) {
+    // A search through everything takes what it finds by name wherever it lies.
+    if path == "/" || path::is_within(root, path) || root == "/" && path.starts_with("/**/") {
         return true;
     }
     if let Some((folder, last)) = path.rsplit_once('/')

@@ -4,7 +4,7 @@ use super::source::Source;
 
 #[rustfmt::skip]
 pub(super) const ROWS: &[Source] = &[
-    ("npm|pnpm|yarn|bun|cnpm", "-g|--global|--location -w|--workspace= -C|--prefix|--dir|--cwd= -r|--recursive -s|--silent --registry= --tag= --access= --otp= -D|--save-dev -E -O -P -S --force -f|--filter -y|--yes -F= --frozen-lockfile --no-save --save --dry-run --ignore-scripts --legacy-peer-deps --json --depth= -rf --omit= --tolerate-republish --no-git-checks -l --userconfig= --production --workspaces --if-present", "sub cd:-C"),
+    ("npm|pnpm|yarn|bun|cnpm", "-g|--global|--location -w|--workspace= -C|--prefix|--dir|--cwd= -r|--recursive -s|--silent --registry= --tag= --access= --otp= -D|--save-dev -E -O -P -S --force -f|--filter -y|--yes -F= --frozen-lockfile --no-save --save --dry-run --ignore-scripts --legacy-peer-deps --json --depth= -rf --omit= --tolerate-republish --no-git-checks -l --userconfig= --production --workspaces --if-present -e|--eval=", "sub cd:-C code:-e:node"),
     ("npm run|npm run-script|npm test|npm start|npm stop|npm restart|pnpm run|pnpm test|yarn run|bun run|bun test|yarn test|pnpm start|yarn start", "-w|--workspace= --if-present -s|--silent --workspaces -t= --grep= --watch", "stop"),
     ("npm config|npm cache|npm token|npm dist-tag|npm access|npm owner|npm team|npm org|npm pkg|npm hook|npm profile|pnpm config|pnpm store|yarn config|yarn npm|yarn cache|yarn global|bun pm|npm audit|yarn workspace|pnpm global|yarn policies|pnpm env", "-g|--global", "sub"),
     ("npm config get|npm config list|pnpm config get|yarn config get", "-l --json", "special:named-secret"),

@@ -38,8 +38,8 @@ const SECRETS: &[&str] = &[
 #[rustfmt::skip]
 const HARMLESS: &[&str] = &[
     "**/*.example", "**/*.sample", "**/*.template", "**/*.dist", "**/*.defaults", "**/.env.example.*",
-    "**/.env.test.example", "**/example.env", "**/sample.env", "**/*.pub", "**/known_hosts", "~/.ssh/config",
-    "~/.aws/config", "**/*cert*.pem", "**/*ca*.pem", "**/*chain*.pem", "**/*pub*.pem", "**/*.tfvars.example", "**/.env.schema", "**/.env.tpl", "**/env.ts", "~/.kube/cache/**",
+    "**/.env.test.example", "**/example.env", "**/sample.env", "**/*.pub", "**/known_hosts",
+    "**/*cert*.pem", "**/*ca*.pem", "**/*chain*.pem", "**/*pub*.pem", "**/*.tfvars.example", "**/.env.schema", "**/.env.tpl", "**/env.ts", "~/.kube/cache/**",
 ];
 
 /// Whether a file of this path holds secrets.

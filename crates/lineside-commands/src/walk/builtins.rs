@@ -72,7 +72,15 @@ impl Walk<'_> {
                     && !matches!(text.plain(), Some("" | "-"))
                 {
                     let text = text.clone();
-                    self.in_copy(|walk| walk.run_value(&text, "what a trap runs"));
+                    let known = text
+                        .plain()
+                        .is_none_or(|name| name.contains(' ') || self.scope.functions.contains_key(name));
+                    if known {
+                        self.in_copy(|walk| walk.run_value(&text, "what a trap runs"));
+                    } else {
+                        // A function that stands behind the trap.
+                        self.at_end.push(text);
+                    }
                 }
             }
             "alias" => self.alias(&words[1..]),
@@ -123,7 +131,7 @@ impl Walk<'_> {
         if newline {
             line.text.push('\n');
         }
-        self.out.push(&line);
+        self.shows(line);
     }
 
     fn printf(&mut self, words: &[Value]) {
@@ -138,8 +146,16 @@ impl Walk<'_> {
         let text = data::printf(format, &words[1..]);
         match variable {
             Some(name) => self.scope.set(&name, vec![text]),
-            None => self.out.push(&text),
+            None => self.shows(text),
         }
+    }
+
+    /// Prints a text as it is.
+    fn shows(&mut self, mut text: Value) {
+        if text.origin.has(Origin::SECRET) {
+            text.origin = text.origin.with(Origin::SHOWN);
+        }
+        self.out.push(&text);
     }
 
     fn change_folder(&mut self, name: &str, words: &[Value]) {
@@ -182,17 +198,12 @@ impl Walk<'_> {
         if text.origin.has(Origin::DECODED) {
             self.does(crate::Trait::RunsDecoded);
         }
-        if !text.is_unclear() {
+        // The output of a known program that prints settings for the shell.
+        let settings = self.prints_settings
+            && text.text.starts_with(UNKNOWN)
+            && text.text.rsplit(UNKNOWN).next().is_some_and(|rest| rest.trim().is_empty());
+        if !settings {
             self.run_value(&text, "what `eval` runs");
-        } else if let Some(end) = text.text.rfind(UNKNOWN).filter(|_| text.text.starts_with(UNKNOWN)) {
-            // The output of a known program that prints settings for the shell.
-            let rest = &text.text[end + UNKNOWN.len_utf8()..];
-            if self.prints_settings && rest.trim().is_empty() {
-                return;
-            }
-            self.unclear_text("what `eval` runs is not known");
-        } else {
-            self.unclear_text("what `eval` runs is not known");
         }
     }
 
@@ -266,8 +277,10 @@ impl Walk<'_> {
 
     fn read_line(&mut self, words: &[Value]) {
         let names = names(words, &["-d", "-n", "-N", "-p", "-t", "-u", "-i"]);
-        let array = words.iter().any(|word| word.plain() == Some("-a") || word.plain() == Some("-ra"));
-        let line = self.input.clone().filter(|_| !array).and_then(|input| {
+        let array = words
+            .iter()
+            .any(|word| word.plain().is_some_and(|word| word.starts_with('-') && word.ends_with('a')));
+        let line = self.input.clone().and_then(|input| {
             let lines = input.literal()?;
             // In a loop, later lines are read as well: a single line alone is known.
             (lines.trim_end_matches('\n').lines().count() == 1)
@@ -275,6 +288,17 @@ impl Walk<'_> {
         });
         let separators = self.separators();
         let mut rest = line.as_ref().map(|(line, _)| line.trim_matches(|c| separators.contains(&c)));
+        if let (true, Some(name)) = (array, names.first()) {
+            let values = match (rest, &line) {
+                (Some(text), Some((_, origin))) => {
+                    let parts = text.split(|c| separators.contains(&c)).filter(|part| !part.is_empty());
+                    parts.map(|part| Value::known(part).from(*origin)).collect()
+                }
+                _ => vec![Value::many().from(self.reads_input())],
+            };
+            self.scope.set(name, values);
+            return;
+        }
         for (number, name) in names.iter().enumerate() {
             let value = match (&mut rest, &line) {
                 (Some(text), Some((_, origin))) => {

@@ -275,8 +275,16 @@ impl Walk<'_> {
         let first = words.first().and_then(Value::plain).unwrap_or_default().to_owned();
         let name = self.way.last().cloned().unwrap_or_default();
         if name == "screen" {
-            if words.len() > 1 && reading.given.iter().any(|given| given.is("-d") || given.is("-m")) {
-                self.exec_program(words[1..].to_vec(), Vec::new());
+            if reading.has("-X") {
+                if let [stuff, text, ..] = words.as_slice()
+                    && stuff.plain() == Some("stuff")
+                {
+                    self.script(&text.clone(), Shell::Sh, Vec::new(), "what a terminal runs");
+                }
+                return;
+            }
+            if reading.has("-m") || !reading.has("-d") {
+                self.exec_program(words, Vec::new());
             }
             return;
         }

@@ -107,7 +107,7 @@ impl Walk<'_> {
         let given = words.iter().fold(self.reads_input(), |all, word| all.with(word.origin));
         let whole = deeds.iter().any(|when| when.deed == Deed::Whole);
         self.read = Origin::default();
-        let mut read = self.reads_input();
+        let mut read = self.reads_input().without(Origin::SHOWN);
         let (mut printed, mut quiet, mut fetches, mut sends) = (None, false, false, false);
         for when in deeds {
             match when.deed {
@@ -144,7 +144,8 @@ impl Walk<'_> {
                         ("translate", _) | (_, None) => self.input.clone().unwrap_or_else(Value::unknown),
                         (_, Some(file)) => self.content(file, Some(index)),
                     };
-                    printed = Some(data::filtered(how, &input, &reading.operands).from(read));
+                    let shown = if how == "same" { self.reads_input() } else { read };
+                    printed = Some(data::filtered(how, &input, &reading.operands).from(shown));
                 }
                 Deed::Fetches => fetches = true,
                 Deed::Sends => sends = true,

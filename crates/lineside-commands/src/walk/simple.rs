@@ -16,7 +16,13 @@ impl Walk<'_> {
         redirections: &[Redirection<'_>],
     ) {
         let values = self.words(words);
-        let kept = (!values.is_empty() && !assignments.is_empty()).then(|| self.scope.variables.clone());
+        let kept: Vec<(String, Option<Vec<Value>>)> = match values.is_empty() {
+            true => Vec::new(),
+            false => assignments
+                .iter()
+                .map(|one| (one.name.to_owned(), self.scope.variables.get(one.name).cloned()))
+                .collect(),
+        };
         let known = self.analysis.environment.len();
         self.assign(assignments);
         let redirected = self.redirect(redirections);
@@ -44,8 +50,12 @@ impl Walk<'_> {
             self.at(place, |walk| walk.exec(values, environment));
             self.away_shell = false;
         }
-        if let Some(kept) = kept {
-            self.scope.variables = kept;
+        // What is set for one command alone; what that command sets itself stays.
+        for (name, value) in kept.into_iter().rev() {
+            match value {
+                Some(value) => drop(self.scope.variables.insert(name, value)),
+                None => drop(self.scope.variables.remove(&name)),
+            }
         }
         let printed = std::mem::replace(&mut self.out, outer);
         self.deliver(printed, &redirected.out);
@@ -122,6 +132,11 @@ impl Walk<'_> {
     }
 
     fn unknown_program(&mut self, words: &[Value], environment: Vec<String>) {
+        // A part of a text that is not known, which was said of the text.
+        let is_part = self.spelling.as_deref().is_some_and(crate::scan::is_part);
+        if is_part && words.len() == 1 {
+            return;
+        }
         let reason = std::mem::take(&mut self.spelling).map_or_else(
             || format!("which program runs is not known: `{}`", words[0].argument()),
             |spelt| self.why_unknown(&spelt),

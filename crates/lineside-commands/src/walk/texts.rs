@@ -2,7 +2,7 @@
 
 use super::Walk;
 use crate::analysis::{Access, Trait};
-use crate::reading::Reading;
+use crate::reading::{Given, Reading};
 use crate::state::Shell;
 use crate::value::{Origin, Value, spelt};
 
@@ -28,7 +28,7 @@ impl Walk<'_> {
             "git" => self.git(reading),
             "sed" => self.sed(reading, index),
             "checkpoint" => self.checkpoint(reading, index),
-            "editor" => self.editor(reading),
+            "editor" => self.editor(reading, index),
             "ed" => self.ed(),
             "makefile" => self.makefile(reading),
             "asks" => {
@@ -167,15 +167,21 @@ impl Walk<'_> {
 
     /// `git -c alias.x=!…`, `-c core.pager=…`, `rebase -x`, `bisect run`, `submodule foreach`.
     fn git(&mut self, reading: &Reading) {
+        let subcommand = reading.subcommand.first().map(String::as_str).unwrap_or_default();
+        if let Some(text) = self.git_aliases.get(subcommand).cloned() {
+            self.script(&text, Shell::Sh, Vec::new(), "what an alias of git runs");
+        }
+        if let ("config", [.., name, text]) = (subcommand, reading.operands.as_slice())
+            && let Some(name) = name.plain().and_then(|name| name.strip_prefix("alias."))
+        {
+            self.git_aliases.insert(name.to_owned(), of_alias(text));
+        }
         for value in reading.values("-c").chain(reading.values("--config-env")).cloned().collect::<Vec<_>>() {
             let Some((key, text)) = value.text.split_once('=') else { continue };
             let key = key.to_ascii_lowercase();
             let text = match key.strip_prefix("alias.") {
-                Some(name) if reading.subcommand.first().is_some_and(|sub| sub == name) => {
-                    match text.strip_prefix('!') {
-                        Some(text) => text.to_owned(),
-                        None => format!("git {text}"),
-                    }
+                Some(name) if subcommand == name => {
+                    of_alias(&Value { text: text.into(), ..value.clone() }).text.into()
                 }
                 Some(_) => continue,
                 None => {
@@ -248,22 +254,25 @@ impl Walk<'_> {
         }
     }
 
-    /// `vim -c ':!…'`.
-    fn editor(&mut self, reading: &Reading) {
-        for given in &reading.given {
-            let is_command = ["-c", "--cmd", "-ex"].iter().any(|flag| given.is(flag));
-            let Some(value) = given.value.clone().filter(|_| is_command) else {
-                continue;
-            };
+    /// `vim -c ':!…'`, `vim '+!…'`.
+    fn editor(&mut self, reading: &Reading, index: usize) {
+        let is_command = |given: &&Given| ["-c", "--cmd", "-ex"].iter().any(|flag| given.is(flag));
+        let given = reading.given.iter().filter(is_command).filter_map(|given| given.value.clone());
+        let behind = reading.operands.iter().filter_map(|operand| {
+            let text = operand.text.strip_prefix('+')?;
+            Some(Value { text: text.into(), ..operand.clone() })
+        });
+        for value in given.chain(behind).collect::<Vec<_>>() {
             let text = value.text.trim_start_matches([':', '%', ' ']);
-            let runs = text
-                .strip_prefix('!')
-                .or_else(|| text.strip_prefix("silent !"))
-                .or_else(|| text.strip_prefix("r !"))
-                .or_else(|| text.strip_prefix("shell "));
-            if let Some(text) = runs {
-                let text = Value { text: text.into(), ..value.clone() };
-                self.script(&text, Shell::Sh, Vec::new(), "what an editor runs");
+            let runs = ["!", "silent !", "silent! !", "r !", "shell "];
+            match runs.iter().find_map(|front| text.strip_prefix(front)) {
+                Some(text) => {
+                    let text = Value { text: text.into(), ..value.clone() };
+                    self.script(&text, Shell::Sh, Vec::new(), "what an editor runs");
+                }
+                // `call system('…')`.
+                None if !value.is_unclear() => self.code(&value, "vim", index),
+                None => {}
             }
         }
     }
@@ -283,7 +292,9 @@ impl Walk<'_> {
         for value in reading.values("--eval").cloned().collect::<Vec<_>>() {
             self.recipes(&value);
         }
-        let Some(file) = reading.values("-f").next().cloned() else { return };
+        let usual = ["GNUmakefile", "makefile", "Makefile"].map(Value::known);
+        let usual = || usual.into_iter().find(|file| self.written_at(file).is_some());
+        let Some(file) = reading.values("-f").next().cloned().or_else(usual) else { return };
         if matches!(file.plain(), Some("-" | "/dev/stdin")) {
             let rules = self.input.clone().unwrap_or_else(Value::unknown);
             self.unclear_text("`make` runs rules that are not in a file");
@@ -374,4 +385,13 @@ impl Walk<'_> {
             self.reads_file(&file, index);
         }
     }
+}
+
+/// What an alias of git runs: a command of the shell behind `!`, words of git otherwise.
+fn of_alias(text: &Value) -> Value {
+    let spelt = match text.text.strip_prefix('!') {
+        Some(text) => text.into(),
+        None => format!("git {}", text.text).into(),
+    };
+    Value { text: spelt, ..text.clone() }
 }

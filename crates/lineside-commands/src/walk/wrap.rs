@@ -6,7 +6,7 @@ use crate::analysis::Trait;
 use crate::reading::Reading;
 use crate::state::Shell;
 use crate::tables::{Deed, Which};
-use crate::value::{Origin, Value};
+use crate::value::{Origin, UNKNOWN, Value};
 use crate::{code, limits};
 
 impl Walk<'_> {
@@ -230,10 +230,13 @@ impl Walk<'_> {
         if value.origin.has(Origin::DECODED) {
             self.does(Trait::RunsDecoded);
         }
-        let Some(text) = value.literal() else {
+        let text = crate::value::with_unknowns(&value.text);
+        if value.is_unclear() {
             self.unclear_text("the code that an interpreter runs is not known");
+        }
+        if value.is_any() || value.is_many() {
             return;
-        };
+        }
         if value.origin.has(Origin::DECODED) {
             self.unclear_text("the code that an interpreter runs was decoded");
         }
@@ -242,7 +245,8 @@ impl Walk<'_> {
             self.cut("the command is nested too deeply");
             return;
         }
-        let calls = code::calls(&text, language);
+        let here = self.scope.cwd.clone().unwrap_or_else(|| UNKNOWN.to_string());
+        let calls = code::calls(&text, language, self.state.home, &here);
         let has = |call| calls.contains(&call);
         if has(code::Call::Evaluates) && has(code::Call::Decodes) {
             self.does(Trait::RunsDecoded);
@@ -260,7 +264,7 @@ impl Walk<'_> {
         }
         self.read = self.read.with(before);
         if let Some(program) = self.analysis.programs.get_mut(index) {
-            program.texts.push(text);
+            program.texts.push(crate::value::spelt(&text));
         }
     }
 
@@ -283,6 +287,9 @@ impl Walk<'_> {
             }
             code::Call::Write(path) => self.touch(Access::Write, &Value::known(path), false, Some(index)),
             code::Call::Delete { path, whole } => {
+                if whole && path.contains(UNKNOWN) {
+                    self.does(Trait::DeletesUnclear);
+                }
                 self.touch(Access::Delete, &Value::known(path), whole, Some(index));
             }
             code::Call::Environment => {

@@ -16,6 +16,9 @@ static CORPORA: LazyLock<Vec<(&str, Value)>> = LazyLock::new(|| {
         ("fresh", include_str!("../../../../tests/commands/fresh.json")),
         ("fresh, second", include_str!("../../../../tests/commands/fresh-second.json")),
         ("fresh, third", include_str!("../../../../tests/commands/fresh-third.json")),
+        ("fresh, fourth", include_str!("../../../../tests/commands/fresh-fourth.json")),
+        ("fresh, fifth", include_str!("../../../../tests/commands/fresh-fifth.json")),
+        ("fresh, sixth", include_str!("../../../../tests/commands/fresh-sixth.json")),
     ];
     files.into_iter().map(|(name, text)| (name, serde_json::from_str(text).unwrap_or_default())).collect()
 });
