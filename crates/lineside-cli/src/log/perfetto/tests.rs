@@ -79,7 +79,7 @@ async fn a_trace_has_lanes_of_agents_tools_hooks_and_work_with_what_caused_it_an
     let session = bus.session("s-main").agent(Agent::main("main")).open().await.unwrap();
     session
         .intercept::<BeforeTool>("guard")
-        .gate(async |call, _cx| match call.command() {
+        .gate(async |call, _cx| match call.command().as_deref() {
             Some("rm x") => Verdict::block("no \"rm\" <here>"),
             _ => Verdict::Continue,
         })
