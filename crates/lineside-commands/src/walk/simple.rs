@@ -69,6 +69,11 @@ impl Walk<'_> {
         if self.is_full() || words.is_empty() {
             return;
         }
+        // The second of `! ! command`, which the grammar leaves as a word.
+        if words.len() > 1 && words[0].plain() == Some("!") {
+            words.remove(0);
+            return self.exec(words, environment);
+        }
         // `X='rm -rf'; "$X"` of zsh is one word, which may be split by an option.
         let Some(name) = words[0].plain().map(CompactString::from) else {
             self.unknown_program(&words, environment);
