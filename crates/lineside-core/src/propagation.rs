@@ -104,6 +104,18 @@ impl Traceparent {
         (known && trace != 0 && span != 0).then_some(Self { trace, span, sampled: flags & 1 == 1 })
     }
 
+    /// The context of the session of this name below this one, which is always the same: so a session whose context was
+    /// made here is told from one that was given its own. A root has the span 0 above it.
+    #[must_use]
+    pub fn of_session(self, session: &str) -> Self {
+        // FNV-1a: it needs to be spread, and guards nothing.
+        let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        let above = self.trace.to_be_bytes().into_iter().chain(self.span.to_be_bytes());
+        let hash =
+            above.collect::<Vec<_>>().iter().chain(session.as_bytes()).fold(0xcbf2_9ce4_8422_2325, mix);
+        self.child(hash | 1)
+    }
+
     /// The same trace with another span.
     #[must_use]
     pub fn child(self, span: u64) -> Self {
@@ -147,6 +159,16 @@ mod tests {
         ] {
             assert_eq!(Traceparent::read(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn the_context_of_a_session_is_that_of_its_name_and_its_place() {
+        let root = Traceparent { trace: 7, span: 0, sampled: true };
+        let (one, other) = (root.of_session("a"), root.of_session("b"));
+        assert_eq!((one, one.trace, one.sampled), (root.of_session("a"), 7, true));
+        assert_ne!(one, other);
+        assert_ne!(one.of_session("c"), other.of_session("c"));
+        assert_ne!(Traceparent { trace: 8, ..root }.of_session("a").span, one.span);
     }
 
     #[test]

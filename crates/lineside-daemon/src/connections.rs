@@ -269,6 +269,13 @@ impl Tasks {
         }
     }
 
+    /// Has a collector be sent what happens from here on.
+    #[cfg(feature = "otel")]
+    pub(crate) fn export(&self, daemon: &Arc<Daemon>) {
+        let (from, _) = daemon.feed().counts();
+        self.tracker.spawn(crate::telemetry::export(Arc::clone(daemon), from, self.now.clone()));
+    }
+
     /// Loads hooks anew when their files change.
     pub(crate) fn reload(&self, daemon: &Arc<Daemon>) {
         let (daemon, now) = (Arc::clone(daemon), self.now.clone());

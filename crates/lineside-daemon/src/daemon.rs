@@ -43,6 +43,7 @@ use crate::room::Room;
 use crate::settings::{Limits, Settings};
 use crate::shares::{Sessions, Tree};
 use crate::switch::{Switch, Watched as WatchedSwitch};
+use crate::telemetry::Telemetry;
 use crate::texts::Texts;
 use crate::trace;
 use crate::watch::{Changes, LONGEST, Watching};
@@ -103,6 +104,8 @@ pub(crate) struct Daemon {
     pub(crate) approvals: Approvals,
     /// What hears everything that is decided.
     pub(crate) observers: Vec<Arc<Observer>>,
+    /// What is sent to a collector.
+    pub(crate) telemetry: Telemetry,
     /// The pages for a person.
     pub(crate) dashboard: Dashboard,
     /// What goes on without its publishers.
@@ -182,6 +185,8 @@ impl Daemon {
         let now = assembly.bus().wall_clock();
         let (observers, wrong) = Observer::all(&settings.observe, &settings.state, now);
         settings.findings.extend(wrong);
+        let (telemetry, wrong) = Telemetry::of(&settings);
+        settings.findings.extend(wrong);
         let approvals = Approvals::of(&settings, assembly.bus(), (&tracker, &ending));
         let projects = Projects::new(&assembly, &settings, &claims, &tracker, &ending);
         // What a host opens again is open; an answer that comes late says nothing of that.
@@ -224,6 +229,7 @@ impl Daemon {
             closed,
             approvals,
             observers,
+            telemetry,
             aside: Aside::default(),
             dashboard: Dashboard::default(),
             left_behind,
@@ -464,7 +470,7 @@ impl Daemon {
 /// A session with a trace: a span in that of the session above it, or a new one.
 fn with_trace(opening: OpenSession) -> OpenSession {
     let above = opening.source().traceparent.clone();
-    let own = trace::of_session(above.as_deref());
+    let own = trace::of_session(opening.source().session.as_str(), above.as_deref());
     own.into_iter().fold(opening, OpenSession::traceparent)
 }
 

@@ -46,7 +46,7 @@ pub(crate) struct Entry {
     /// Its number among those of its session, from 1, without a gap.
     pub(crate) seq: Option<u64>,
     /// When the feed took it.
-    at: Timestamp,
+    pub(crate) at: Timestamp,
     pub(crate) what: What,
     size: usize,
 }

@@ -28,6 +28,7 @@ mod feed;
 mod texts;
 mod outlet;
 mod observers;
+mod telemetry;
 mod deliveries;
 mod attachments;
 mod preparing;

@@ -4,19 +4,18 @@ use lineside::core::Traceparent;
 
 use crate::random;
 
-/// The trace context of a session that is to be opened below a session with this one. `None` where that is none, which
-/// is then handed on as it is: a program that gave it may know more.
-pub(crate) fn of_session(above: Option<&str>) -> Option<String> {
-    let span = u64::from_be_bytes(random::bytes().ok()?) | 1;
-    let child = match above {
-        Some(above) => Traceparent::read(above)?.child(span),
+/// The trace context of the session of this name that is to be opened below a session with this one. `None` where that is
+/// none, which is then handed on as it is: a program that gave it may know more.
+pub(crate) fn of_session(session: &str, above: Option<&str>) -> Option<String> {
+    let above = match above {
+        Some(above) => Traceparent::read(above)?,
         None => {
             let trace = u128::from_be_bytes(random::bytes().ok()?) | 1;
             // Sampled: an exporter below decides by that of its parent, and no decision was made against it.
-            Traceparent { trace, span, sampled: true }
+            Traceparent { trace, span: 0, sampled: true }
         }
     };
-    Some(child.to_string())
+    Some(above.of_session(session).to_string())
 }
 
 #[cfg(test)]
@@ -25,12 +24,12 @@ mod tests {
 
     #[test]
     fn a_session_has_the_trace_of_its_parent_and_a_span_of_its_own() {
-        let root = of_session(None).unwrap();
+        let root = of_session("a", None).unwrap();
         let read = Traceparent::read(&root).unwrap();
-        let child = Traceparent::read(&of_session(Some(&root)).unwrap()).unwrap();
+        let child = Traceparent::read(&of_session("b", Some(&root)).unwrap()).unwrap();
         assert_eq!((child.trace, child.sampled), (read.trace, true));
         assert_ne!(child.span, read.span);
-        assert_ne!(Traceparent::read(&of_session(None).unwrap()).unwrap().trace, read.trace);
-        assert_eq!(of_session(Some("given")), None);
+        assert_ne!(Traceparent::read(&of_session("a", None).unwrap()).unwrap().trace, read.trace);
+        assert_eq!(of_session("a", Some("given")), None);
     }
 }

@@ -67,10 +67,18 @@ const LONGEST_REQUEST: usize = 64 << 20;
 /// assert!(matches!(client.post(&post).await, Posted::Unreachable { why } if why.contains("refused")));
 /// # }
 /// ```
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct HttpClient {
     connector: Connector,
     pool: Arc<Pool>,
+    kind: HeaderValue,
+}
+
+impl Default for HttpClient {
+    fn default() -> Self {
+        let kind = HeaderValue::from_static("application/json");
+        Self { connector: Connector::default(), pool: Arc::default(), kind }
+    }
 }
 
 impl HttpClient {
@@ -93,6 +101,13 @@ impl HttpClient {
     #[must_use]
     pub fn at_once(mut self, most: usize) -> Self {
         self.pool = Arc::new(Pool::new(most.clamp(1, tokio::sync::Semaphore::MAX_PERMITS)));
+        self
+    }
+
+    /// Its posts have bodies of this type in the place of JSON.
+    #[must_use]
+    pub fn of_type(mut self, kind: &'static str) -> Self {
+        self.kind = HeaderValue::from_static(kind);
         self
     }
 
@@ -136,7 +151,7 @@ impl HttpClient {
 
     async fn exchange(&self, post: &Post, by: Instant) -> Result<Reply, PostError> {
         let target = Target::of(&post.url)?;
-        let mut request = request(&target, post)?;
+        let mut request = request(&target, post, &self.kind)?;
         let lease = self.pool.lease(&target, post.addresses).await;
         let mut kept = lease.take().await;
         loop {
@@ -172,7 +187,7 @@ const FRAMING: [HeaderName; 10] = [
     ACCEPT_ENCODING,
 ];
 
-fn request(target: &Target, post: &Post) -> Result<Request<Full<Bytes>>, PostError> {
+fn request(target: &Target, post: &Post, kind: &HeaderValue) -> Result<Request<Full<Bytes>>, PostError> {
     if post.body.len() > LONGEST_REQUEST {
         return Err(PostError::TooLong { bytes: post.body.len(), most: LONGEST_REQUEST });
     }
@@ -183,8 +198,8 @@ fn request(target: &Target, post: &Post) -> Result<Request<Full<Bytes>>, PostErr
     let headers = request.headers_mut();
     headers.insert(HOST, value(HOST.as_str(), &target.authority)?);
     headers.insert(USER_AGENT, HeaderValue::from_static(concat!("lineside/", env!("CARGO_PKG_VERSION"))));
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+    headers.insert(CONTENT_TYPE, kind.clone());
+    headers.insert(ACCEPT, kind.clone());
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     for (name, text) in &post.headers {
         let refused = || PostError::Header { name: name.escape_debug().to_string() };

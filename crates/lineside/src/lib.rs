@@ -46,6 +46,7 @@
 //! | `opencode`, `qwen` | the hook command of the agent program of that name (`hosts`) |
 //! | `hosts` | what agent programs share (`dialects`) |
 //! | `commands` | what a shell command does, told without starting it, and filters over it |
+//! | `otel` | spans, metrics and logs for a collector of OpenTelemetry; not a default |
 //! | `client` | the verbs of the bus, over the socket of a daemon |
 //! | `fleet` | what many agents do now, of a bus or of a daemon |
 //! | `macros` | the derives of [`kameo`] (`actors`) |
@@ -128,6 +129,8 @@ pub use lineside_fleet as fleet;
 pub use lineside_guards as guards;
 #[cfg(feature = "journal")]
 pub use lineside_journal as journal;
+#[cfg(feature = "otel")]
+pub use lineside_otel as otel;
 pub use lineside_points as points;
 #[cfg(feature = "dialects")]
 pub use lineside_stream as stream;

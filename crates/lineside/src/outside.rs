@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use lineside_core::failure::FailureKind;
 use lineside_core::invocation::{Ended, Environment, Exit, Inherit, Program};
+use lineside_core::propagation::TRACEPARENT;
 use lineside_core::worker::{HookWorker, WorkerEnded, WorkerReach};
 use lineside_core::{AnyEvent, Failure, Hook, Propagation};
 use lineside_dialects::{Call, Ground, Returned};
@@ -201,6 +202,11 @@ impl Outside {
             }
             Call::Post(mut post) => {
                 shorten(&mut post.timeout);
+                let trace = propagation.as_ref().and_then(|variables| variables.get(TRACEPARENT));
+                let is_set = post.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(TRACEPARENT));
+                let trace =
+                    trace.filter(|_| !is_set).map(|trace| ("traceparent".to_owned(), trace.to_owned()));
+                post.headers.extend(trace);
                 drop(begins.await);
                 Returned::Post(self.http.post(&post).await)
             }
@@ -278,6 +284,7 @@ mod tests {
 
     use lineside_bus::Bus;
     use lineside_core::invocation::{Environment, Program};
+    use lineside_core::propagation::TRACEPARENT;
     use lineside_core::worker::{HookWorker, HookWorkerBounds, WorkerReach, WorkerStart};
 
     use super::Outside;

@@ -42,6 +42,7 @@ pub(crate) async fn status(State(daemon): State<Arc<Daemon>>) -> Json<Status> {
             .chain(not_kept(&daemon))
             .chain(not_logged(&daemon))
             .chain(not_observed(&daemon))
+            .chain(not_sent(&daemon))
             .chain(mismatches)
             .collect(),
         project: trusted(&daemon.settings.places),
@@ -90,6 +91,12 @@ fn not_observed(daemon: &Daemon) -> Vec<Finding> {
         trouble.into_iter().chain(missed)
     };
     daemon.observers.iter().flat_map(|observer| of(observer)).collect()
+}
+
+/// What is wrong with what is sent to a collector.
+fn not_sent(daemon: &Daemon) -> impl Iterator<Item = Finding> + use<> {
+    let found = daemon.telemetry.findings().into_iter();
+    found.map(|(severity, text)| Finding { of: "otel", severity, text })
 }
 
 /// What is wrong with the decision log: that it is not written now, that it has gaps, what was done to it.

@@ -27,6 +27,8 @@ mod looks;
 mod metrics;
 mod observers;
 mod switched_off;
+#[cfg(feature = "otel")]
+mod telemetry;
 mod owners;
 mod proxy;
 mod publishers;
