@@ -99,7 +99,11 @@ async fn call(session: &Session, proposed: BeforeTool) -> Result<String, Box<dyn
         Verdict::Continue | Verdict::Allow(_) => {}
         Verdict::Ask(_) if person_agrees(&reason) => {}
         _ => {
-            println!("  refused: {:?}, by {}", decision.payload().command().unwrap_or_default(), name(&decision));
+            println!(
+                "  refused: {:?}, by {}",
+                decision.payload().command().unwrap_or_default(),
+                name(&decision)
+            );
             return Ok(format!("Tool blocked: {reason}"));
         }
     }
