@@ -105,7 +105,7 @@ impl Traceparent {
     }
 
     /// The context of the session of this name below this one, which is always the same: so a session whose context was
-    /// made here is told from one that was given its own. A root has the span 0 above it.
+    /// made here differs from one that was given its own. A root has the span 0 above it.
     #[must_use]
     pub fn of_session(self, session: &str) -> Self {
         // FNV-1a: it needs to be spread, and guards nothing.

@@ -262,18 +262,16 @@ impl Tasks {
 
     /// Has what observes read the feed from here on.
     pub(crate) fn observe(&self, daemon: &Arc<Daemon>) {
-        let (from, _) = daemon.feed().counts();
+        let (at, _) = daemon.feed().counts();
         for observer in &daemon.observers {
             let (daemon, now, observer) = (Arc::clone(daemon), self.now.clone(), Arc::clone(observer));
-            self.tracker.spawn(async move { observer.run(daemon.feed(), from, &now).await });
+            self.tracker.spawn(async move { observer.run(daemon.feed(), at, &now).await });
         }
-    }
-
-    /// Has a collector be sent what happens from here on.
-    #[cfg(feature = "otel")]
-    pub(crate) fn export(&self, daemon: &Arc<Daemon>) {
-        let (from, _) = daemon.feed().counts();
-        self.tracker.spawn(crate::telemetry::export(Arc::clone(daemon), from, self.now.clone()));
+        #[cfg(feature = "otel")]
+        let (daemon, now) = (Arc::clone(daemon), self.now.clone());
+        #[cfg(feature = "otel")]
+        self.tracker
+            .spawn(async move { daemon.telemetry.export(daemon.feed(), daemon.bus(), at, &now).await });
     }
 
     /// Loads hooks anew when their files change.

@@ -184,9 +184,8 @@ impl Daemon {
         let (tracker, ending) = (TaskTracker::new(), CancellationToken::new());
         let now = assembly.bus().wall_clock();
         let (observers, wrong) = Observer::all(&settings.observe, &settings.state, now);
-        settings.findings.extend(wrong);
-        let (telemetry, wrong) = Telemetry::of(&settings);
-        settings.findings.extend(wrong);
+        let (telemetry, also) = Telemetry::of(&settings);
+        settings.findings.extend(wrong.into_iter().chain(also));
         let approvals = Approvals::of(&settings, assembly.bus(), (&tracker, &ending));
         let projects = Projects::new(&assembly, &settings, &claims, &tracker, &ending);
         // What a host opens again is open; an answer that comes late says nothing of that.

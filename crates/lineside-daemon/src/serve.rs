@@ -171,8 +171,6 @@ impl Server {
         let settings = &daemon.settings;
         tasks.feed(daemon);
         tasks.observe(daemon);
-        #[cfg(feature = "otel")]
-        tasks.export(daemon);
         tasks.put_back(daemon);
         tasks.look_after_agents(daemon);
         daemon.load().await.map_err(ServeError::Hooks)?;

@@ -1,10 +1,7 @@
 //! What is sent to a collector of OpenTelemetry; with the feature `otel`, and where the environment of the daemon names one.
 
-use lineside::core::Diagnostic;
-#[cfg(feature = "otel")]
-pub(crate) use sending::export;
-
 use crate::settings::Settings;
+use lineside::core::Diagnostic;
 
 /// What is sent.
 #[derive(Debug, Default)]
@@ -69,14 +66,15 @@ mod sending {
     use std::sync::Arc;
     use std::time::Duration;
 
+    use lineside::Bus;
     use lineside::core::SessionId;
     use lineside::otel::Exporter;
     use tokio::task::{spawn_blocking, yield_now};
     use tokio::time::{sleep, timeout};
     use tokio_util::sync::CancellationToken;
 
-    use crate::daemon::Daemon;
-    use crate::feed::What;
+    use super::Telemetry;
+    use crate::feed::{Feed, What};
 
     /// How far behind the feed it reads, how often it sends, and how long it rests when nothing was taken.
     const BEHIND: Duration = Duration::from_millis(100);
@@ -88,44 +86,52 @@ mod sending {
 
     const AT_ONCE: usize = 64;
 
-    /// Reads the feed from here on and sends what becomes of it, until this token is cancelled, and what there is then.
-    pub(crate) async fn export(daemon: Arc<Daemon>, mut after: u64, ending: CancellationToken) {
-        let Some(exporter) = daemon.telemetry.exporter.clone() else { return };
-        let mut news = daemon.feed().watch_behind();
-        let hearing = async {
-            loop {
-                hear(&daemon, &exporter, &mut after).await;
-                if *news.borrow_and_update() <= after && news.changed().await.is_err() {
-                    return;
+    impl Telemetry {
+        /// Reads the feed from here on and sends what becomes of it, until this token is cancelled, and what there is then.
+        pub(crate) async fn export(
+            &self,
+            feed: &Feed,
+            bus: &Bus,
+            mut after: u64,
+            ending: &CancellationToken,
+        ) {
+            let Some(exporter) = &self.exporter else { return };
+            let mut news = feed.watch_behind();
+            let hearing = async {
+                loop {
+                    hear(feed, bus, exporter, &mut after).await;
+                    if *news.borrow_and_update() <= after && news.changed().await.is_err() {
+                        return;
+                    }
+                    sleep(BEHIND).await;
                 }
-                sleep(BEHIND).await;
+            };
+            let sending = async {
+                loop {
+                    sleep(if exporter.send().await { EVERY } else { REST }).await;
+                }
+            };
+            tokio::select! {
+                () = ending.cancelled() => {}
+                () = hearing => {}
+                () = sending => {}
             }
-        };
-        let sending = async {
-            loop {
-                sleep(if exporter.send().await { EVERY } else { REST }).await;
+            hear(feed, bus, exporter, &mut after).await;
+            let ended = timeout(LAST, async {
+                exporter.send().await;
+                let exporter = Arc::clone(exporter);
+                spawn_blocking(move || exporter.end()).await
+            });
+            if ended.await.is_err() {
+                tracing::warn!("ended before the collector had taken everything");
             }
-        };
-        tokio::select! {
-            () = ending.cancelled() => {}
-            () = hearing => {}
-            () = sending => {}
-        }
-        hear(&daemon, &exporter, &mut after).await;
-        let ended = timeout(LAST, async {
-            exporter.send().await;
-            let exporter = Arc::clone(&exporter);
-            spawn_blocking(move || exporter.end()).await
-        });
-        if ended.await.is_err() {
-            tracing::warn!("ended before the collector had taken everything");
         }
     }
 
-    async fn hear(daemon: &Daemon, exporter: &Exporter, after: &mut u64) {
-        let source = |session: &SessionId| Some(daemon.bus().find(session.as_str())?.source().clone());
+    async fn hear(feed: &Feed, bus: &Bus, exporter: &Exporter, after: &mut u64) {
+        let source = |session: &SessionId| Some(bus.find(session.as_str())?.source().clone());
         loop {
-            let (lost, entries) = daemon.feed().after(*after, AT_ONCE);
+            let (lost, entries) = feed.after(*after, AT_ONCE);
             *after += lost;
             if lost > 0 {
                 exporter.lose(lost);

@@ -144,7 +144,7 @@ async fn hooks_are_below_decisions_below_tools_below_the_sessions_of_programs_be
     let child = child.traceparent(context("child", Some(given)).to_string()).open().await.unwrap();
     let alone = bus.session("alone").traceparent(context("alone", None).to_string()).open().await.unwrap();
     let gate = main.intercept::<BeforeTool>("no-rm");
-    gate.gate(async |call, _cx| match call.command() {
+    gate.gate(async |call, _cx| match call.command().as_deref() {
         Some("rm secret-file") => Verdict::block("not secret-file"),
         _ => Verdict::Continue,
     })

@@ -284,7 +284,6 @@ mod tests {
 
     use lineside_bus::Bus;
     use lineside_core::invocation::{Environment, Program};
-    use lineside_core::propagation::TRACEPARENT;
     use lineside_core::worker::{HookWorker, HookWorkerBounds, WorkerReach, WorkerStart};
 
     use super::Outside;

@@ -196,7 +196,7 @@ async fn what_cannot_be_read_is_told_and_stays_through_a_compaction() {
     let findings: Vec<String> = recovered.findings.iter().map(ToString::to_string).collect();
     assert_eq!(
         findings,
-        ["record 1 cannot be used: entry 2 is of version 99, and this programme reads up to 2"]
+        ["record 1 cannot be used: entry 2 is of version 99, and this programme reads up to 3"]
     );
     let session = bus.session("s1").open().await.unwrap();
     session

@@ -82,6 +82,10 @@ impl Gathered {
         number
     }
 
+    fn begin(&self, slice: usize) -> i64 {
+        self.slices.get(slice).map_or(i64::MIN, |slice| slice.begin)
+    }
+
     fn add(&mut self, slice: Slice) -> usize {
         self.slices.push(slice);
         self.slices.len() - 1
@@ -93,7 +97,10 @@ impl Gathered {
         let agent = self.agent(decision);
         let published = decision.time.as_microsecond();
         let full = self.full.get(&agent).copied().unwrap_or(i64::MIN);
-        let begin = published.max(full);
+        let parent = decision.parent.as_ref().filter(|_| is_new).and_then(|parent| self.last.get(parent));
+        let parent = parent.copied();
+        // Nothing begins before what has caused it, though the log has both in one millisecond.
+        let begin = published.max(full).max(parent.map_or(i64::MIN, |parent| self.begin(parent)));
         let end = begin + micros(decision.took);
         self.full.insert(agent, end);
         let tool = decision.tool.as_deref().unwrap_or_default();
@@ -105,8 +112,7 @@ impl Gathered {
         });
         let slice = self.add(Slice { agent, lane: DECISIONS, begin, end, name, args });
         self.hooks(&why.hooks, (agent, begin, end));
-        let parent = decision.parent.as_ref().filter(|_| is_new).and_then(|parent| self.last.get(parent));
-        if let Some(parent) = parent.copied() {
+        if let Some(parent) = parent {
             self.flows.push((parent, slice));
         }
         self.events.insert(decision.id, slice);
@@ -170,10 +176,10 @@ impl Gathered {
     /// Background work, each attempt of a job for itself.
     fn work(&mut self, why: &Why, ends: &HashMap<usize, i64>) {
         let Some(cause) = self.events.get(&why.decision.id).copied() else { return };
-        let agent = self.agent(&why.decision);
+        let (agent, earliest) = (self.agent(&why.decision), self.begin(cause));
         let mut started: BTreeMap<u64, usize> = BTreeMap::new();
         for News { time, what, hook, job, took, detail, .. } in &why.since {
-            let at = time.as_microsecond();
+            let at = time.as_microsecond().max(earliest);
             let name = hook.clone().unwrap_or_default();
             let args = json!({"event": why.decision.id, "job": job, "detail": detail});
             match (what.strip_prefix("job_"), job) {
@@ -193,7 +199,7 @@ impl Gathered {
                 }
                 _ => {
                     let Some(took) = took.filter(|_| what.starts_with("detached_")) else { continue };
-                    let begin = at - micros(took);
+                    let begin = (at - micros(took)).max(earliest);
                     let slice = self.add(Slice { agent, lane: WORK, begin, end: at, name, args });
                     self.flows.push((cause, slice));
                 }

@@ -2,13 +2,17 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
+use std::thread::JoinHandle;
 
 use lineside::json::{Value, json};
 
 use crate::house::House;
 
+/// The paths and the bodies of requests.
+type Posts = Vec<(String, Vec<u8>)>;
+
 /// A collector: the paths and the bodies that it was sent, of so many requests at least, until this is among them.
-fn collector(wanted: &'static str) -> (String, std::thread::JoinHandle<Vec<(String, Vec<u8>)>>) {
+fn collector(wanted: &'static str) -> (String, JoinHandle<Posts>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let taking = move || {

@@ -2,7 +2,6 @@
 
 use lineside_core::AnyEvent;
 use lineside_core::json::{Map, Value, json};
-use lineside_core::payload::each_input_path;
 
 use super::points::Kind;
 use crate::payload_field::payload_field;
@@ -195,18 +194,27 @@ impl<'a> Fields<'a> {
     fn paths(&mut self, amended: bool) {
         let listed =
             || self.get("paths").and_then(Value::as_array).filter(|paths| !paths.is_empty()).cloned();
-        let named = || {
-            let mut paths = Vec::new();
-            each_input_path(self.payload.get("tool_input").unwrap_or(&Value::Null), &mut |path| {
-                paths.push(json!(path));
-            });
-            Some(paths).filter(|paths| !paths.is_empty())
-        };
+        let named = || Some(named(self.payload.get("tool_input")?)).filter(|paths| !paths.is_empty());
         // What the host says of the paths is about the arguments that are gone (CH-45).
         let paths = if amended { named().or_else(listed) } else { listed().or_else(named) };
         if let Some(paths) = paths {
             self.put_if("path", paths.first().cloned());
             self.put("paths", Value::Array(paths));
+        }
+    }
+}
+
+/// The paths in the arguments of a call: the first text of `path`, `file_path` and `notebook_path`, else those of `paths`
+/// (CH-15).
+fn named(input: &Value) -> Vec<Value> {
+    let is_text = |value: &&Value| value.as_str().is_some_and(|text| !text.is_empty());
+    let one =
+        ["path", "file_path", "notebook_path"].into_iter().find_map(|key| input.get(key).filter(is_text));
+    match one {
+        Some(path) => vec![path.clone()],
+        None => {
+            let list = input.get("paths").and_then(Value::as_array).into_iter().flatten();
+            list.filter(is_text).cloned().collect()
         }
     }
 }

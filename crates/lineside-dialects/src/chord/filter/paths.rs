@@ -3,18 +3,16 @@
 use std::borrow::Cow;
 
 use lineside_core::json::Value;
-use lineside_core::tool_class;
 
 use super::texts_of;
 use crate::chord::data::Data;
 
-/// Trimmed; the empty ones are left out. What is said of the paths hides none that the arguments name.
+/// Trimmed; the empty ones are left out.
 pub(super) fn sources(data: &Data) -> impl Iterator<Item = &str> {
     let own = data.get("path").and_then(Value::as_str);
     let list = data.get("paths").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     own.into_iter()
         .chain(list)
-        .chain(data.get("args").into_iter().flat_map(tool_class::paths))
         .chain(texts_of(data, "changed_files", "path"))
         .map(str::trim)
         .filter(|path| !path.is_empty())
