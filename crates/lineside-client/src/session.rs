@@ -236,9 +236,8 @@ impl Session {
         }
         let decision = self.client.wire().publish(event.end(), within).await?;
         if point == AfterSession::INFO.name {
-            // A daemon of an earlier version does not say it.
             let inherited = decision.get("inherited").and_then(Value::as_bool);
-            self.is_closed(inherited.unwrap_or(true));
+            self.is_closed(inherited.unwrap_or_default());
         }
         Ok(decision)
     }

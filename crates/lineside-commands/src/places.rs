@@ -145,6 +145,10 @@ impl Trail {
     }
 
     pub(crate) fn used(&mut self, name: &str, value: String, from: Place) {
+        // What is not known has no value to show.
+        if crate::scan::PARTS.iter().any(|(part, _)| name == *part) {
+            return;
+        }
         let known = KnownValue { place: self.now, name: name.to_owned(), value, from };
         if self.found.values.len() < 256 && !self.found.values.contains(&known) {
             self.found.values.push(known);

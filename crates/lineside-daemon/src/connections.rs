@@ -242,8 +242,7 @@ impl Tasks {
             let rested = async {
                 loop {
                     // Made before the feed takes what there is: what is sent after that wakes it.
-                    let mut later = daemon.bus().signals();
-                    let is_read = daemon.feed().has_readers();
+                    let (mut later, is_read) = (daemon.bus().signals(), daemon.feed().has_readers());
                     if later.next().await.is_none() {
                         return;
                     }

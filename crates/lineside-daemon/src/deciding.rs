@@ -157,8 +157,10 @@ async fn decide_in(
 /// Adds to the decision, a JSON object, about the event that has ended a session whether sessions below are under its hooks
 /// still: their program goes on answering then.
 fn say_inherited(decision: &mut String, session: &Session) {
-    decision.pop();
-    decision.push_str(if session.has_heirs() { ",\"inherited\":true}" } else { ",\"inherited\":false}" });
+    if session.has_heirs() {
+        decision.pop();
+        decision.push_str(",\"inherited\":true}");
+    }
 }
 
 /// The session of an event, opened where the event may open it; of the event that ends it, one that the caller may end.
