@@ -20,17 +20,20 @@ use opentelemetry_proto::tonic::logs::v1::LogRecord;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message as _;
 
+/// The paths and the bodies of requests.
+type Posts = Vec<(String, Vec<u8>)>;
+
 /// A collector that takes whatever it is sent.
 struct Collector {
     url: String,
-    taken: Arc<Mutex<Vec<(String, Vec<u8>)>>>,
+    taken: Arc<Mutex<Posts>>,
 }
 
 impl Collector {
     fn new() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let taken: Arc<Mutex<Vec<(String, Vec<u8>)>>> = Arc::default();
+        let taken: Arc<Mutex<Posts>> = Arc::default();
         let takes = Arc::clone(&taken);
         std::thread::spawn(move || {
             for stream in listener.incoming() {

@@ -116,7 +116,10 @@ impl Gathered {
             self.flows.push((parent, slice));
         }
         self.events.insert(decision.id, slice);
-        self.last.insert(decision.session.clone(), slice);
+        // Nothing comes of a call that was refused.
+        if !decision.verdict.is_final() {
+            self.last.insert(decision.session.clone(), slice);
+        }
         let call = (decision.session.clone(), call_of(decision, tool));
         match &*decision.point {
             "before_tool" if !decision.verdict.is_final() => {

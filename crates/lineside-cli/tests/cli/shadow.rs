@@ -89,7 +89,7 @@ fn what_is_in_shadow_changes_nothing_and_is_in_the_log() {
         let mut shadow = hook["shadow"].as_object().unwrap().clone();
         let times =
             ["p50_us", "p99_us"].map(|time| shadow.remove(time).is_some_and(|time| time.as_u64().is_some()));
-        assert_eq!(times, [shadow["runs"] != json!(0); 2], "{hook}");
+        assert_eq!(times, [true; 2], "{hook}");
         Value::Object(shadow)
     };
     assert_eq!(of_hook("no-push"), json!({"runs": 1, "verdicts": {"block": 1}, "amended": 0}));

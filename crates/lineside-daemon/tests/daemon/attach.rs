@@ -421,12 +421,8 @@ async fn what_a_session_has_inherited_is_asked_still_when_an_event_has_ended_the
     let house = House::new().await;
     let owner = house.client().session("s1").open().await.unwrap();
     guard(&owner, "first").await;
-    let below = house.client().granted(owner.environment().get(GRANT).unwrap());
-    let begun = below.session("s2").open().await.unwrap();
+    let child = owner.subagent("s2").open().await.unwrap();
     drop(owner.publish(AfterSession::new("done")).await.unwrap());
-    // The grant of the one above has ended with it; that of the session itself has not.
-    let own = house.client().granted(begun.environment().get(GRANT).unwrap());
-    let child = own.session("s2").resume().open().await.unwrap();
     assert_eq!(reason(&child, "rm").await.as_deref(), Some("first refuses"));
     assert_eq!(reason(&child, "ls").await, None);
 }
