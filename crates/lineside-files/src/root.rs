@@ -30,12 +30,6 @@ impl Root {
         })
     }
 
-    /// Its path.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// The first bytes of a file by its path below the folder, as [`read`](crate::read) has them, and what is known of it.
     ///
     /// ```
