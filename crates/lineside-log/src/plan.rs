@@ -202,7 +202,8 @@ impl Look {
         draft.wheres.extend(query.shorter.map(|span| format!("e.took < {span}")));
         if let Some(span) = query.longer.filter(|span| *span >= SLOW) {
             // The index is used for what is written out alone.
-            draft.begins.push(Begin::of_event(format!("e.took > {span} AND e.took >= {SLOW}"), [span]));
+            let slow = Begin::of_event(format!("e.took > {span} AND e.took >= {SLOW}"), [span]);
+            draft.begins.push(Begin { from: "event e INDEXED BY event_slow", ..slow });
         }
         let begin = self.begin(draft.begins, rows)?;
         Ok(Some(Plan { begin, wheres: draft.wheres, values: draft.values }))
