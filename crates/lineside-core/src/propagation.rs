@@ -108,12 +108,15 @@ impl Traceparent {
     /// made here differs from one that was given its own. A root has the span 0 above it.
     #[must_use]
     pub fn of_session(self, session: &str) -> Self {
+        self.child(Self::span_of(&[&self.trace.to_be_bytes(), &self.span.to_be_bytes(), session.as_bytes()]))
+    }
+
+    /// The id of a span that follows from these bytes, and never is 0.
+    #[must_use]
+    pub fn span_of(parts: &[&[u8]]) -> u64 {
         // FNV-1a: it needs to be spread, and guards nothing.
         let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-        let above = self.trace.to_be_bytes().into_iter().chain(self.span.to_be_bytes());
-        let hash =
-            above.collect::<Vec<_>>().iter().chain(session.as_bytes()).fold(0xcbf2_9ce4_8422_2325, mix);
-        self.child(hash | 1)
+        parts.iter().copied().flatten().fold(0xcbf2_9ce4_8422_2325, mix) | 1
     }
 
     /// The same trace with another span.

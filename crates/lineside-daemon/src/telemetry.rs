@@ -1,7 +1,8 @@
 //! What is sent to a collector of OpenTelemetry; with the feature `otel`, and where the environment of the daemon names one.
 
-use crate::settings::Settings;
 use lineside::core::Diagnostic;
+
+use crate::settings::Settings;
 
 /// What is sent.
 #[derive(Debug, Default)]

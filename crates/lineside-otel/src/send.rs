@@ -67,8 +67,7 @@ impl Exporter {
         let http = HttpClient::new().of_type("application/x-protobuf");
         let why: Arc<Mutex<Option<String>>> = Arc::default();
         let (runtime, timeout) = (Handle::current(), settings.timeout);
-        let carrier: Arc<dyn opentelemetry_http::HttpClient> =
-            Arc::new(Carrier { http, runtime, timeout, why: Arc::clone(&why) });
+        let carrier = Carrier { http, runtime, timeout, why: Arc::clone(&why) };
         let attributes =
             settings.resource.iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone()));
         let resource = Resource::builder_empty()
@@ -81,7 +80,7 @@ impl Exporter {
                 $url.as_ref().map(|url| {
                     $kind::builder()
                         .with_http()
-                        .with_http_client(Shared(Arc::clone(&carrier)))
+                        .with_http_client(carrier.clone())
                         .with_protocol(Protocol::HttpBinary)
                         .with_endpoint(url.clone())
                         .with_headers(settings.headers.clone())
@@ -244,6 +243,7 @@ impl Exporter {
 
 /// Carries requests over the client that hooks have as well. The thread of the metrics has no runtime: a request is made
 /// in that of the exporter.
+#[derive(Clone)]
 struct Carrier {
     http: HttpClient,
     runtime: Handle,
@@ -254,17 +254,6 @@ struct Carrier {
 impl fmt::Debug for Carrier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Carrier").field("timeout", &self.timeout).finish_non_exhaustive()
-    }
-}
-
-/// The same for all signals.
-#[derive(Debug)]
-struct Shared(Arc<dyn opentelemetry_http::HttpClient>);
-
-#[async_trait]
-impl opentelemetry_http::HttpClient for Shared {
-    async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
-        self.0.send_bytes(request).await
     }
 }
 

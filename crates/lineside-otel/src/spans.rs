@@ -96,7 +96,7 @@ impl Spans {
             Signal::Decided(receipt) => self.decided(receipt, at),
             Signal::DetachedFinished { event, session, hook, outcome, took, .. } => {
                 let Some((trace, true)) = self.trace(session) else { return };
-                let id = derived(&[&bytes(*event), hook.name.as_bytes(), b"detached"]);
+                let id = Traceparent::span_of(&[&bytes(*event), hook.name.as_bytes(), b"detached"]);
                 let mut span =
                     begun(id, of_event(*event), at.checked_sub(*took).unwrap_or(at), "hook", &hook.name);
                 let status = of_outcome(outcome, &mut span.attributes);
@@ -184,7 +184,11 @@ impl Spans {
         if let Some(number) = envelope.turn {
             if open.turn.as_ref().is_none_or(|(last, _)| *last != number) {
                 ended.extend(open.turn.take().map(|(_, turn)| (turn, begin, Status::Unset)));
-                let id = derived(&[source.session.as_str().as_bytes(), &number.to_be_bytes(), b"turn"]);
+                let id = Traceparent::span_of(&[
+                    source.session.as_str().as_bytes(),
+                    &number.to_be_bytes(),
+                    b"turn",
+                ]);
                 let mut turn = begun(id, open.span.id, begin, "turn", &number.to_string());
                 let number = i64::try_from(number).unwrap_or(i64::MAX);
                 turn.attributes.push(KeyValue::new("lineside.turn", number));
@@ -199,7 +203,7 @@ impl Spans {
         match (point, tool) {
             ("before_tool", Some(tool)) => {
                 ended.extend(open.calls.remove(&call).map(|before| (before, begin, Status::Unset)));
-                let id = derived(&[&bytes(envelope.id), b"tool"]);
+                let id = Traceparent::span_of(&[&bytes(envelope.id), b"tool"]);
                 let mut span = begun(id, above, begin, "execute_tool", tool);
                 span.attributes.push(KeyValue::new("gen_ai.operation.name", "execute_tool"));
                 span.attributes.push(KeyValue::new("gen_ai.tool.name", tool.to_owned()));
@@ -267,7 +271,7 @@ impl Spans {
                 return;
             }
             let name = receipt.name(hook);
-            let hook = derived(&[&bytes(envelope.id), &place.to_be_bytes(), b"hook"]);
+            let hook = Traceparent::span_of(&[&bytes(envelope.id), &place.to_be_bytes(), b"hook"]);
             let mut span = begun(hook, id, from, "hook", name);
             let status = of_outcome(outcome, &mut span.attributes);
             if let Outcome::Failed { failure, .. } = outcome {
@@ -307,7 +311,7 @@ impl Spans {
                 let Some((trace, sampled)) = self.trace(session).filter(|_| self.jobs.len() < JOBS) else {
                     return;
                 };
-                let id = derived(&[&job.to_be_bytes(), &attempt.to_be_bytes(), &bytes(event)]);
+                let id = Traceparent::span_of(&[&job.to_be_bytes(), &attempt.to_be_bytes(), &bytes(event)]);
                 let mut span = begun(id, of_event(event), at, "automation", hook);
                 span.attributes.push(KeyValue::new("lineside.attempt", i64::from(*attempt)));
                 self.jobs.insert(job, (trace, sampled, span));
@@ -394,12 +398,6 @@ fn of_event(event: EventId) -> u64 {
 
 fn bytes(event: EventId) -> [u8; 16] {
     event.as_u128().to_be_bytes()
-}
-
-/// An id that follows from others (FNV-1a).
-fn derived(parts: &[&[u8]]) -> u64 {
-    let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-    parts.iter().copied().flatten().fold(0xcbf2_9ce4_8422_2325, mix) | 1
 }
 
 fn time(at: Timestamp) -> SystemTime {
