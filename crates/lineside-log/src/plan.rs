@@ -80,6 +80,7 @@ pub(crate) struct Plan {
 }
 
 /// What a plan is made of, before it is known with what it begins.
+#[derive(Default)]
 struct Draft {
     /// Between which rows all of them are.
     rows: (i64, i64),
@@ -166,8 +167,7 @@ impl Look {
     /// How a query is asked; `None` where nothing can fit.
     pub(crate) fn plan(&self, query: &Query) -> Result<Option<Plan>, LookError> {
         let rows = self.times(query)?;
-        let (begins, wheres, values, hooks) = Default::default();
-        let mut draft = Draft { rows, begins, wheres, values, hooks };
+        let mut draft = Draft { rows, ..Draft::default() };
         for (key, values) in &query.names {
             let (table, columns): (_, &[&str]) = match *key {
                 "point" => ("kind", &["point"]),

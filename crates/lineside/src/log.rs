@@ -154,6 +154,7 @@ fn of_job(news: &JobNews) -> String {
         JobNews::Refused(why) | JobNews::Dead(why) | JobNews::Cancelled(why) => why.clone(),
         JobNews::Started { attempt } => format!("attempt {attempt}"),
         JobNews::Retried { failed, .. } => failed.clone(),
+        unknown if job_kind(unknown) == "job_unknown" => format!("{unknown:?}"),
         _ => String::new(),
     }
 }

@@ -128,9 +128,8 @@ fn settle(
     (text, next)
 }
 
-/// Adds a text, to the one before it where a sign joins them.
+/// Adds a text, in the place of the sign of its variable where that stands before it.
 fn push(out: &mut Vec<Token>, text: String) {
-    // The sign of a variable.
     if matches!(out.last(), Some(Token::Sign('$'))) {
         out.pop();
     }

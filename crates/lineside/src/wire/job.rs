@@ -102,7 +102,8 @@ pub fn job(shown: &Shown) -> Map {
 }
 
 /// An attempt of a job: `attempt` (its number, from 1), `fence`, `started`, `ended`, `took_ms`, `end` (`succeeded`,
-/// `not_in_order` of one that came to the result that something is not, `failed` or `cancelled`; absent while it runs, or where its process was killed), `failure`, `text`.
+/// `not_in_order` of one that came to the result that something is not, `failed` or `cancelled`; absent while it runs, or
+/// where its process was killed), `failure`, `text`.
 #[must_use]
 pub fn attempt(number: usize, attempt: &Attempt) -> Value {
     let (ended, end) = match &attempt.ended {
