@@ -76,10 +76,7 @@ pub(crate) fn lines(stats: &Stats, columns: usize, style: Style) -> Vec<String> 
         String::new()
     };
     let mut lines = vec![
-        format!(
-            "{}, {refused}{lost}",
-            style.paint(Tone::Bold, &count(usize::try_from(stats.events).unwrap_or(usize::MAX), "event"))
-        ),
+        format!("{}, {refused}{lost}", events(stats, style)),
         style.paint(Tone::Dim, &format!("from {} to {}", time(from), time(to))),
         String::new(),
         format!("  {}  events", sparkline(stats.over_time.iter().map(|part| part.0))),
@@ -109,10 +106,11 @@ pub(crate) fn shadows(stats: &Stats, columns: usize, style: Style) -> Vec<String
     let names = names(&stats.hooks);
     let in_shadow = stats.hooks.iter().zip(&names).filter(|(hook, _)| hook.shadows > 0);
     let rows: Vec<_> = in_shadow.map(|(hook, name)| shadow(hook, name)).collect();
-    let events =
-        style.paint(Tone::Bold, &count(usize::try_from(stats.events).unwrap_or(usize::MAX), "event"));
-    let mut lines =
-        vec![events, style.paint(Tone::Dim, &format!("from {} to {}", time(from), time(to))), String::new()];
+    let mut lines = vec![
+        events(stats, style),
+        style.paint(Tone::Dim, &format!("from {} to {}", time(from), time(to))),
+        String::new(),
+    ];
     if rows.is_empty() {
         let how = "no hook ran in shadow; one runs so with `mode: shadow` in its entry of hooks.yaml";
         lines.extend(wrapped(how, columns, usize::MAX));
@@ -132,6 +130,11 @@ pub(crate) fn shadows(stats: &Stats, columns: usize, style: Style) -> Vec<String
 /// How many events a hook in shadow would have refused.
 pub(crate) fn would_refuse(hook: &HookStats) -> u64 {
     [Strength::Block, Strength::Stop].iter().filter_map(|strength| hook.would.get(strength)).sum()
+}
+
+/// How many events there were.
+fn events(stats: &Stats, style: Style) -> String {
+    style.paint(Tone::Bold, &count(usize::try_from(stats.events).unwrap_or(usize::MAX), "event"))
 }
 
 /// What each hook is called: its name, with its file where hooks of several files have that.

@@ -1,11 +1,11 @@
 //! The fleet: what there is of agents, a cell for each, and which of them want a person.
 
 use lineside_core::Strength;
+use lineside_fleet::{Agent, Model, Sign, State};
 use maud::{Markup, html};
 
 use super::{decision_link, raw, session_link, verdict};
 use crate::text::{ago, clock, line, number};
-use lineside_fleet::{Agent, Model, Sign, State};
 
 /// How many agents that want a person are listed, and how many decisions.
 const LISTED: usize = 60;

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
+use lineside_fleet::{Agent, Model, Sign};
 use maud::{Markup, html};
 
 use super::{BASE, fleet::shape, session_link};
 use crate::text::{encoded, line, number};
-use lineside_fleet::{Agent, Model, Sign};
 
 /// With more agents than this, trees are shown folded.
 const OPEN: usize = 120;
