@@ -10,6 +10,7 @@ use lineside_files::{Exposure, OpenFileError, Root, exposure, exposure_of};
 use lineside_search::{Effort, Searcher};
 use serde::{Deserialize, Serialize};
 
+use crate::mark::Marks;
 use crate::sha256;
 
 /// How many files a content has at most: a person is to look at them.
@@ -63,6 +64,7 @@ pub struct Content {
     /// Below the root: the folders of files that are loaded by others.
     loaded: BTreeSet<PathBuf>,
     bytes: BTreeMap<String, Vec<u8>>,
+    marks: Marks,
 }
 
 /// One file of a content, or one link on the way to a file.
@@ -188,6 +190,7 @@ impl Content {
             walked: BTreeSet::new(),
             loaded: BTreeSet::new(),
             size: 0,
+            marks: Marks::begin(),
         };
         reading.is_own(&root)?;
         for Wanted { path, of_folder } in wanted {
@@ -200,9 +203,9 @@ impl Content {
                 }
             }
         }
-        let Reading { items, bytes, seen, walked, loaded, .. } = reading;
+        let Reading { items, bytes, seen, walked, loaded, marks, .. } = reading;
         let folders = seen.union(&walked).cloned().collect();
-        Ok(Self { items: items.into_values().collect(), folders, loaded, bytes, root })
+        Ok(Self { items: items.into_values().collect(), folders, loaded, bytes, marks, root })
     }
 
     /// The root of the project, without links.
@@ -221,6 +224,12 @@ impl Content {
     #[must_use]
     pub fn folders(&self) -> &[PathBuf] {
         &self.folders
+    }
+
+    /// The states of its items and folders, each taken before it was read.
+    #[must_use]
+    pub fn marks(&self) -> &Marks {
+        &self.marks
     }
 
     /// Below the root: the folders of files that are loaded by others.
@@ -283,6 +292,7 @@ struct Reading<'a> {
     walked: BTreeSet<PathBuf>,
     loaded: BTreeSet<PathBuf>,
     size: usize,
+    marks: Marks,
 }
 
 impl Reading<'_> {
@@ -325,7 +335,7 @@ impl Reading<'_> {
             (links, last) = (links + 1, None);
             let circle = || ReadContentError::Open { path: next.clone(), source: OpenFileError::Circle };
             let target = fs::read_link(&next).ok().filter(|_| links <= LINKS).ok_or_else(circle)?;
-            self.add(&next, Kind::Link, target.as_os_str().as_encoded_bytes().to_vec())?;
+            self.add(&next, Kind::Link, target.as_os_str().as_encoded_bytes().to_vec(), &found)?;
             if target.is_absolute() {
                 at = self.root.to_path_buf();
                 let Ok(inside) = target.strip_prefix(self.root) else {
@@ -344,12 +354,12 @@ impl Reading<'_> {
 
     /// Takes a file that is loaded, or what fits of a folder; all of it without a glob.
     fn take_loaded(&mut self, path: &Path, fits: Option<&Searcher>) -> Result<(), ReadContentError> {
-        let is_folder = fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
-        if !is_folder {
+        let folder = fs::symlink_metadata(path).ok().filter(Metadata::is_dir);
+        let Some(found) = folder else {
             let folder = path.parent().and_then(|folder| folder.strip_prefix(self.root).ok());
             self.loaded.extend(folder.map(Path::to_path_buf));
             return self.take(path, true);
-        }
+        };
         let open = |source: std::io::Error| ReadContentError::Open {
             path: path.to_path_buf(),
             source: source.into(),
@@ -358,7 +368,9 @@ impl Reading<'_> {
             return Err(ReadContentError::TooMuch(self.root.to_path_buf()));
         }
         self.is_own(path)?;
-        self.walked.insert(path.to_path_buf());
+        if self.walked.insert(path.to_path_buf()) {
+            self.marks.take(path, &found);
+        }
         for entry in fs::read_dir(path).map_err(open)? {
             let entry = entry.map_err(open)?;
             let path = entry.path();
@@ -403,16 +415,17 @@ impl Reading<'_> {
                 return Ok(());
             }
             let most = BYTES.saturating_sub(self.size);
-            let (bytes, found) = self.files.read(below, most).map_err(open)?;
-            exposed(&found)?;
-            let is_program = found.permissions().mode() & 0o111 != 0;
+            let (bytes, opened) = self.files.read(below, most).map_err(open)?;
+            exposed(&opened)?;
+            let is_program = opened.permissions().mode() & 0o111 != 0;
             let kind = if is_program { Kind::Program } else { Kind::File };
-            return self.add(at, kind, bytes);
+            return self.add(at, kind, bytes, &found);
         }
         if !whole || !self.seen.insert(at.to_path_buf()) {
             return Ok(());
         }
         exposed(&found)?;
+        self.marks.take(at, &found);
         for entry in fs::read_dir(at).map_err(|error| open(error.into()))? {
             let entry = entry.map_err(|error| open(error.into()))?;
             // What git keeps is no hook's, and changes with every command of git.
@@ -431,7 +444,14 @@ impl Reading<'_> {
         }
     }
 
-    fn add(&mut self, at: &Path, kind: Kind, bytes: Vec<u8>) -> Result<(), ReadContentError> {
+    /// Adds an item that was as `found` before it was read.
+    fn add(
+        &mut self,
+        at: &Path,
+        kind: Kind,
+        bytes: Vec<u8>,
+        found: &Metadata,
+    ) -> Result<(), ReadContentError> {
         let below = at.strip_prefix(self.root).unwrap_or(at);
         let Some(path) = below.to_str().map(str::to_owned) else {
             return Err(ReadContentError::Name(at.to_path_buf()));
@@ -443,6 +463,7 @@ impl Reading<'_> {
         if self.size > BYTES || self.items.len() >= FILES {
             return Err(ReadContentError::TooMuch(self.root.to_path_buf()));
         }
+        self.marks.take(at, found);
         let digest = sha256(&bytes);
         self.bytes.insert(digest.clone(), bytes);
         self.items.insert(path.clone(), Item { path, kind, digest });

@@ -9,12 +9,12 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, symlink};
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use lineside_files::Boundary;
 
 use crate::content::{Content, Item, Kind};
-use crate::mark::Mark;
+use crate::mark::Marks;
 use crate::sha256;
 use crate::store::{Store, WriteTrustError, make_private};
 
@@ -32,10 +32,8 @@ pub struct Copies {
     loaded: BTreeSet<PathBuf>,
     store: Store,
     /// By folder: the copies that were made of it, each with its state.
-    made: Mutex<HashMap<PathBuf, Arc<Marks>>>,
+    made: Mutex<HashMap<PathBuf, Marks>>,
 }
-
-type Marks = Vec<(PathBuf, Option<Mark>)>;
 
 /// Why a file of a project is not run. Completes "the file is not run: ".
 #[derive(Debug, thiserror::Error)]
@@ -108,8 +106,7 @@ impl Copies {
     fn made(&self, folder: &Path) -> Result<(), CopyFileError> {
         // One at a time: a file that another thread has open for writing cannot be started.
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_as_made = |marks: &Arc<Marks>| marks.iter().all(|(path, was)| Mark::of(path) == *was);
-        if made.get(folder).is_some_and(is_as_made) {
+        if made.get(folder).is_some_and(Marks::hold) {
             return Ok(());
         }
         // Nor is there another process that makes them.
@@ -129,8 +126,7 @@ impl Copies {
         }
         let folders = folders.into_iter().filter(|_| is_whole).map(|folder| self.folder.join(folder));
         let paths = items.iter().map(|(path, _)| self.folder.join(path)).chain(folders);
-        let marks = paths.map(|path| (Mark::of(&path), path)).map(|(mark, path)| (path, mark)).collect();
-        made.insert(folder.to_path_buf(), Arc::new(marks));
+        made.insert(folder.to_path_buf(), Marks::of(paths));
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use lineside_trust::{Content, Copies, Item, Kind, Mark, Store, Wanted};
+use lineside_trust::{Content, Copies, Item, Kind, Marks, Store, Wanted};
 
 /// How the names of files end that are run by others.
 const SCRIPTS: [&str; 14] =
@@ -27,7 +27,8 @@ pub(crate) struct Seal {
     root: PathBuf,
     digest: String,
     wanted: Vec<Wanted>,
-    /// None when it is to be read again in any case.
+    /// Those of its files, and of its folders, in which another file may come to lie; none when it is to be read again in any
+    /// case.
     marks: Mutex<Option<Arc<Marks>>>,
     /// From where its files are run.
     pub(crate) copies: Copies,
@@ -37,20 +38,17 @@ pub(crate) struct Seal {
     run: BTreeSet<String>,
 }
 
-/// The files of a content, and its folders, in which another file may come to lie, each with its state.
-type Marks = Vec<(PathBuf, Option<Mark>)>;
-
 impl Seal {
     /// The seal of a content, as long as it is what is there; `None` when it has changed since it was read.
     pub(crate) fn of(store: &Store, content: &Content, wanted: Vec<Wanted>) -> Option<Self> {
-        let (root, marks) = (content.root().to_path_buf(), Mutex::default());
+        let root = content.root().to_path_buf();
         let name = |item: &Item| Some(Path::new(&item.path).file_name()?.to_str()?.to_owned());
         let names = content.items().iter().filter_map(name).collect();
         let is_run = |item: &&Item| item.kind == Kind::Program || is_script(Path::new(&item.path));
         let run = content.items().iter().filter(is_run).filter_map(name).collect();
         let (digest, copies) = (content.digest(), store.copies(content));
-        let seal = Self { root, digest, wanted, marks, copies, names, run };
-        seal.renew(content).is_ok().then_some(seal)
+        let marks = Mutex::new(settled(content));
+        content.marks().hold().then_some(Self { root, digest, wanted, marks, copies, names, run })
     }
 
     /// Whether the files are those that were trusted: as they were when they were read last, or read again and the same.
@@ -59,8 +57,7 @@ impl Seal {
     /// They are not, with what to do.
     pub(crate) fn check(&self) -> Result<(), String> {
         let marks = self.marks().clone();
-        let is_as_it_was = |marks: Arc<Marks>| marks.iter().all(|(path, was)| Mark::of(path) == *was);
-        if marks.is_some_and(is_as_it_was) { Ok(()) } else { self.renew(&self.read()?) }
+        if marks.is_some_and(|marks| marks.hold()) { Ok(()) } else { self.renew() }
     }
 
     /// The root of the project.
@@ -89,20 +86,13 @@ impl Seal {
         self.marks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the state of a content that was just read, if what was trusted is there still when that is taken.
-    fn renew(&self, content: &Content) -> Result<(), String> {
-        let items = content.items().iter().map(|item| self.root.join(&item.path));
-        let paths = items.chain(content.folders().iter().cloned());
-        let marked = |path: PathBuf| {
-            let mark = Mark::of(&path);
-            (path, mark)
-        };
-        let marks: Marks = paths.map(marked).collect();
-        let is_fresh = marks.iter().filter_map(|(_, mark)| mark.as_ref()).any(Mark::is_fresh);
-        if self.read()?.digest() != self.digest {
+    /// Reads the content again, and takes its state if it is what was trusted.
+    fn renew(&self) -> Result<(), String> {
+        let content = self.read()?;
+        if content.digest() != self.digest {
             return Err(format!("a file of the project is not what was trusted; {}", self.remedy()));
         }
-        *self.marks() = (!is_fresh).then(|| Arc::new(marks));
+        *self.marks() = settled(&content);
         Ok(())
     }
 
@@ -115,4 +105,10 @@ impl Seal {
     fn remedy(&self) -> String {
         format!("look at it and say: lineside trust {}", self.root.display())
     }
+}
+
+/// The state of a content by which a further change would show.
+fn settled(content: &Content) -> Option<Arc<Marks>> {
+    let marks = content.marks();
+    (!marks.are_fresh()).then(|| Arc::new(marks.clone()))
 }
