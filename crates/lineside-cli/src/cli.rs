@@ -27,6 +27,7 @@ use crate::kit::KitArgs;
 use crate::list::ListArgs;
 use crate::log::LogArgs;
 use crate::manual::{CompletionsArgs, ManArgs};
+use crate::mcp::McpArgs;
 use crate::new_hook::NewArgs;
 use crate::policies::PoliciesArgs;
 use crate::replay::ReplayArgs;
@@ -43,8 +44,8 @@ use crate::trust::{TrustArgs, UntrustArgs};
 use crate::why::WhyArgs;
 use crate::{
     approvals, check, control, dashboard, demo, doctor, dump, enforce, explain, hook, hosts, import, init,
-    install, jobs, kit, list, loading, log, manual, new_hook, person, policies, replay, run, schema, serve,
-    stats, tap, test, top, tree, trust, why,
+    install, jobs, kit, list, loading, log, manual, mcp, new_hook, person, policies, replay, run, schema,
+    serve, stats, tap, test, top, tree, trust, why,
 };
 
 /// A hook bus for AI agents: events in, hooks run, decisions out.
@@ -92,8 +93,8 @@ const HELP: &str = "\
 {about}
 Commands:
 {subcommands}
-  also:    approvals, completions, dump, hook, import, init, kit, log, man, new,
-           policies, reload, schema, sessions, tap, top, trust, untrust
+  also:    approvals, completions, dump, hook, import, init, kit, log, man, mcp,
+           new, policies, reload, schema, sessions, tap, top, trust, untrust
 
 Options:
 {options}{after-help}";
@@ -108,6 +109,8 @@ enum Command {
     Completions(CompletionsArgs),
     #[command(hide = true)]
     Man(ManArgs),
+    #[command(hide = true)]
+    Mcp(McpArgs),
     #[command(hide = true)]
     Schema(SchemaArgs),
     #[command(hide = true)]
@@ -234,6 +237,7 @@ impl Cli {
             Command::New(args) => new_hook::run(args, styles),
             Command::Completions(args) => manual::completions(args),
             Command::Man(args) => manual::man(args),
+            Command::Mcp(args) => mcp::run(args).await,
             Command::Schema(args) => schema::run(args),
             Command::Policies(args) => policies::run(args, styles),
             Command::Import(args) => import::run(args, styles),
@@ -295,6 +299,7 @@ impl Command {
             | Self::On(_)
             | Self::Completions(_)
             | Self::Man(_)
+            | Self::Mcp(_)
             | Self::Schema(_)
             | Self::Policies(_)
             | Self::Hosts(_)
@@ -338,6 +343,7 @@ impl Command {
             | Self::New(_)
             | Self::Completions(_)
             | Self::Man(_)
+            | Self::Mcp(_)
             | Self::Schema(_)
             | Self::Policies(_)
             | Self::Hosts(_)

@@ -10,25 +10,25 @@ use clap::Args;
 use lineside::Bus;
 use lineside::core::AnyEvent;
 use lineside::dialects::DIALECTS;
-use lineside::json::{Map, json};
+use lineside::json::{Map, Value, json};
 use lineside::listing::{self, Explanation};
 use lineside::wire::{EventDraft, Vocabulary, publication};
 use tokio::io::AsyncReadExt as _;
 
 use crate::control::ask;
-use crate::daemon_paths::AskArgs;
+use crate::daemon_paths::{AskArgs, DaemonPaths};
 use crate::lineage::SESSION;
 use crate::list::untrusted;
 use crate::loading::{finding, load, untrusted_hooks};
 use crate::places::PlaceArgs;
 use crate::sessions::Sessions;
-use crate::style::{Styles, Tone, columns, print, print_json, tell};
+use crate::style::{Style, Styles, Tone, columns, print, print_json, tell};
 
 mod command;
 mod page;
 mod report;
 
-use command::CommandArgs;
+use command::{CommandArgs, Scene};
 
 /// Say what a command does, or which hooks would run for an event.
 ///
@@ -75,57 +75,109 @@ pub(crate) async fn run(args: &ExplainArgs, styles: Styles) -> Result<ExitCode> 
         return Ok(ExitCode::SUCCESS);
     }
     let subject = args.subject().await?;
-    let text = match &subject {
-        Subject::Command(command) => event_of(command),
-        Subject::Event(text) => text.clone(),
+    let (text, command) = match subject {
+        Subject::Command(command) => (event_of(&command), Some((command, args.command.scene(&args.places)?))),
+        Subject::Event(text) => (text, None),
     };
-    let what = || format!("cannot explain {}", name_of(args.subject.as_deref()));
-    let (explanation, untrusted) = match args.ask.paths()? {
-        Some(paths) => {
-            // What is no event is reported in the same words as without a daemon.
-            EventDraft::parse(&text, &Vocabulary::new(DIALECTS)).with_context(what)?;
-            let mut event: Map = lineside::json::from_slice(&text).with_context(what)?;
-            event.get_or_insert_with("session", || json!(SESSION));
-            let here = std::env::current_dir().context("failed to read the working directory")?;
-            event.get_or_insert_with("cwd", || json!(here.to_string_lossy()));
-            let explanation: Explanation =
-                ask(&paths, async |client| client.post("/v1/explain", &event).await).await?;
-            let hooks: Vec<_> = explanation.hooks.iter().map(|hook| hook.listed.clone()).collect();
-            let note = untrusted_hooks(untrusted(&hooks));
-            (explanation, note)
-        }
-        None => {
-            let ground = args.places.ground()?;
-            let (assembly, report) = load(&ground).await?;
-            let line = EventDraft::parse(&text, &Vocabulary::new(&ground.dialects)).with_context(what)?;
-            let event = as_event(line, &ground.project).await?;
-            let session = assembly.bus().session(event.envelope().source.session.clone()).open().await?;
-            (listing::explain(&session, &event, &report), crate::loading::untrusted(&report))
-        }
+    let name = name_of(args.subject.as_deref());
+    let (explanation, note) = match args.ask.paths()? {
+        Some(paths) => by_daemon(&text, &name, &paths).await?,
+        None => by_what_is_here(&text, &name, &args.places).await?,
     };
+    let explained = ExplainedSubject { explanation, note, command };
     if args.json {
-        let mut object = lineside::json::to_value(&explanation)?;
-        if let (Subject::Command(command), Some(object)) = (&subject, object.as_object_mut()) {
-            let scene = args.command.scene(&args.places)?;
-            object.extend(scene.object(command.as_bytes()));
-        }
-        print_json(&object)?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    if let Subject::Command(command) = &subject {
-        let scene = args.command.scene(&args.places)?;
-        print(report::lines(command, &scene, &explanation.hooks, columns(), styles.out))?;
-        print(["", &styles.out.paint(Tone::Bold, "Hooks")])?;
-    }
-    print(page::lines(&explanation, columns(), styles.out))?;
-    if !explanation.diagnostics.is_empty() {
-        print(["", "Found while loading:"])?;
-    }
-    print(explanation.diagnostics.iter().map(|diagnostic| format!("  {}", finding(diagnostic, styles.out))))?;
-    if let Some(note) = untrusted {
-        print(["", &note])?;
+        print_json(&explained.object()?)?;
+    } else {
+        print(explained.lines(columns(), styles.out))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What was explained, and what became of it.
+pub(crate) struct ExplainedSubject {
+    explanation: Explanation,
+    /// That hooks are not trusted.
+    note: Option<String>,
+    command: Option<(String, Scene)>,
+}
+
+impl ExplainedSubject {
+    /// What a command does in the shell of this name, where this process works, and what the daemon's hooks would say.
+    ///
+    /// # Errors
+    /// The project cannot be opened, or the daemon does not answer.
+    pub(crate) async fn of_command(command: &str, shell: &str, paths: &DaemonPaths) -> Result<Self> {
+        let scene = CommandArgs::of_shell(shell).scene(&PlaceArgs::of(None))?;
+        let (explanation, note) = by_daemon(&event_of(command), "the command", paths).await?;
+        Ok(Self { explanation, note, command: Some((command.to_owned(), scene)) })
+    }
+
+    /// What would become of the event of this text, where this process works.
+    ///
+    /// # Errors
+    /// The text is no event, or the daemon does not answer.
+    pub(crate) async fn of_event(text: &str, paths: &DaemonPaths) -> Result<Self> {
+        let (explanation, note) = by_daemon(text.as_bytes(), "the event", paths).await?;
+        Ok(Self { explanation, note, command: None })
+    }
+
+    /// As programs read it.
+    fn object(&self) -> Result<Value> {
+        let mut object = lineside::json::to_value(&self.explanation)?;
+        if let (Some((command, scene)), Some(object)) = (&self.command, object.as_object_mut()) {
+            object.extend(scene.object(command.as_bytes()));
+        }
+        Ok(object)
+    }
+
+    /// As people read it.
+    pub(crate) fn lines(&self, columns: Option<usize>, style: Style) -> Vec<String> {
+        let Self { explanation, note, command } = self;
+        let mut lines = Vec::new();
+        if let Some((command, scene)) = command {
+            lines.extend(report::lines(command, scene, &explanation.hooks, columns, style));
+            lines.extend([String::new(), style.paint(Tone::Bold, "Hooks")]);
+        }
+        lines.extend(page::lines(explanation, columns, style));
+        if !explanation.diagnostics.is_empty() {
+            lines.extend([String::new(), "Found while loading:".to_owned()]);
+        }
+        let found = explanation.diagnostics.iter();
+        lines.extend(found.map(|diagnostic| format!("  {}", finding(diagnostic, style))));
+        lines.extend(note.iter().flat_map(|note| [String::new(), note.clone()]));
+        lines
+    }
+}
+
+/// What the daemon says of an event, and that hooks are not trusted.
+async fn by_daemon(text: &[u8], name: &str, paths: &DaemonPaths) -> Result<(Explanation, Option<String>)> {
+    let what = || format!("cannot explain {name}");
+    // What is no event is reported in the same words as without a daemon.
+    EventDraft::parse(text, &Vocabulary::new(DIALECTS)).with_context(what)?;
+    let mut event: Map = lineside::json::from_slice(text).with_context(what)?;
+    event.get_or_insert_with("session", || json!(SESSION));
+    let here = std::env::current_dir().context("failed to read the working directory")?;
+    event.get_or_insert_with("cwd", || json!(here.to_string_lossy()));
+    let explanation: Explanation =
+        ask(paths, async |client| client.post("/v1/explain", &event).await).await?;
+    let hooks: Vec<_> = explanation.hooks.iter().map(|hook| hook.listed.clone()).collect();
+    let note = untrusted_hooks(untrusted(&hooks));
+    Ok((explanation, note))
+}
+
+/// The same of the hooks that are found here.
+async fn by_what_is_here(
+    text: &[u8],
+    name: &str,
+    places: &PlaceArgs,
+) -> Result<(Explanation, Option<String>)> {
+    let ground = places.ground()?;
+    let (assembly, report) = load(&ground).await?;
+    let line = EventDraft::parse(text, &Vocabulary::new(&ground.dialects))
+        .with_context(|| format!("cannot explain {name}"))?;
+    let event = as_event(line, &ground.project).await?;
+    let session = assembly.bus().session(event.envelope().source.session.clone()).open().await?;
+    Ok((listing::explain(&session, &event, &report), crate::loading::untrusted(&report)))
 }
 
 impl ExplainArgs {

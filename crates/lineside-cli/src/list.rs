@@ -14,8 +14,8 @@ use lineside::{Assembly, Bus, State};
 
 use crate::automations;
 use crate::control::ask;
-use crate::daemon_paths::AskArgs;
-use crate::loading::{exit_status, load, tell_all, untrusted_hooks};
+use crate::daemon_paths::{AskArgs, DaemonPaths};
+use crate::loading::{exit_status, finding, load, tell_all, untrusted_hooks};
 use crate::painter::one_line;
 use crate::places::LookArgs;
 use crate::style::{Style, Styles, Tone, columns, count, print, print_json};
@@ -47,14 +47,7 @@ Exit status:
 /// The project cannot be opened, there is no daemon to be asked, or the output cannot be written.
 pub(crate) async fn run(args: &ListArgs, styles: Styles) -> Result<ExitCode> {
     let (listing, place) = match args.ask.paths()? {
-        Some(paths) => {
-            let listing: Listing = {
-                let here = std::env::current_dir().context("failed to read the working directory")?;
-                let path = format!("/v1/hooks?cwd={}", in_query(&here.to_string_lossy()));
-                ask(&paths, async |client| client.get(&path).await).await?
-            };
-            (listing, "by the daemon".to_owned())
-        }
+        Some(paths) => (in_daemon(&paths).await?, "by the daemon".to_owned()),
         None => {
             let ground = args.look.places.ground()?;
             let (assembly, report) = load(&ground).await?;
@@ -76,6 +69,30 @@ pub(crate) async fn run(args: &ListArgs, styles: Styles) -> Result<ExitCode> {
         print([format!("no hook was found {place}")])?;
     }
     Ok(exit_status(&listing.diagnostics))
+}
+
+/// The hooks of the running daemon, with those of the project here.
+///
+/// # Errors
+/// There is no daemon, or it does not answer.
+async fn in_daemon(paths: &DaemonPaths) -> Result<Listing> {
+    let here = std::env::current_dir().context("failed to read the working directory")?;
+    let path = format!("/v1/hooks?cwd={}", in_query(&here.to_string_lossy()));
+    ask(paths, async |client| client.get(&path).await).await
+}
+
+/// The hooks of the running daemon as people read them.
+///
+/// # Errors
+/// As for [`run`].
+pub(crate) async fn of_daemon(paths: &DaemonPaths, columns: usize) -> Result<Vec<String>> {
+    let listing = in_daemon(paths).await?;
+    let mut lines = page(&listing, Some(columns), Style::PLAIN);
+    if lines.is_empty() {
+        lines.push("no hook was found by the daemon".to_owned());
+    }
+    lines.extend(listing.diagnostics.iter().map(|found| finding(found, Style::PLAIN)));
+    Ok(lines)
 }
 
 /// What is known of a session of a bus that was loaded: a session is what hooks are ordered for.

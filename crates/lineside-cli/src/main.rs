@@ -29,6 +29,7 @@ mod install;
 mod init;
 mod new_hook;
 mod manual;
+mod mcp;
 mod schema;
 mod hosts;
 mod doctor;

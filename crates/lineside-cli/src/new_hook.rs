@@ -184,18 +184,24 @@ fn joined(text: &str, entry: &str) -> String {
 
 /// Whether a text declares what another one does, and this hook beside it, as it would be read.
 fn declares_one_more(before: &str, now: &str, name: &str, of_project: bool) -> Result<bool> {
-    let read = |text: &str| -> Result<HookFiles> {
-        let folder = tempfile::tempdir()?;
-        let place = if of_project { ".lineside" } else { "lineside" };
-        fs::create_dir(folder.path().join(place))?;
-        fs::write(folder.path().join(place).join("hooks.yaml"), text)?;
-        let home = folder.path().display().to_string();
-        let environment = ["HOME", "XDG_CONFIG_HOME"].map(|name| (name.to_owned(), home.clone())).into();
-        let cwd = folder.path().to_path_buf();
-        let project_root = of_project.then(|| cwd.clone());
-        Ok(Assembly::new(Bus::new()).read(&Places { environment, project_root, cwd, trust: Trust::Granted }))
-    };
+    let folder = tempfile::tempdir()?;
+    let read = |text: &str| read_alone(text, folder.path(), of_project);
     let (before, now) = (read(before)?, read(now)?);
     let names: Vec<_> = before.names().into_iter().chain([name.to_owned()]).collect();
     Ok(now.names() == names && now.errors() <= before.errors())
+}
+
+/// What a text declares as the file of the hooks of a user or a project that has nothing else, in an empty folder for it.
+///
+/// # Errors
+/// The file cannot be written.
+pub(crate) fn read_alone(text: &str, folder: &Path, of_project: bool) -> Result<HookFiles> {
+    let place = if of_project { ".lineside" } else { "lineside" };
+    fs::create_dir_all(folder.join(place))?;
+    fs::write(folder.join(place).join("hooks.yaml"), text)?;
+    let home = folder.display().to_string();
+    let environment = ["HOME", "XDG_CONFIG_HOME"].map(|name| (name.to_owned(), home.clone())).into();
+    let cwd = folder.to_path_buf();
+    let project_root = of_project.then(|| cwd.clone());
+    Ok(Assembly::new(Bus::new()).read(&Places { environment, project_root, cwd, trust: Trust::Granted }))
 }

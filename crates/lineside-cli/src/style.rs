@@ -62,7 +62,6 @@ impl Styles {
 
 impl Style {
     /// Without colours.
-    #[cfg(test)]
     pub(crate) const PLAIN: Self = Self { colour: false };
 
     /// With them.

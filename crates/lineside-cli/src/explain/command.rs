@@ -16,7 +16,7 @@ use crate::painter::json_line;
 use crate::places::{PlaceArgs, environment};
 
 /// The arguments that are about a command alone.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(super) struct CommandArgs {
     /// The shell that runs the command: bash, sh, zsh, or another such as fish or powershell.
     #[arg(long, value_name = "NAME", value_parser = shell)]
@@ -36,6 +36,11 @@ pub(super) struct CommandArgs {
 }
 
 impl CommandArgs {
+    /// Those of a command of a shell of this name.
+    pub(super) fn of_shell(name: &str) -> Self {
+        Self { shell: Some(Shell::named(name)), ..Self::default() }
+    }
+
     /// Whether the argument can only be a command.
     pub(super) fn are_of_a_command(&self) -> bool {
         self.shell.is_some() || self.cwd.is_some() || self.home.is_some()

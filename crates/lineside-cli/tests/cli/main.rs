@@ -26,6 +26,7 @@ mod kit;
 mod list;
 mod log;
 mod log_kills;
+mod mcp;
 mod opencode;
 mod policies;
 mod replay;

@@ -1,0 +1,185 @@
+//! `lineside mcp`: what an agent may ask and propose, over the protocol as a client speaks it.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout};
+
+use lineside::json::{Value, from_str, json};
+
+use crate::daemon::Daemon;
+use crate::hook::{given, tool};
+use crate::stage::Stage;
+
+struct Client {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    last: u64,
+}
+
+impl Client {
+    fn start(stage: &Stage) -> Self {
+        let mut child = stage.command(&["mcp"]).spawn().unwrap();
+        let input = child.stdin.take().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let mut client = Self { child, input, output, last: 0 };
+        let begun = client.ask(
+            "initialize",
+            &json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}),
+        );
+        assert_eq!(begun["result"]["serverInfo"]["name"], "lineside");
+        client.write(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        client
+    }
+
+    fn write(&mut self, message: &Value) {
+        writeln!(self.input, "{message}").unwrap();
+    }
+
+    fn ask(&mut self, method: &str, params: &Value) -> Value {
+        self.last += 1;
+        self.write(&json!({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params}));
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        let answer: Value = from_str(&line).unwrap();
+        assert_eq!(answer["id"], json!(self.last), "{answer}");
+        answer
+    }
+
+    /// The text of an answer, and whether it is an error.
+    fn call(&mut self, tool: &str, arguments: &Value) -> (String, bool) {
+        let answer = self.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
+        let result = &answer["result"];
+        let text = result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned();
+        (text, result["isError"] == json!(true))
+    }
+
+    fn told(&mut self, tool: &str, arguments: &Value) -> String {
+        let (text, is_error) = self.call(tool, arguments);
+        assert!(!is_error, "{text}");
+        text
+    }
+
+    fn refused(&mut self, tool: &str, arguments: &Value) -> String {
+        let (text, is_error) = self.call(tool, arguments);
+        assert!(is_error, "{text}");
+        text
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+const GUARD: &str = "hooks:
+  - name: no-rm
+    on: before_tool
+    match: {runs: rm}
+    verdict: block
+    reason: not rm
+";
+
+#[test]
+fn an_agent_asks_about_the_hooks_that_it_is_under() {
+    let stage = Stage::new();
+    stage.file("home/.config/lineside/hooks.yaml", GUARD);
+    let _daemon = Daemon::start(&stage);
+    let mut client = Client::start(&stage);
+    let tools = client.ask("tools/list", &json!({}));
+    let tools: Vec<_> =
+        tools["result"]["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
+    assert_eq!(
+        tools,
+        ["list_hooks", "explain_command", "explain_event", "why", "tail", "validate", "propose_hook"]
+    );
+    assert!(client.told("list_hooks", &json!({})).contains("no-rm"));
+    let explained = client.told("explain_command", &json!({"command": "sudo rm x"}));
+    assert!(
+        explained.contains("runs rm, by sudo") && explained.contains("1 of 1 hook would run"),
+        "{explained}"
+    );
+    let event =
+        json!({"point": "before_tool", "payload": {"tool_name": "Shell", "tool_input": {"command": "ls"}}});
+    let explained = client.told("explain_event", &json!({"event": event}));
+    assert!(explained.contains("nothing would run"), "{explained}");
+    let said = given(&stage, stage.command(&["hook", "claude"]), tool("s1", "rm x").as_bytes());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    // The log is written behind the decision.
+    let lines = std::iter::from_fn(|| Some(client.call("tail", &json!({"query": "session:s1"}))));
+    let lines = lines.map(|(text, _)| text).find(|text| text.contains("no-rm")).unwrap();
+    let id = lines.rsplit("for `why`:\n  ").next().unwrap().split(' ').next().unwrap();
+    for asked in [
+        json!({"id": id}),
+        json!({}),
+        json!({"query": "session:s1"}),
+        json!({"query": "rm", "refused": true}),
+    ] {
+        let page = client.told("why", &asked);
+        assert!(page.contains("not rm (rm)") && page.contains(id), "{asked}: {page}");
+    }
+    assert!(client.refused("why", &json!({"id": "ffffffff"})).contains("no such event"));
+}
+
+#[test]
+fn what_it_proposes_is_a_draft_and_nothing_is_in_force() {
+    let stage = Stage::new();
+    let _daemon = Daemon::start(&stage);
+    let mut client = Client::start(&stage);
+    let wrong = client.refused("validate", &json!({"text": "hooks:\n  - name: x\n    on: before_tol\n"}));
+    assert!(
+        wrong.starts_with("error: hooks.yaml:3:") && wrong.contains("did you mean `before_tool`?"),
+        "{wrong}"
+    );
+    let proposed = json!({"name": "no-rm", "text": GUARD, "reason": "deletions\u{1b}[2J are for people"});
+    let told = client.told("propose_hook", &proposed);
+    assert!(told.contains("Nothing of it is in force"), "{told}");
+    let kept: Vec<_> =
+        std::fs::read_dir(stage.path("home/.local/state/lineside/drafts")).unwrap().flatten().collect();
+    let text = std::fs::read_to_string(kept[0].path()).unwrap();
+    assert!(
+        kept.len() == 1 && text.ends_with(GUARD) && text.contains("# deletions [2J are for people\n"),
+        "{text}"
+    );
+    assert!(client.told("list_hooks", &json!({})).contains("no hook"));
+    let explained = client.told("explain_command", &json!({"command": "rm x"}));
+    assert!(!explained.contains("not rm"), "{explained}");
+    for (wrong, why) in [
+        (json!({"name": "no-rm", "text": GUARD, "reason": "again"}), "already"),
+        (json!({"name": "../x", "text": GUARD, "reason": "out"}), "is no name"),
+        (json!({"name": "x", "text": "hooks: [", "reason": "no file"}), "error:"),
+        (json!({"name": "x", "text": "", "reason": "nothing"}), "no hook"),
+        (json!({"name": "x", "text": GUARD}), "needs `reason`"),
+        (json!({"name": 1, "text": GUARD, "reason": "x"}), "to be of the type string"),
+        (json!({"name": "x", "text": GUARD, "reason": "x", "enabled": true}), "takes no `enabled`"),
+        (
+            json!({"name": "x", "text": GUARD.to_owned() + &"# x\n".repeat(17_000), "reason": "x"}),
+            "at most 65536",
+        ),
+    ] {
+        let said = client.refused("propose_hook", &wrong);
+        assert!(said.contains(why), "{why}: {said}");
+    }
+    for number in 1..64 {
+        client.told(
+            "propose_hook",
+            &json!({"name": format!("draft-{number}"), "text": GUARD, "reason": "many"}),
+        );
+    }
+    let full = client.refused("propose_hook", &json!({"name": "one-more", "text": GUARD, "reason": "many"}));
+    assert!(full.contains("64 drafts wait"), "{full}");
+    let none = client.ask("tools/call", &json!({"name": "approve", "arguments": {}}));
+    assert!(none["error"]["message"].as_str().unwrap().contains("no tool `approve`"), "{none}");
+}
+
+#[test]
+fn without_a_daemon_each_question_says_so() {
+    let stage = Stage::new();
+    let mut client = Client::start(&stage);
+    for tool in ["list_hooks", "tail", "why"] {
+        let said = client.refused(tool, &json!({}));
+        assert!(said.contains("daemon"), "{tool}: {said}");
+    }
+    assert!(client.told("validate", &json!({"text": GUARD})).contains("no-rm"));
+}
