@@ -190,7 +190,7 @@ impl MatcherDraft {
 
 impl MatcherDraft {
     /// Its filters, each for people to read and as a draft that has no other.
-    fn parts(&self) -> Vec<(String, Self)> {
+    fn parts(&self, told: impl Fn(&dyn Condition) -> String) -> Vec<(String, Self)> {
         let (none, mut parts) = (Self::default, Vec::new());
         let mut names = |name: &str, patterns: &[String], alone: Self| {
             if !patterns.is_empty() {
@@ -212,7 +212,7 @@ impl MatcherDraft {
             parts.push((format!("text=/{text}/"), Self { text: Some(text.clone()), ..none() }));
         }
         for kept in &self.conditions {
-            parts.push((kept.0.describe(), Self { conditions: vec![kept.clone()], ..none() }));
+            parts.push((told(&*kept.0), Self { conditions: vec![kept.clone()], ..none() }));
         }
         parts
     }
@@ -445,7 +445,12 @@ impl Select for Matcher {
     }
 
     fn describe(&self) -> String {
-        self.draft.parts().into_iter().map(|(text, _)| text).collect::<Vec<_>>().join(" ")
+        self.draft
+            .parts(|condition| condition.describe())
+            .into_iter()
+            .map(|(text, _)| text)
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     fn fit(&self, event: &AnyEvent) -> Option<String> {
@@ -456,7 +461,7 @@ impl Select for Matcher {
 
     fn misfit(&self, event: &AnyEvent) -> String {
         let parts = self.parts.get_or_init(|| {
-            let parts = self.draft.parts().into_iter();
+            let parts = self.draft.parts(|condition| condition.brief()).into_iter();
             parts.map(|(text, part)| (text, part.compile().ok())).collect()
         });
         let fits = |part: &Option<Self>| part.as_ref().is_some_and(|alone| alone.matches(event));

@@ -95,6 +95,12 @@ impl Condition for Acts {
         self.written.iter().map(part).collect::<Vec<_>>().join(" ")
     }
 
+    fn brief(&self) -> String {
+        // How doubt is taken is no reason.
+        let reasons = self.written.iter().filter(|(key, _)| key.as_str() != "unclear");
+        reasons.map(|(key, value)| brief(key, value)).collect::<Vec<_>>().join(" ")
+    }
+
     fn written(&self) -> Map {
         self.written.clone()
     }
@@ -104,3 +110,31 @@ impl Condition for Acts {
         point.slot == Slot::Declared || has("tool_input") || has("tool_calls")
     }
 }
+
+/// A part of a filter in a few words: of one that is a list of filters only what each is about.
+fn brief(key: &str, value: &Value) -> String {
+    let about = |part: &Value| match part {
+        Value::Object(fields) if fields.len() == 1 => {
+            fields.iter().map(|(key, value)| brief(key, value)).collect()
+        }
+        Value::Object(fields) => fields.keys().map(String::as_str).collect::<Vec<_>>().join("+"),
+        other => other.to_string(),
+    };
+    match value {
+        Value::String(text) => format!("{key}={text}"),
+        Value::Array(parts) if matches!(key, "any" | "all") => {
+            let mut told: Vec<String> = Vec::new();
+            for part in parts.iter().map(about) {
+                if !told.contains(&part) {
+                    told.push(part);
+                }
+            }
+            format!("{key} of ({})", told.join(", "))
+        }
+        Value::Object(_) | Value::Array(_) if value.to_string().len() > BRIEF => key.to_owned(),
+        other => format!("{key}={other}"),
+    }
+}
+
+/// How long a value may be that is told in a few words, in bytes.
+const BRIEF: usize = 24;

@@ -22,6 +22,11 @@ pub trait Condition: Debug + Send + Sync {
     /// The condition for people to read.
     fn describe(&self) -> String;
 
+    /// The same in a few words, for a page that says which condition did not fit.
+    fn brief(&self) -> String {
+        self.describe()
+    }
+
     /// The condition as the keys of `match` in a file.
     fn written(&self) -> Map;
 
