@@ -22,12 +22,25 @@ const LINKS: usize = 40;
 /// Folders in which there are no hooks, and very many files.
 const PASSED_OVER: [&str; 2] = ["node_modules", ".git"];
 
-/// The files and folders of a load at one time.
-#[derive(Debug, Default, PartialEq, Eq)]
+/// The clock of a file system may stand still so long: two changes within it have one time.
+const TICK: Duration = Duration::from_millis(50);
+
+/// The files and folders of a load at one time. Those with the same folders and the same files are equal.
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Footprint {
     folders: Folders,
     files: BTreeMap<PathBuf, Mark>,
+    /// What else it was found by: folders that were listed and links, and paths at which nothing is.
+    passed: Vec<(PathBuf, Option<Mark>)>,
 }
+
+impl PartialEq for Footprint {
+    fn eq(&self, other: &Self) -> bool {
+        self.folders == other.folders && self.files == other.files
+    }
+}
+
+impl Eq for Footprint {}
 
 /// The folders to be watched, each without links in its path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -45,7 +58,7 @@ struct Wanted {
 }
 
 /// The state of a file.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Mark {
     inode: (u64, u64),
     size: u64,
@@ -58,11 +71,28 @@ struct Mark {
 impl Footprint {
     /// What these files and folders come to now.
     pub(crate) fn of(watched: &[Watched]) -> Self {
-        let mut walk = Walk::default();
+        Self::default().walked(watched)
+    }
+
+    /// The same with these files and folders as well; whether all of that holds is not known of it.
+    pub(crate) fn and(self, watched: &[Watched]) -> Self {
+        Self { passed: Vec::new(), ..self.walked(watched) }
+    }
+
+    fn walked(self, watched: &[Watched]) -> Self {
+        let mut walk = Walk { found: self, ..Walk::default() };
         for Watched { path, levels, ends } in watched {
             walk.walk(Path::new("/"), path, *levels, ends);
         }
         walk.found
+    }
+
+    /// Whether all of it is for certain as it was: no file has changed, and none has come or gone.
+    pub(crate) fn holds(&self) -> bool {
+        let mark = |path: &Path| fs::symlink_metadata(path).ok().as_ref().map(Mark::of);
+        let is_settled = |was: &Mark| was.since().is_some_and(|age| age > TICK);
+        self.files.iter().all(|(path, was)| mark(path).as_ref() == Some(was))
+            && self.passed.iter().all(|(path, was)| was.as_ref().is_none_or(is_settled) && mark(path) == *was)
     }
 
     /// The folders to be watched, each without links in its path.
@@ -95,7 +125,14 @@ impl Walk {
     fn walk(&mut self, from: &Path, path: &Path, levels: u8, ends: &'static [&'static str]) {
         let mut at = from.to_path_buf();
         let mut rest: VecDeque<OsString> = VecDeque::new();
-        lead(path, &mut at, &mut rest);
+        // Most paths lead on from a folder that is known, and so is the way to it.
+        match (path.parent(), path.file_name()) {
+            (Some(folder), Some(name)) if self.found.folders.0.contains_key(folder) => {
+                at = folder.to_path_buf();
+                rest.push_back(name.to_os_string());
+            }
+            _ => lead(path, &mut at, &mut rest),
+        }
         let mut links = 0;
         while let Some(name) = rest.pop_front() {
             if name == ".." {
@@ -111,9 +148,13 @@ impl Walk {
                 at = next;
                 continue;
             }
-            let Ok(found) = fs::symlink_metadata(&next) else { return };
+            let Ok(found) = fs::symlink_metadata(&next) else {
+                self.found.passed.push((next, None));
+                return;
+            };
             if found.is_symlink() {
                 links += 1;
+                self.found.passed.push((next.clone(), Some(Mark::of(&found))));
                 let Ok(target) = fs::read_link(&next) else { return };
                 if links > LINKS {
                     return;
@@ -140,6 +181,9 @@ impl Walk {
                 wanted.ends.push(end);
             }
         }
+        // Before it is read: what comes later shows in it.
+        let mark = fs::symlink_metadata(folder).ok().as_ref().map(Mark::of);
+        self.found.passed.push((folder.to_path_buf(), mark));
         let Ok(entries) = fs::read_dir(folder) else { return };
         for entry in entries.flatten() {
             let (name, Ok(kind)) = (entry.file_name(), entry.file_type()) else { continue };
@@ -183,6 +227,14 @@ impl Mark {
             modified: found.modified().ok(),
             changed: (found.ctime(), found.ctime_nsec()),
         }
+    }
+
+    /// How long ago anything of it was changed last; `None` when the clock says that it will be.
+    #[expect(clippy::disallowed_methods, reason = "the time of a file is one of the wall clock")]
+    fn since(&self) -> Option<Duration> {
+        let (seconds, nanoseconds) = self.changed;
+        let since = Duration::new(u64::try_from(seconds).ok()?, u32::try_from(nanoseconds).ok()?);
+        SystemTime::now().duration_since(SystemTime::UNIX_EPOCH + since).ok()
     }
 }
 
@@ -249,6 +301,48 @@ mod tests {
             fs::write(root.join("a/b/hooks.yaml"), "").unwrap();
             Footprint::of(&watched)
         });
+    }
+
+    #[test]
+    fn it_holds_until_a_file_changes_comes_or_goes() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("hooks/one")).unwrap();
+        for file in ["hooks/one/HOOK.md", "hooks.yaml"] {
+            fs::write(root.join(file), "x").unwrap();
+        }
+        symlink("hooks/one", root.join("linked")).unwrap();
+        let file = |path: &str| Watched { path: root.join(path), levels: 0, ends: &[] };
+        let ends: &[&str] = &["HOOK.md"];
+        let watched = [
+            Watched { path: root.join("hooks"), levels: 2, ends },
+            file("hooks.yaml"),
+            file("linked/HOOK.md"),
+            file("later/hooks.yaml"),
+        ];
+        let settled = || {
+            let all = || std::iter::repeat_with(|| Footprint::of(&watched));
+            all().find(Footprint::holds).unwrap()
+        };
+        let changes: [&dyn Fn(); 6] = [
+            &|| fs::write(root.join("hooks/one/HOOK.md"), "y").unwrap(),
+            &|| fs::create_dir(root.join("hooks/two")).unwrap(),
+            &|| fs::write(root.join("hooks/two/HOOK.md"), "y").unwrap(),
+            &|| fs::create_dir(root.join("later")).unwrap(),
+            &|| fs::rename(root.join("hooks/two"), root.join("hooks/three")).unwrap(),
+            &|| {
+                fs::remove_file(root.join("linked")).unwrap();
+                symlink("hooks/three", root.join("linked")).unwrap();
+            },
+        ];
+        for change in changes {
+            let before = settled();
+            // What is no hook is no change.
+            fs::write(root.join("notes.txt"), "x").unwrap();
+            assert!(before.holds());
+            change();
+            assert!(!before.holds());
+        }
     }
 
     #[test]

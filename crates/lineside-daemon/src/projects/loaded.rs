@@ -153,16 +153,15 @@ impl Project {
             let declared = self.assembly.watched(&places_of(&of.user, &self.root, Trust::Granted));
             let before = Footprint::of(&declared);
             let read = self.read(of);
-            let mut watched = declared.clone();
             // Of one that was never trusted the place of its hooks says everything.
-            watched.extend(if of.store.knows(&self.root) { read.watched() } else { Vec::new() });
-            watched.extend(of.store.files(&self.root).map(|path| Watched { path, levels: 0, ends: &[] }));
-            watched.extend(of.protection.iter().map(Protection::watched));
+            let mut further = if of.store.knows(&self.root) { read.watched() } else { Vec::new() };
+            further.extend(of.store.files(&self.root).map(|path| Watched { path, levels: 0, ends: &[] }));
+            further.extend(of.protection.iter().map(Protection::watched));
             // Set before the last look: what changes after that is noticed.
-            let footprint = Footprint::of(&watched);
+            let footprint = before.clone().and(&further);
             let blind = loading.watching.set(&footprint, &self.changes);
             let is_of_programs_alone = read.dialects().iter().all(|dialect| Host::named(dialect).is_some());
-            let is_of_one_state = before == Footprint::of(&declared);
+            let is_of_one_state = before.holds() || before == Footprint::of(&declared);
             let judged = is_of_one_state.then(|| self.judge(of, read)).flatten();
             let Some((stands, files)) =
                 judged.or_else(|| (begun.elapsed() >= LONGEST).then(|| self.restless(of)))
@@ -188,7 +187,7 @@ impl Project {
                 let text = format!("project {}: {}", self.root.display(), stands.as_str());
                 of.assembly.bus().announce(Notice::warning(text));
             }
-            (loading.watched, loading.is_loaded) = (watched, true);
+            (loading.watched, loading.is_loaded) = ([declared, further].concat(), true);
             loading.watching.loaded.put(footprint, async { Ok::<_, RegisterHookError>(()) }).await?;
             return Ok(());
         }
