@@ -7,7 +7,10 @@ use std::time::Duration;
 
 use lineside::core::Diagnostic;
 use notify::event::{AccessKind, AccessMode, ModifyKind};
-use notify::{Error, ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+use notify::{
+    Config, Error, ErrorKind, Event, EventKind, EventKindMask, PathOp, RecommendedWatcher, UpdatePathsError,
+    Watcher as _,
+};
 use tokio::sync::Notify;
 
 use crate::footprint::{Folders, Footprint};
@@ -122,15 +125,22 @@ fn watcher(
     changes: &Arc<Changes>,
 ) -> Result<(RecommendedWatcher, Option<Error>), Error> {
     let (noticed, about) = (Arc::clone(changes), footprint.wanted());
-    let mut watcher = notify::recommended_watcher(move |event| noticed.note(&about, event))?;
+    // Who reads a file is no news, and all files are read at a load.
+    let config = Config::default().with_event_kinds(EventKindMask::CORE | EventKindMask::ACCESS_CLOSE);
+    let mut watcher = RecommendedWatcher::new(move |event| noticed.note(&about, event), config)?;
     let mut failed = None;
-    for folder in footprint.folders() {
-        match watcher.watch(folder, RecursiveMode::NonRecursive) {
-            Ok(()) => {}
+    let mut folders: Vec<PathOp> = footprint.folders().map(PathOp::watch_non_recursive).collect();
+    // Those before the one that fails are watched.
+    while let Err(UpdatePathsError { source, origin, remaining }) = watcher.update_paths(folders) {
+        if is_absence(&source) {
             // It has just gone, or nothing of ours can lie where this user may not look.
-            Err(error) if is_absence(&error) => changes.changed.notify_one(),
-            Err(error) if is_refusal(&error) => {}
-            Err(error) => failed = Some(error),
+            changes.changed.notify_one();
+        } else if !is_refusal(&source) {
+            failed = Some(source);
+        }
+        folders = if origin.is_some() { remaining } else { Vec::new() };
+        if folders.is_empty() {
+            break;
         }
     }
     Ok((watcher, failed))
