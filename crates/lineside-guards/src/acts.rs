@@ -136,5 +136,5 @@ fn brief(key: &str, value: &Value) -> String {
     }
 }
 
-/// How long a value may be that is told in a few words, in bytes.
+/// How long a value may be that stands there whole, in bytes.
 const BRIEF: usize = 24;

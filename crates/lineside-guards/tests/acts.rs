@@ -413,24 +413,3 @@ fn a_command_that_is_too_long_to_be_read_is_no_way_around_a_guard_that_skips_wha
     check(&refuses, &shell("$CMD x"), false);
     check(&refuses, &shell("true; true"), false);
 }
-
-#[test]
-fn a_filter_of_many_parts_is_told_in_a_few_words() {
-    for (written, told) in [
-        (json!({"runs": "git", "unclear": "skip"}), "runs=git"),
-        (json!({"deletes": {"root": ["/", "~"]}}), "deletes={\"root\":[\"/\",\"~\"]}"),
-        (json!({"runs": {"program": ["git", "hub"], "subcommand": "push"}}), "runs"),
-        (
-            json!({"unclear": "skip", "any": [
-                {"does": "destroys_data"},
-                {"deletes": {"path": ["/bin/**", "/boot/**", "/etc/**"]}},
-                {"deletes": {"path": ["/usr/**", "/var/**", "/opt/**"]}},
-                {"runs": [{"program": "dropdb"}, {"program": "dropuser"}]},
-                {"runs": "wipe", "writes": "/dev/sda"},
-            ]}),
-            "any of (does=destroys_data, deletes, runs, runs+writes)",
-        ),
-    ] {
-        assert_eq!(acts(written).brief(), told);
-    }
-}
