@@ -27,6 +27,7 @@ pub(crate) fn router(daemon: &Arc<Daemon>) -> Router {
         .route("/approvals/{id}", post(changes::answer))
         .route("/jobs/{job}/{what}", post(changes::job))
         .route("/lab", get(views::lab).post(changes::explain))
+        .route("/lab/flow", get(views::flow))
         .route("/events", get(stream::frames))
         .route("/assets/{name}", get(views::asset));
     Router::new()

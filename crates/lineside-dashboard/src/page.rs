@@ -15,6 +15,7 @@ pub mod lineage;
 pub mod hooks;
 pub mod approvals;
 pub mod lab;
+pub mod flow;
 
 /// Where the pages are.
 pub const BASE: &str = "/dashboard";

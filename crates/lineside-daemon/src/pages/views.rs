@@ -13,6 +13,7 @@ use lineside::core::EventId;
 use lineside::json::{Map, Value};
 use lineside::log::{Look, LookError, Query as LogQuery};
 use lineside::wire;
+use lineside_dashboard::flow::Flow;
 use lineside_dashboard::page::{self, Shell};
 use lineside_dashboard::{assets, page as pages};
 use serde::Deserialize;
@@ -389,6 +390,15 @@ pub(super) fn lab_page(
 ) -> Response {
     let shell = Shell { view: "/lab", title: "Lab", ..Shell::default() };
     shown(daemon, headers, shell, &pages::lab::content(event, explained))
+}
+
+pub(super) async fn flow(
+    State(daemon): State<Arc<Daemon>>,
+    Query(flow): Query<Flow>,
+    headers: HeaderMap,
+) -> Response {
+    let shell = Shell { view: "/lab", title: "Flow control", ..Shell::default() };
+    shown(&daemon, &headers, shell, &pages::flow::content(&flow))
 }
 
 pub(super) async fn asset(Path(name): Path<String>) -> Response {

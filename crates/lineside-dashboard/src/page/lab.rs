@@ -61,11 +61,23 @@ fn spread(value: &Value, depth: usize, into: &mut String) {
     }
 }
 
+/// The two halves of the lab, of which this is one.
+pub(super) fn tabs(here: &str) -> Markup {
+    html! {
+        nav.tabs aria-label="Lab" {
+            @for (path, name) in [("/lab", "An event"), ("/lab/flow", "Flow control")] {
+                a href={ (BASE) (path) } aria-current=[(path == here).then_some("page")] { (name) }
+            }
+        }
+    }
+}
+
 /// The content: the event as it was written, and its explanation or what is wrong with it.
 #[must_use]
 pub fn content(event: &str, explained: Option<&Result<Value, String>>) -> Markup {
     html! {
         h1 { "Lab" span.count { "no hook runs, and nothing is published" } }
+        (tabs("/lab"))
         div.lab {
             form method="post" action={ (BASE) "/lab" } {
                 label for="event" { "Event" }
