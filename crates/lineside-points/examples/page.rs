@@ -6,16 +6,16 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use lineside_core::json::{Value, from_str};
-use lineside_points::CATALOGUE;
+
+#[path = "from/declarations.rs"]
+mod declarations;
+
+use declarations::{Field, points};
 
 #[allow(dead_code, reason = "the test of the page has no use for it")]
 fn main() {
     print!("{}", page());
 }
-
-/// The files in which points are declared, in the order of the page.
-const FILES: [&str; 9] =
-    ["session", "prompt", "model", "tool", "subagent", "stop", "compact", "message", "fact"];
 
 /// What stands before the points.
 const HEAD: &str = "# Points and their payloads\n
@@ -48,34 +48,20 @@ const PROGRAMS: [(&str, &str); 8] = [
     ("Qwen Code", "qwen-code"),
 ];
 
-/// A point as its declaration has it.
-struct Point {
-    name: String,
-    about: String,
-    amendable: Vec<String>,
-    /// Name, type, whether it is required, what it is.
-    fields: Vec<(String, String, bool, String)>,
-}
-
 pub(crate) fn page() -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut page = HEAD.to_owned();
-    let mut declared = Vec::new();
-    for file in FILES {
-        let source = std::fs::read_to_string(root.join(format!("src/{file}.rs"))).unwrap();
-        declared.extend(points(&source));
-    }
-    assert_eq!(declared.len(), CATALOGUE.len(), "a file with points is not named");
-    for point in &declared {
-        write!(page, "\n## `{}`\n\n{}\n", point.name, point.about).unwrap();
+    for point in &points() {
+        write!(page, "\n## `{}`\n\n{}\n", point.name, sentences(&point.about)).unwrap();
         if point.fields.is_empty() {
             page.push_str("It has no fields.\n");
             continue;
         }
         page.push_str("\n| field | type | | |\n|---|---|---|---|\n");
-        for (name, kind, required, about) in &point.fields {
+        for Field { name, kind, required, about } in &point.fields {
             let mut marks = vec![if *required { "required" } else { "optional" }];
             marks.extend(point.amendable.contains(name).then_some("amendable"));
+            let about = about.replace('|', "\\|");
             writeln!(page, "| `{name}` | {} | {} | {about} |", in_json(kind), marks.join(", ")).unwrap();
         }
     }
@@ -86,30 +72,6 @@ pub(crate) fn page() -> String {
         writeln!(page, "| {title} | `{tool}` | {input} | {output} |").unwrap();
     }
     page
-}
-
-/// The points that a file declares.
-fn points(source: &str) -> Vec<Point> {
-    let (mut points, mut about, mut required) = (Vec::<Point>::new(), String::new(), false);
-    let declared = source.split_once("points! {").unwrap().1;
-    for line in declared.lines().take_while(|line| *line != "}").map(str::trim) {
-        if let Some(text) = line.strip_prefix("///") {
-            about.push_str(if about.is_empty() { text.trim_start() } else { text });
-        } else if let Some((_, rest)) = line.split_once(" = \"") {
-            let (name, rest) = rest.split_once('"').unwrap();
-            let amended = rest.split_once('[').map_or("", |(_, list)| list.split(']').next().unwrap());
-            let amendable =
-                amended.split(',').filter_map(|field| Some(field.split_once(':')?.0.trim().to_owned()));
-            let (amendable, about) = (amendable.collect(), sentences(&std::mem::take(&mut about)));
-            points.push(Point { name: name.to_owned(), about, amendable, fields: Vec::new() });
-        } else if line.starts_with("needs {") || line.starts_with("may {") {
-            required = line.starts_with("needs");
-        } else if let Some((name, kind)) = line.strip_suffix(';').and_then(|line| line.split_once(": ")) {
-            let about = std::mem::take(&mut about).replace('|', "\\|");
-            points.last_mut().unwrap().fields.push((name.to_owned(), kind.to_owned(), required, about));
-        }
-    }
-    points
 }
 
 /// One sentence a line.

@@ -68,6 +68,11 @@ declare::catalogue![
     OnConfigChange, OnMessageReceived, OnMessageSent, BeforeMessageSend, OnServiceStart, OnServiceStop,
 ];
 
+/// The payloads of the points as JSON Schemas, and the objects that stand in them: one JSON object with a schema for each, by
+/// the name of its type, in the form of the components of an OpenAPI document. The schema of a payload has its point under
+/// `x-point`, and under `x-amendable` the fields that a hook may amend.
+pub const SCHEMAS: &str = include_str!("schemas.json");
+
 /// The points whose events end what an event of a point begins, of which one is to be expected; none where no point does.
 ///
 /// ```
