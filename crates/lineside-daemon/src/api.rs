@@ -22,6 +22,8 @@ use crate::problem::Problem;
 
 pub mod shapes;
 
+mod payloads;
+
 mod sessions;
 pub(crate) mod hooks;
 mod upgrade;
@@ -102,7 +104,11 @@ struct Description;
 /// The OpenAPI 3.1 document of the API, as it is served and committed.
 #[must_use]
 pub fn openapi() -> String {
-    let mut text = Description::openapi().to_pretty_json().unwrap_or_default();
+    let mut description = Description::openapi();
+    if let Some(components) = &mut description.components {
+        components.schemas.extend(payloads::schemas());
+    }
+    let mut text = description.to_pretty_json().unwrap_or_default();
     text.push('\n');
     text
 }

@@ -69,8 +69,8 @@ declare::catalogue![
 ];
 
 /// The payloads of the points as JSON Schemas, and the objects that stand in them: one JSON object with a schema for each, by
-/// the name of its type, in the form of the components of an OpenAPI document. The schema of a payload has its point under
-/// `x-point`, and under `x-amendable` the fields that a hook may amend.
+/// the name of its type, in the form of the components of an OpenAPI document. The schema of a payload has under `x-point`
+/// the `name` of its point, and the fields that a hook may amend as `amendable`.
 pub const SCHEMAS: &str = include_str!("schemas.json");
 
 /// The points whose events end what an event of a point begins, of which one is to be expected; none where no point does.

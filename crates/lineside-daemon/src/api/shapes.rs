@@ -210,8 +210,8 @@ pub struct Event {
     pub session: String,
     /// The session that started it.
     pub parent_session: Option<String>,
-    /// The fields of the point.
-    #[schema(value_type = Object)]
+    /// The fields of the point: those of the schema whose `x-point` names the point.
+    #[schema(value_type = super::payloads::Payload)]
     pub payload: Option<Map>,
     /// The agent, when it is not the session's.
     pub agent: Option<Agent>,

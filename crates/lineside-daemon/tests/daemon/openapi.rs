@@ -84,3 +84,33 @@ async fn every_path_that_is_described_is_served() {
         }
     }
 }
+
+#[test]
+fn the_payload_of_every_point_is_described() {
+    let document: Value = serde_json::from_str(&lineside_daemon::api::openapi()).unwrap();
+    let schemas = document["components"]["schemas"].as_object().unwrap();
+    let described = |point: &str| schemas.iter().find(|(_, schema)| schema["x-point"]["name"] == point);
+    for point in lineside::points::CATALOGUE {
+        let (name, schema) =
+            described(point.name).unwrap_or_else(|| panic!("{} is not described", point.name));
+        let reference = format!("#/components/schemas/{name}");
+        let payloads = schemas["Payload"]["anyOf"].as_array().unwrap();
+        assert!(payloads.iter().any(|payload| payload["$ref"] == reference.as_str()), "{name}");
+        assert_eq!(schema["type"], "object", "{name}");
+    }
+    let reads = |point: &str, payload: Value| {
+        let (_, schema) = described(point).unwrap();
+        let schema = serde_json::json!({"components": document["components"], "allOf": [schema]});
+        jsonschema::validator_for(&schema).unwrap().is_valid(&payload)
+    };
+    let call = serde_json::json!({"tool_name": "Shell", "tool_input": {"command": "ls"}});
+    assert!(reads("before_tool", call.clone()));
+    assert!(!reads("before_tool", serde_json::json!({"tool_name": "Shell"})), "a required field is absent");
+    assert!(!reads("before_tool", serde_json::json!({"tool_name": 1, "tool_input": {}})));
+    let batch = |call: Value| serde_json::json!({"tool_calls": [call], "changed_files": []});
+    assert!(reads("after_tool_batch", batch(call)));
+    assert!(
+        !reads("after_tool_batch", batch(serde_json::json!({"tool_input": 1}))),
+        "a call without its tool"
+    );
+}

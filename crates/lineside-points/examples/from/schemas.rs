@@ -19,8 +19,8 @@ pub(crate) fn types() -> String {
     for point in &points() {
         let mut schema = object(&point.about, &point.fields);
         if let Value::Object(schema) = &mut schema {
-            schema.insert("x-point".to_owned(), json!(point.name));
-            schema.insert("x-amendable".to_owned(), json!(point.amendable));
+            // In one key: further ones have no order in the description of the API.
+            schema.insert("x-point".to_owned(), json!({"amendable": point.amendable, "name": point.name}));
         }
         schemas.insert(point.kind.clone(), schema);
     }
@@ -56,7 +56,8 @@ fn of(kind: &str) -> Map {
         "bool" => json!({"type": "boolean"}),
         "u16" => json!({"type": "integer", "minimum": 0, "maximum": 65535}),
         "u64" => json!({"type": "integer", "format": "int64", "minimum": 0}),
-        "Value" => json!({}),
+        // Said in full, because not every reader of an OpenAPI document takes a schema without a type.
+        "Value" => json!({"type": ["object", "array", "string", "number", "boolean", "null"]}),
         "SessionStart" | "CompactKind" | "Usage" | "ToolCall" | "ChangedFile" => {
             json!({"$ref": format!("#/components/schemas/{kind}")})
         }
