@@ -80,6 +80,11 @@ impl DaemonArgs {
         Self { socket: None, state }
     }
 
+    /// The daemon that has everything within this folder.
+    pub(crate) fn within(folder: &Path) -> Self {
+        Self { socket: Some(folder.join("lineside.sock")), state: Some(folder.join("state")) }
+    }
+
     /// Whether a daemon is named, so that what the process has inherited does not count.
     pub(crate) fn is_named(&self) -> bool {
         self.socket.is_some() || self.state.is_some()

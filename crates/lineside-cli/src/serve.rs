@@ -27,6 +27,7 @@ use crate::{project, trust};
 
 mod detached;
 mod environment;
+mod private;
 mod resources;
 mod unit;
 
@@ -66,6 +67,11 @@ pub(crate) struct ServeArgs {
     /// Start it in the background, and return when it answers: at once when one answers already.
     #[arg(long, conflicts_with = "install_unit")]
     detached: bool,
+
+    /// Keep socket and state in a fresh folder, and end when standard input does: a daemon of the program that starts it, which
+    /// it does not outlive. The folder goes with it.
+    #[arg(long, conflicts_with_all = ["socket", "state", "detached", "install_unit", "in_background"])]
+    private: bool,
 
     /// As the one that `--detached` starts.
     #[arg(long, hide = true)]
@@ -110,9 +116,18 @@ impl ServeArgs {
 /// # Errors
 /// The daemon cannot start: a folder, a journal, a hook or an address cannot be used.
 pub(crate) async fn run(args: &ServeArgs, styles: Styles) -> Result<ExitCode> {
+    let Some(private) = args.private.then(private::folder).transpose()? else {
+        return serve(args, &args.daemon, styles).await;
+    };
+    let ended = serve(args, &DaemonArgs::within(private.path()), styles).await;
+    private.close().context("failed to remove the private folder")?;
+    ended
+}
+
+async fn serve(args: &ServeArgs, daemon: &DaemonArgs, styles: Styles) -> Result<ExitCode> {
     let absolute = |path: &Option<PathBuf>| path.as_deref().map(absolute).transpose();
     let named = Named { home: absolute(&args.home)?, config: absolute(&args.config)?, ..Named::default() };
-    let lineside_account::Places { socket, state, .. } = args.daemon.places(named.clone())?;
+    let lineside_account::Places { socket, state, .. } = daemon.places(named.clone())?;
     let paths = DaemonPaths { socket, state };
     let (places, dialects) = args.places.of_daemon();
     let named_project = args.places.named()?;
@@ -186,6 +201,7 @@ pub(crate) async fn run(args: &ServeArgs, styles: Styles) -> Result<ExitCode> {
     let signal = tokio::select! {
         signal = interrupt.next() => Some(signal),
         () = ending => None,
+        () = private::starter_is_gone(), if args.private => None,
     };
     sd_notify::notify(&[NotifyState::Stopping]).ok();
     let report = tokio::select! {
