@@ -17,6 +17,7 @@ mod conformance;
 mod examples;
 mod features;
 mod plugins;
+mod python;
 mod tally;
 
 mod report;

@@ -105,17 +105,21 @@ fn is_doctest(page: &str) -> Result<(), String> {
 
 /// Whether a test of that name exists.
 fn exists(name: &str) -> Result<(), String> {
-    fn look(folder: &Path, wanted: &str) -> bool {
+    fn look(folder: &Path, name: &str) -> bool {
         fs::read_dir(folder).unwrap().flatten().any(|entry| {
             let path = entry.path();
             if path.is_dir() {
-                return look(&path, wanted);
+                return look(&path, name);
             }
-            let is_source = path.extension().is_some_and(|extension| extension == "rs");
-            is_source && fs::read_to_string(&path).is_ok_and(|text| text.contains(wanted))
+            let word = match path.extension().and_then(|extension| extension.to_str()) {
+                Some("rs") => "fn",
+                Some("py") => "def",
+                _ => return false,
+            };
+            fs::read_to_string(&path).is_ok_and(|text| text.contains(&format!("{word} {name}(")))
         })
     }
-    let found = ["crates", "tests"].iter().any(|folder| look(&root().join(folder), &format!("fn {name}(")));
+    let found = ["crates", "tests"].iter().any(|folder| look(&root().join(folder), name));
     found.then_some(()).ok_or_else(|| format!("there is no test `{name}`"))
 }
 
