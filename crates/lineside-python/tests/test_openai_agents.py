@@ -1,0 +1,111 @@
+"""OpenAI Agents SDK under hooks, with a scripted model."""
+
+import json
+import unittest
+from typing import Any
+
+from agents import Agent, LocalShellTool, Model, ModelResponse, Usage, function_tool, set_tracing_disabled
+from house import House
+from lineside.adapters._run import Refused
+from lineside.adapters.openai_agents import Lineside
+from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
+
+HOOKS = """
+hooks:
+  - {name: no-secrets, on: before_tool, match: {argument: {word: secret}}, verdict: block, reason: it is secret}
+  - {name: louder, on: before_tool, match: {argument: {word: quiet}}, amend: {tool_input.word: LOUD}}
+  - {name: redacts, on: after_tool, amend: {tool_output: {redact: "key-[0-9]+", with: "[key]"}}}
+  - {name: told, on: after_tool, match: {argument: {word: hello}}, context: look at the tests}
+  - {name: not-yet, on: before_stop, match: {text: too early}, verdict: block, reason: run the tests first}
+  - {name: no-work, on: before_prompt, match: {text: forbidden}, verdict: block, reason: not here}
+"""
+
+set_tracing_disabled(True)
+
+
+class Script(Model):
+    """A model that says what stands in a script, and remembers what it was asked."""
+
+    def __init__(self, *items: Any) -> None:
+        self.items, self.asked = list(items), []
+
+    async def get_response(self, system_instructions: Any, input: Any, *rest: Any, **more: Any) -> ModelResponse:
+        self.asked.append(json.dumps(input, default=str))
+        return ModelResponse(output=[self.items.pop(0)], usage=Usage(), response_id=None)
+
+    def stream_response(self, *rest: Any, **more: Any) -> Any:
+        raise NotImplementedError("nothing is streamed here")
+
+
+def calls(name: str = "echo", **arguments: str) -> ResponseFunctionToolCall:
+    text = json.dumps(arguments)
+    return ResponseFunctionToolCall(call_id=f"call-{text}", name=name, arguments=text, type="function_call")
+
+
+def says(text: str) -> ResponseOutputMessage:
+    part = ResponseOutputText(text=text, type="output_text", annotations=[])
+    return ResponseOutputMessage(id="1", role="assistant", status="completed", type="message", content=[part])
+
+
+@function_tool
+def echo(word: str) -> str:
+    """Says a word."""
+    return f"{word} key-17"
+
+
+def results(result: Any) -> "list[str]":
+    return [item["output"] for item in result.to_input_list() if item.get("type") == "function_call_output"]
+
+
+class OpenAiAgents(House):
+    HOOKS = HOOKS
+
+    async def test_tools_are_gated_and_amended_and_context_comes_before_the_next_model_call(self) -> None:
+        script = Script(calls(word="secret"), calls(word="quiet"), calls(word="hello"), says("done"))
+        async with self.client.session("s1") as session:
+            result = await Lineside(session).run(Agent("main", model=script, tools=[echo]), "go")
+        self.assertIn("it is secret", results(result)[0])
+        self.assertEqual(["LOUD [key]", "hello [key]"], results(result)[1:])
+        self.assertEqual("done", result.final_output)
+        self.assertNotIn("look at the tests", script.asked[2])
+        self.assertIn("look at the tests", script.asked[3])
+
+    async def test_a_stop_is_refused_with_its_reason_and_a_prompt_is_refused(self) -> None:
+        script = Script(says("too early"), says("all tests pass"))
+        async with self.client.session("s1") as session:
+            agent = Agent("main", model=script)
+            self.assertEqual("all tests pass", (await Lineside(session).run(agent, "go")).final_output)
+            self.assertIn("run the tests first", script.asked[1])
+            with self.assertRaisesRegex(Refused, "not here"):
+                await Lineside(session).run(agent, "something forbidden")
+
+    async def test_agents_as_tools_and_after_a_handoff_are_under_the_same_hooks(self) -> None:
+        async with self.client.session("s1") as session:
+            lineside = Lineside(session)
+            inner = Agent("reviewer", model=Script(calls(word="secret"), says("reviewed")), tools=[echo])
+            last = Agent("last", model=Script(calls(word="secret"), says("done")), tools=[echo])
+            script = Script(calls("review", input="look"), calls("transfer_to_last"))
+            outer = Agent("main", model=script, tools=[lineside.as_tool(inner, "review", "Reviews.")], handoffs=[last])
+            result = await lineside.run(outer, "go")
+            self.assertEqual("done", result.final_output)
+            self.assertEqual("reviewed", results(result)[0])
+            self.assertIn("it is secret", results(result)[-1])
+            receipts = (await self.client.get("/v1/receipts"))["receipts"]
+            refused = [receipt["envelope"] for receipt in receipts if receipt["verdict"] == "block"]
+            self.assertEqual([0, 1], sorted(envelope["depth"] for envelope in refused))
+            below = next(envelope for envelope in refused if envelope["depth"] == 1)
+            self.assertEqual(("s1", "reviewer"), (below["parent_session"], below["agent"]["type"]))
+
+    async def test_what_would_be_under_no_hook_is_not_run(self) -> None:
+        async with self.client.session("s1") as session:
+            agent = Agent("main", model=Script(), tools=[LocalShellTool(executor=lambda request: "")])
+            with self.assertRaisesRegex(ValueError, "under no hook"):
+                await Lineside(session).run(agent, "go")
+
+    async def test_the_program_of_openai_agents_runs(self) -> None:
+        names = await self.page(model=Script(calls(word="secret"), says("done")), tools=[echo])
+        self.assertIn("it is secret", results(names["result"])[0])
+
+
+if __name__ == "__main__":
+    unittest.main()
