@@ -159,7 +159,7 @@ def _wake(waits: "asyncio.Future[None]") -> None:
         waits.set_result(None)
 
 
-class Answer:
+class Reply:
     """The head of an answer, and what reads its body."""
 
     def __init__(self, stream: Stream, head: bytes) -> None:
@@ -204,7 +204,7 @@ class Wire:
         self.pool: list[Events] = []
         self.lock: Optional[tuple[asyncio.AbstractEventLoop, asyncio.Lock]] = None
 
-    async def ask(self, method: str, path: str, body: Any = None, headers: Optional[dict[str, str]] = None) -> Answer:
+    async def ask(self, method: str, path: str, body: Any = None, headers: Optional[dict[str, str]] = None) -> Reply:
         """A request over a connection of its own, to the head of its answer."""
         stream = Stream(connect(self.path), asyncio.get_running_loop())
         data = b"" if body is None else encode(body).encode()
@@ -221,7 +221,7 @@ class Wire:
                 end = stream.incoming.find(b"\r\n\r\n")
                 return None if end < 0 else stream.take(end + 4)
 
-            return Answer(stream, (await stream.until(head))[:-4])
+            return Reply(stream, (await stream.until(head))[:-4])
         except BaseException as error:
             # The end of its connection cancels a request at the daemon.
             stream.close(error)
@@ -238,7 +238,7 @@ class Wire:
             raise RefusedError(answer.status, document)
         return document
 
-    async def upgrade(self, path: str, protocol: str, headers: Optional[dict[str, str]] = None) -> Answer:
+    async def upgrade(self, path: str, protocol: str, headers: Optional[dict[str, str]] = None) -> Reply:
         """A connection that becomes one of another protocol."""
         answer = await self.ask("POST", path, None, {"connection": "upgrade", "upgrade": protocol, **(headers or {})})
         if answer.status != 101:
