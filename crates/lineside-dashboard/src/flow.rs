@@ -343,7 +343,7 @@ impl Play<'_> {
 mod tests {
     use super::*;
 
-    fn played(flow: Flow) -> Played {
+    fn played(flow: &Flow) -> Played {
         flow.play().unwrap()
     }
 
@@ -368,7 +368,7 @@ mod tests {
 
     #[test]
     fn a_burst_is_one_run_and_what_comes_meanwhile_is_the_next() {
-        let played = played(Flow::default());
+        let played = played(&Flow::default());
         let ok = |begin| vec![(begin, begin + 3_000, false)];
         assert_eq!(runs(&played), [ok(2_000), ok(5_500), ok(10_000)]);
         assert_eq!(
@@ -382,24 +382,24 @@ mod tests {
 
     #[test]
     fn runs_of_one_key_go_one_at_a_time_and_those_of_others_beside_them() {
-        let queue = played(of("a@0 b@100 a@200"));
+        let queue = played(&of("a@0 b@100 a@200"));
         assert_eq!(runs(&queue), [[(0, 1_000, false)], [(100, 1_100, false)], [(1_000, 2_000, false)]]);
-        let dropped = played(Flow { on_busy: "drop".to_owned(), ..of("a@0 a@200 a@1500") });
+        let dropped = played(&Flow { on_busy: "drop".to_owned(), ..of("a@0 a@200 a@1500") });
         assert_eq!((&dropped.jobs[1].runs, dropped.jobs[1].end), (&vec![], Some((200, Fate::Cancelled))));
-        let restarted = played(Flow { on_busy: "restart".to_owned(), ..of("a@0 a@200") });
+        let restarted = played(&Flow { on_busy: "restart".to_owned(), ..of("a@0 a@200") });
         assert_eq!(runs(&restarted).concat(), [(0, 200, false), (200, 1_200, false)]);
-        let two = played(Flow { limit: 2, ..of("a@0 a@200 a@300") });
+        let two = played(&Flow { limit: 2, ..of("a@0 a@200 a@300") });
         assert_eq!(runs(&two).concat(), [(0, 1_000, false), (200, 1_200, false), (1_000, 2_000, false)]);
     }
 
     #[test]
     fn what_fails_is_tried_again_and_dies_in_the_end() {
-        let again = played(Flow { attempts: 3, fails: 1, ..of("0") });
+        let again = played(&Flow { attempts: 3, fails: 1, ..of("0") });
         assert_eq!(runs(&again), [[(0, 1_000, true), (1_100, 2_100, false)]]);
-        let dead = played(Flow { attempts: 2, fails: 9, ..of("0") });
+        let dead = played(&Flow { attempts: 2, fails: 9, ..of("0") });
         assert_eq!(runs(&dead), [[(0, 1_000, true), (1_100, 2_100, true)]]);
         assert_eq!(dead.jobs[0].end, Some((2_100, Fate::Dead)));
-        let rate = played(Flow { starts: 1, period: 5_000, limit: 8, ..of("0 1 2") });
+        let rate = played(&Flow { starts: 1, period: 5_000, limit: 8, ..of("0 1 2") });
         assert_eq!(runs(&rate).concat().iter().map(|run| run.0).collect::<Vec<_>>(), [0, 5_000, 10_000]);
     }
 
@@ -416,10 +416,10 @@ mod tests {
             let error = flow.play().unwrap_err().to_string();
             assert!(error.contains(why), "{error}");
         }
-        assert_eq!(played(of("")), Played::default());
+        assert_eq!(played(&of("")), Played::default());
         // Sizes at the limit end.
         let all = (0..64).map(|at| format!("{at} ")).collect::<String>();
-        let long = played(Flow { attempts: 1_000, fails: u32::MAX, takes: 0, pause: 0, ..of(&all) });
+        let long = played(&Flow { attempts: 1_000, fails: u32::MAX, takes: 0, pause: 0, ..of(&all) });
         assert!(long.jobs.len() <= 64);
     }
 }
