@@ -1,10 +1,11 @@
 """The speed of the client beside a bare echo over a socket: `python speed.py`, with the command in LINESIDE_COMMAND.
 
-Each party is a process. An echo is a line of JSON to a process of Python and back, over a Unix socket, with `asyncio` on the
-side that asks, as the client has it. The figures are medians in microseconds.
+Each party is a process. An echo is an event as a line of JSON to a process of Python and back, over a Unix socket: written,
+sent, received and read, by the streams of `asyncio`, as a program would do it. The figures are medians in microseconds.
 """
 
 import asyncio
+import contextlib
 import json
 import os
 import statistics
@@ -17,8 +18,8 @@ from pathlib import Path
 SOURCES = str(Path(__file__).parent.parent / "src")
 sys.path.insert(0, SOURCES)
 
-from lineside import BeforeTool, Client, intercept  # noqa: E402
-from lineside._wire import Stream, connect  # noqa: E402
+from lineside import BeforeTool, Client  # noqa: E402
+from lineside.daemon import command  # noqa: E402
 
 COUNT = int(os.environ.get("COUNT", "3000"))
 
@@ -40,7 +41,7 @@ async def gate(event):
     return None
 async def main():
     async with Client(sys.argv[1]) as client:
-        await client.session("gated", hooks=[gate])
+        await client.session("above", hooks=[gate])
         print("ready", flush=True)
         await asyncio.to_thread(sys.stdin.read)
 asyncio.run(main())
@@ -85,54 +86,59 @@ def started(text: str, *arguments: str) -> subprocess.Popen:
     return process
 
 
-async def echoes(folder: str, line: bytes) -> "tuple[float, float]":
+async def echo(folder: str, event: object) -> float:
     path = f"{folder}/echo"
-    with started(ECHO, path) as echo:
+    with started(ECHO, path) as peer:
         reader, writer = await asyncio.open_unix_connection(path)
 
         async def ask() -> None:
-            writer.write(line)
-            await reader.readline()
+            writer.write(json.dumps(event).encode() + b"\n")
+            json.loads(await reader.readline())
 
-        streams = await median("an echo, by the streams of asyncio", ask)
+        value = await median("an echo", ask)
         writer.close()
-        echo.wait()
-    os.remove(path)
-    with started(ECHO, path) as echo:
-        stream = Stream(connect(path), asyncio.get_running_loop())
+        await writer.wait_closed()
+        peer.wait()
+    return value
 
-        async def ask_bare() -> None:
-            stream.send(line)
-            await stream.until(stream.line)
 
-        bare = await median("an echo, by a callback of the loop", ask_bare)
-        stream.close(EOFError())
-        echo.wait()
-    return streams, bare
+@contextlib.asynccontextmanager
+async def daemon(folder: str):
+    """The command of LINESIDE_COMMAND, of whichever version."""
+    socket = f"{folder}/run/lineside.sock"
+    places = ["--home", f"{folder}/home", "--socket", socket, "--state", f"{folder}/state"]
+    process = subprocess.Popen([command(), "serve", *places], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process.stdout.readline()
+    try:
+        async with Client(socket) as client:
+            yield client
+    finally:
+        process.terminate()
+        process.wait()
 
 
 async def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o700)
-        home = Path(folder)
-        worker = home / "worker.py"
+        home, project = Path(folder, "home"), Path(folder, "project")
+        project.mkdir()
+        worker = Path(folder, "worker.py")
         worker.write_text(f"import sys; sys.path.insert(0, {SOURCES!r})\n{WORKER}")
         (home / ".config/lineside").mkdir(parents=True)
         (home / ".config/lineside/hooks.yaml").write_text(HOOKS % (sys.executable, worker))
         payload = BeforeTool("Shell", {"command": "ls -la src"})
-        line = json.dumps({"point": "before_tool", "session": "bare", "payload": payload}).encode() + b"\n"
-        streams, bare = await echoes(folder, line)
-        async with await Client.private("--home", folder) as client:
-            async with client.session("bare") as session:
+        bare = await echo(folder, {"point": "before_tool", "session": "bare", "payload": payload})
+        async with daemon(folder) as client:
+            async with client.session("bare", cwd=str(project)) as session:
                 plain = await median("an event, nothing registered", lambda: session.publish(payload))
                 warm = BeforeTool("Warm", {"command": "ls -la src"})
                 asked = await median("the same with a gate in a warm worker of Python", lambda: session.publish(warm))
             with started(GATE, client.socket) as other:
-                async with client.session("below", parent="gated") as session:
+                async with client.session("below", parent="above") as session:
                     gate = await median("the same with a gate of another process, attached", lambda: session.publish(payload))
                 other.stdin.close()
                 other.wait()
-    print(f"\nan event / an echo by streams: {plain / streams:.2f} (at most 1.5), by a callback: {plain / bare:.2f}")
+    print(f"\nan event / an echo: {plain / bare:.2f} (at most 1.5)")
     print(f"an attached gate / a warm worker: {gate / asked:.2f} (at most 2)")
 
 
@@ -146,7 +152,9 @@ def imports() -> None:
         return statistics.median(times)
 
     empty, whole, loop = seconds("pass"), seconds("import lineside"), seconds("import asyncio")
-    print(f"import lineside: {(whole - empty) * 1000:.0f} ms above an empty interpreter (at most 40); import asyncio: {(loop - empty) * 1000:.0f} ms")
+    client = seconds("from lineside import BeforeTool, Client")
+    print(f"import lineside: {(whole - empty) * 1000:.0f} ms above an empty interpreter (at most 40)")
+    print(f"with its client {(client - empty) * 1000:.0f} ms, of which asyncio alone has {(loop - empty) * 1000:.0f} ms")
 
 
 if __name__ == "__main__":

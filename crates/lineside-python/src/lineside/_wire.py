@@ -15,7 +15,6 @@ import struct
 from collections import deque
 from functools import partial
 from typing import Any, Callable, Optional
-from urllib.parse import quote
 
 from .errors import BrokenError, NoDaemonError, RefusedError, UnreadableError
 
@@ -26,13 +25,14 @@ decode = json.JSONDecoder().decode
 CHUNK = 64 * 1024
 # The daemon takes no more events of a connection at once, nor more bytes of them together; a longer one goes alone.
 MOST, MOST_BYTES = 64, 64 * 1024
+DECISION = b'{"type":"decision","id":'
 # How many connections for events there are before events share one, and before those without an event are closed.
 FEW, MANY = 4, 64
 
 
 def segment(text: str) -> str:
     """A text as one segment of a path."""
-    return quote(text, safe="").replace(".", "%2E")
+    return "".join(chr(byte) if chr(byte).isalnum() and byte < 128 or byte in b"-_~" else f"%{byte:02X}" for byte in text.encode())
 
 
 def is_foreign(path: str) -> Optional[str]:
@@ -196,6 +196,9 @@ def read(text: bytes) -> Any:
         raise UnreadableError(error) from error
 
 
+Sent = tuple["Events", int]
+
+
 class Wire:
     """The connections to one daemon, and the grant that is shown there."""
 
@@ -249,24 +252,30 @@ class Wire:
             raise RefusedError(answer.status, document)
         return answer
 
-    async def publish(self, event: bytes, within_ms: Optional[int]) -> bytes:
-        """Sends an event once, to the JSON of its decision. Its cancellation has its hooks cancelled."""
-        sent = self._over_one(event, within_ms)
+    async def begin(self, event: bytes, within_ms: Optional[int]) -> "Sent":
+        """Sends an event once, where no connection was ready for it."""
+        sent = self.over_one(event, within_ms)
         if sent is None:
             # Those who wait for a connection meanwhile share it.
             async with self._connecting():
-                sent = self._over_one(event, within_ms)
+                sent = self.over_one(event, within_ms)
                 if sent is None:
                     events = await self._another()
-                    sent = (events, events.publish(event, within_ms))
-        events, number = sent
-        if number is None:
-            raise BrokenError("it was closed before it took anything")
-        return await events.answer(number)
+                    number = events.publish(event, within_ms)
+                    if number is None:
+                        raise BrokenError("it was closed before it took anything")
+                    sent = (events, number)
+        return sent
 
-    def _over_one(self, event: bytes, within_ms: Optional[int]) -> Optional[tuple["Events", Optional[int]]]:
+    def over_one(self, event: bytes, within_ms: Optional[int]) -> "Optional[Sent]":
         """Sends it over one of the connections that there are: one without an event, or a shared one where there are a few."""
         loop = asyncio.get_running_loop()
+        if self.pool:
+            last = self.pool[-1]
+            if not last.under_way and last.stream.loop is loop:
+                number = last.publish(event, within_ms)
+                if number is not None:
+                    return last, number
         self.pool = pool = [one for one in self.pool if one.stream.broken is None and one.stream.loop is loop]
         idle = [one for one in pool if not one.under_way]
         shared = pool if len(pool) >= FEW else []
@@ -298,6 +307,17 @@ class Wire:
         self.pool.clear()
 
 
+def _head(line: bytes) -> tuple[Any, Any, int]:
+    """The kind, the number and the length of a frame."""
+    if line.startswith(DECISION):
+        # As every daemon has written it; the same as below in a fraction of its time.
+        number, comma, length = line[len(DECISION) : -1].partition(b',"bytes":')
+        if comma and number.isdigit() and length.isdigit():
+            return "decision", int(number), int(length)
+    head = decode(line.decode())
+    return head.get("type"), head.get("id"), head.get("bytes", 0)
+
+
 class Events:
     """One connection for events: frames of a line, its head, and as many bytes behind it as the head says."""
 
@@ -324,16 +344,13 @@ class Events:
         self.bytes += length
         return number
 
-    async def answer(self, number: int) -> bytes:
-        future, length = self.under_way[number]
-        try:
-            return await future
-        except asyncio.CancelledError:
+    def over(self, number: int, cancelled: bool = False) -> None:
+        """An event was answered, or is given up."""
+        waits = self.under_way.pop(number, None)
+        if waits is not None:
+            self.bytes -= waits[1]
+        if cancelled:
             self.stream.send(b'{"type":"cancel","id":%d}\n' % number)
-            raise
-        finally:
-            self.under_way.pop(number, None)
-            self.bytes -= length
 
     def _hear(self) -> None:
         incoming = self.stream.incoming
@@ -343,14 +360,14 @@ class Events:
                 start = end + 1
                 continue
             try:
-                head = decode(incoming[start:end].decode())
-                stop = end + 1 + head.get("bytes", 0)
+                kind, number, length = _head(bytes(incoming[start:end]))
             except (ValueError, AttributeError, TypeError) as error:
                 self.stream.close(error)
                 break
+            stop = end + 1 + length
             if len(incoming) < stop:
                 break
-            self._take(head, bytes(incoming[end + 1 : stop]))
+            self._take(kind, number, bytes(incoming[end + 1 : stop]))
             start = stop
         del incoming[:start]
         if self.stream.broken is not None:
@@ -358,8 +375,7 @@ class Events:
                 if not future.done():
                     future.set_exception(BrokenError(self.stream.broken))
 
-    def _take(self, head: Any, body: bytes) -> None:
-        kind, number = head.get("type"), head.get("id")
+    def _take(self, kind: Any, number: Any, body: bytes) -> None:
         if kind == "problem" and number is None:
             return self.stream.close(EOFError(body.decode(errors="replace")))
         waits = self.under_way.get(number)

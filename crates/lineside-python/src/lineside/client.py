@@ -5,15 +5,16 @@ The verbs are those of the library in Rust. Where a verb raises there is no deci
 
 from __future__ import annotations
 
+import asyncio
 import os
-import uuid
 from typing import Any, Generator, Generic, Mapping, Optional, Sequence, TypeVar, Union, cast
 
 from ._payload import Custom, Payload
 from ._wire import Wire, encode, read, segment
 from .daemon import PrivateDaemon, answers, socket_of_environment
 from .errors import LinesideError, RefusedEvent, UnreadableError
-from .hooks import Attachment, Hook, Observation, Registration
+from .hooks import Attachment, Hook, Registration
+from .signals import Observation
 from .points import AfterSession
 
 P = TypeVar("P", bound=Payload)
@@ -86,7 +87,7 @@ class Client:
             agent = {"id": agent, "kind": kind, "type": agent}
         selected = None if model is None else {"selected": model}
         fields = {
-            "id": id or str(uuid.uuid4()), "agent": agent, "cwd": cwd, "project_root": project_root, "host": host,
+            "id": id or f"s-{os.urandom(12).hex()}", "agent": agent, "cwd": cwd, "project_root": project_root, "host": host,
             "model": selected, "traceparent": traceparent, "resume": resume or None, "parent": parent,
         }  # fmt: skip
         return Opening(self, {name: value for name, value in fields.items() if value is not None}, hooks)
@@ -185,7 +186,16 @@ class Session:
             data = encode(event).encode()
         except (TypeError, ValueError) as error:
             raise TypeError(f"the payload of {payload.point} is no JSON: {error}") from error
-        decision: Decision[P] = Decision(type(payload), read(await self.client._wire.publish(data, within_ms)))
+        wire = self.client._wire
+        events, number = wire.over_one(data, within_ms) or await wire.begin(data, within_ms)
+        try:
+            answer = await events.under_way[number][0]
+        except asyncio.CancelledError:
+            events.over(number, cancelled=True)
+            raise
+        finally:
+            events.over(number)
+        decision: Decision[P] = Decision(type(payload), read(answer))
         if payload.point == AfterSession.point:
             self._is_over(decision.json.get("inherited"))
         return decision

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
-import pwd
-import shutil
 import stat
-import subprocess
-import sysconfig
 from pathlib import Path
-from typing import Optional
+from typing import TYPE_CHECKING, Optional
 
 from ._wire import connect
 from .errors import NoCommandError, NoDaemonError
+
+if TYPE_CHECKING:
+    import subprocess
 
 
 def socket_of_environment() -> str:
@@ -28,6 +27,8 @@ def socket_of_environment() -> str:
         return named
     if runtime := path("XDG_RUNTIME_DIR"):
         return f"{runtime}/lineside/lineside.sock"
+    import pwd
+
     uid = os.geteuid()
     try:
         account: Optional[str] = pwd.getpwuid(uid).pw_dir
@@ -62,6 +63,9 @@ def answers(path: str) -> bool:
 
 def command() -> str:
     """The command `lineside`: `LINESIDE_COMMAND`, that of this installation, or that of the path."""
+    import shutil
+    import sysconfig
+
     named = os.environ.get("LINESIDE_COMMAND")
     if named:
         return named
@@ -80,6 +84,8 @@ class PrivateDaemon:
 
     @classmethod
     async def start(cls, *arguments: str) -> "PrivateDaemon":
+        import subprocess
+
         program = command()
         line = [program, "serve", "--private", *arguments]
         try:
