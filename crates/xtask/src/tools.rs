@@ -10,6 +10,6 @@ mod rustup;
 
 pub(crate) use crates_io::{DENY, FUZZ, MDBOOK, MUTANTS, published};
 pub(crate) use debian::{Program, need_programs};
-pub(crate) use npm::{JITI, NODE, NPM, npm_package};
+pub(crate) use npm::{JITI, NODE, NPM, npm_locked, npm_package};
 pub(crate) use python::python;
 pub(crate) use rustup::{CLIPPY, RUSTFMT, need_component, need_target};

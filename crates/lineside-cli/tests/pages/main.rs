@@ -14,6 +14,7 @@
 //! | `json` | `answer` | a hook of lineside's own answers with it, and nothing of it is refused |
 //! | `json` | `receipt` | it is JSON with the keys of a receipt |
 //! | `python`, `javascript` | | with its kit it is a worker, which refuses `rm -rf /` and nothing else |
+//! | `typescript` | | it is a program that the tests of `lineside-node` run; that they have the page is checked |
 //! | `yaml` | `front matter` | it stands in the front matter of a hook, which loads without an error |
 //! | `toml` | `manifest` | it is TOML that a manifest can hold |
 //! | `text` | `output of COMMAND` | the command prints these lines one after another, with other times; `…` is what is left out |

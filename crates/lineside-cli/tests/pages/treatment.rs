@@ -45,6 +45,7 @@ pub(crate) fn run(snippet: &Snippet, before: &[Snippet], ground: &Ground) -> Res
             ends_well(&ground.sh("lineside test page.cases.yaml"), &[0], text)
         }
         ("json", "answer") => answers(ground, text),
+        ("typescript", "") => is_run_by_node(page),
         ("python" | "javascript", "") => works(ground, language, text),
         ("json", "receipt") => {
             let receipt: Value = lineside::json::from_str(text).map_err(|error| error.to_string())?;
@@ -101,6 +102,16 @@ fn is_doctest(page: &str) -> Result<(), String> {
     let library = fs::read_to_string(root().join("crates/lineside/src/lib.rs")).unwrap();
     let included = library.contains(&format!("include_str!(\"../../../{page}\")"));
     included.then_some(()).ok_or_else(|| "the page is no doctest of the crate `lineside`".to_owned())
+}
+
+/// Whether the tests of the package for Node run the programs of the page.
+fn is_run_by_node(page: &str) -> Result<(), String> {
+    let tests = fs::read_to_string(root().join("crates/lineside-node/tests/pages.ts")).unwrap();
+    let name = page.strip_prefix("docs/").unwrap_or(page);
+    tests
+        .contains(&format!("'{name}'"))
+        .then_some(())
+        .ok_or_else(|| "no test of Node has the page".to_owned())
 }
 
 /// Whether a test of that name exists.

@@ -5,13 +5,13 @@ use std::process::Command;
 use anyhow::{Result, ensure};
 
 use super::step::{Counts, Outcome, Step};
-use super::{cargo_tests, conformance, examples, features, plugins, python};
+use super::{cargo_tests, conformance, examples, features, node, plugins, python};
 use crate::programme::{FOR_A_BUILD, FOR_A_RUN, must};
 use crate::workspace::Workspace;
 use crate::{crash, docs, tidy, tools};
 
 /// Cheap ones first, so that a slip is seen early.
-pub(super) const STEPS: [Step; 16] = [
+pub(super) const STEPS: [Step; 17] = [
     Step { name: "fmt", about: "the sources are formatted", run: fmt },
     Step { name: "clippy", about: "no lint has anything to say", run: clippy },
     Step { name: "tidy", about: "the repository's own rules hold", run: tidy::judge },
@@ -31,6 +31,11 @@ pub(super) const STEPS: [Step; 16] = [
     Step { name: "conformance", about: "the dialects do what their cases say", run: conformance::run },
     Step { name: "plugins", about: "plugins run as they are written", run: plugins::run },
     Step { name: "python", about: "the package of Python and its adapters of frameworks", run: python::run },
+    Step {
+        name: "node",
+        about: "the package for Node, and its adapters for agent frameworks",
+        run: node::run,
+    },
     Step { name: "crash", about: "what was promised holds over kills", run: crash::judge },
     Step { name: "demo", about: "the demonstration runs to its end", run: demo },
     Step { name: "reference", about: "the API reference builds without a warning", run: reference },

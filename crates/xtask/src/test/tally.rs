@@ -16,6 +16,8 @@ pub(super) enum Runner {
     Libtest,
     /// `3 passed, 0 failed`, of `lineside test`, once.
     Cases,
+    /// `ℹ pass 3`, and lines for what failed and was cancelled, once.
+    Node,
 }
 
 /// What the runner counted. One that does not end well has failed, even if it counted no failure.
@@ -23,7 +25,7 @@ pub(super) enum Runner {
 pub(super) fn tally(runner: Runner, ended: &Ended) -> Option<Counts> {
     let mut words = ended.lines.iter().filter_map(|line| last_word(runner, &paint::washed(line)));
     let counted = match runner {
-        Runner::Libtest => words.reduce(|mut sum, more| {
+        Runner::Libtest | Runner::Node => words.reduce(|mut sum, more| {
             sum += more;
             sum
         }),
@@ -50,6 +52,15 @@ fn last_word(runner: Runner, line: &str) -> Option<Counts> {
             let shape: Vec<&str> = line.split(' ').collect();
             let fits = matches!(shape[..], [_, "passed,", _, "failed"]);
             fits.then(|| counts(line)).filter(|counts| *counts != Counts::default())
+        }
+        Runner::Node => {
+            let (word, number) = line.strip_prefix("ℹ ")?.split_once(' ')?;
+            let number = number.parse().ok()?;
+            match word {
+                "pass" => Some(Counts { passed: number, failed: 0 }),
+                "fail" | "cancelled" => Some(Counts { passed: 0, failed: number }),
+                _ => None,
+            }
         }
     }
 }
@@ -101,6 +112,12 @@ mod tests {
         check(Runner::Cases, 0, "1 passed, 0 failed\nok agenthooks.a\n207 passed, 0 failed", Some((207, 0)));
         check(Runner::Cases, 0, "0 passed, 0 failed", None);
         check(Runner::Cases, 0, "", None);
+    }
+
+    #[test]
+    fn node_counts_what_it_cancels_as_failed() {
+        let output = "ℹ tests 6\nℹ suites 0\nℹ pass 3\nℹ fail 1\nℹ cancelled 2\nℹ duration_ms 6852.9";
+        check(Runner::Node, 1, output, Some((3, 3)));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Packages of npm, into the target directory.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -44,4 +44,28 @@ pub(crate) fn npm_package(
     must(&mut install, FOR_A_BUILD)
         .with_context(|| format!("install it by hand: `npm install {name}@{version}`"))?;
     Ok(packages)
+}
+
+/// The folder of the tools in which `node_modules` has the packages that the lock file in `pinned` names; they are installed
+/// when it names others than the last time.
+pub(crate) fn npm_locked(workspace: &Workspace, folder: &str, pinned: &Path) -> Result<PathBuf> {
+    need_programs(&[NODE, NPM])?;
+    let folder = workspace.target.join("tools/npm").join(folder);
+    let installed = folder.join("installed-lock.json");
+    let lock = pinned.join("package-lock.json");
+    let wanted = fs::read(&lock).with_context(|| format!("cannot read {}", workspace.shown(&lock)))?;
+    if fs::read(&installed).is_ok_and(|there| there == wanted) {
+        return Ok(folder);
+    }
+    println!("installing what {} names from npm into {}", workspace.shown(&lock), workspace.shown(&folder));
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", workspace.shown(&folder)))?;
+    for name in ["package.json", "package-lock.json"] {
+        fs::copy(pinned.join(name), folder.join(name)).with_context(|| format!("cannot copy {name}"))?;
+    }
+    let mut install = Command::new("npm");
+    install.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
+    must(install.current_dir(&folder), FOR_A_BUILD)
+        .with_context(|| format!("install it by hand: `npm ci` in {}", workspace.shown(&folder)))?;
+    fs::write(&installed, wanted).with_context(|| format!("cannot write {}", workspace.shown(&installed)))?;
+    Ok(folder)
 }
