@@ -22,3 +22,23 @@ fn a_language_without_a_kit_is_refused_and_those_with_one_are_named() {
     assert_eq!(said.code, Some(2));
     assert!(said.err.contains("python") && said.err.contains("node"), "{}", said.err);
 }
+
+#[test]
+fn a_client_is_one_file_and_a_language_without_one_is_told_which_have_one() {
+    let stage = Stage::new();
+    let client = stage.run(&["kit", "typescript", "--client"], "");
+    assert_eq!(client.code, Some(0), "{client:?}");
+    assert!(
+        client.out.contains("export class Client") && !client.out.contains(" from './"),
+        "{}",
+        client.out
+    );
+    let none = stage.run(&["kit", "node", "--client"], "");
+    assert_eq!(none.code, Some(1), "{none:?}");
+    assert!(
+        none.err.contains("there is no client for node") && none.err.contains("`typescript --client`"),
+        "{none:?}"
+    );
+    let hook = stage.run(&["kit", "typescript"], "");
+    assert!(hook.err.contains("`node`"), "{hook:?}");
+}

@@ -4,7 +4,8 @@
 
 import { wrapLanguageModel } from 'ai';
 import type { LanguageModel, LanguageModelMiddleware, ToolSet } from 'ai';
-import type { Session, SessionSettings } from '../client.ts';
+import type { Delivery, Session, SessionSettings } from '../client.ts';
+import { RequestError } from '../wire.ts';
 import { AgentRun } from './agent.ts';
 import type { AdapterSettings } from './agent.ts';
 
@@ -73,15 +74,24 @@ async function last(output: unknown): Promise<unknown> {
   return value;
 }
 
+/** What hooks have put into a conversation: behind so many messages, of which the last one is this. */
+interface Woven {
+  at: number;
+  behind: string;
+  messages: Message[];
+}
+
 /**
  * The conversation of a session. What hooks have put into it is no part of the SDK's history, so it is put where it was in each
- * later call.
+ * later call that has the messages before it.
  */
 class Conversation {
   readonly #run: AgentRun;
-  #woven: { at: number; messages: Message[] }[] = [];
-  /** How long the prompt was when a person has said something last, and what hooks have made of that, by its place. */
-  #prompted = 0;
+  #woven: Woven[] = [];
+  /** Context that was taken for a call which has failed since. */
+  #held: Delivery[] = [];
+  /** What hooks were asked about last, of what a person has said, and what they have made of that, by its place. */
+  #asked = '';
   #amended = new Map<number, { said: string; message: Message }>();
 
   constructor(run: AgentRun) {
@@ -106,7 +116,7 @@ class Conversation {
       const reason = await this.#run.stop(textOf(content));
       if (reason === undefined) return { ...result, content };
       const said: Message = { role: 'assistant', content: [{ type: 'text', text: textOf(content) }] };
-      this.#weave(params.prompt.length, [...(textOf(content) ? [said] : []), asUser(reason)]);
+      this.#weave(params.prompt, [...(textOf(content) ? [said] : []), asUser(reason)]);
     }
   }
 
@@ -149,7 +159,7 @@ class Conversation {
         return;
       }
       // The text was given out, and stands in the SDK's history from here on.
-      this.#weave(params.prompt.length, [asUser(reason)]);
+      this.#weave(params.prompt, [asUser(reason)]);
       result = await next();
     }
   }
@@ -158,28 +168,29 @@ class Conversation {
   async #prepared(model: Wrapped['model'], params: Params): Promise<{ params: Params; accept: () => Promise<void> }> {
     const { session } = this.#run;
     const signal = params.abortSignal;
-    const prompt = await this.#asked(params.prompt);
-    const delivery = await this.#run.context(signal);
-    const messages = this.#wove(prompt);
-    if (delivery.text) messages.push(asUser(delivery.text));
+    const prompt = await this.#said(params.prompt);
+    this.#held.push(await this.#run.context(signal));
+    const texts = this.#held.flatMap(({ text }) => (text ? [asUser(text)] : []));
+    const messages = [...this.#wove(params.prompt, prompt), ...texts];
     const tools = (params.tools ?? []).map(({ name }) => name);
     const amended = await this.#run.model(model.modelId, messages, tools, signal);
     const headers = session.traceparent === undefined ? params.headers : { traceparent: session.traceparent, ...params.headers };
     const accept = async () => {
-      if (delivery.text) this.#weave(params.prompt.length, [asUser(delivery.text)]);
-      await delivery.accept();
+      if (texts.length > 0) this.#weave(params.prompt, texts);
+      for (const delivery of this.#held.splice(0)) await delivery.accept().catch(unlessGone);
     };
     return { params: { ...params, ...(headers && { headers }), prompt: (amended.messages as Prompt | undefined) ?? messages }, accept };
   }
 
   /** The prompt, of which what a person has said is as hooks leave it. */
-  async #asked(prompt: Prompt): Promise<Prompt> {
+  async #said(prompt: Prompt): Promise<Prompt> {
     const at = prompt.length - 1;
     const message = prompt[at];
-    if (message?.role === 'user' && prompt.length > this.#prompted) {
-      const said = saidBy(message);
+    const said = message?.role === 'user' ? saidBy(message) : '';
+    // A call that is made once more has the same.
+    if (message?.role === 'user' && this.#asked !== `${prompt.length} ${said}`) {
       const left = await this.#run.prompt(said);
-      this.#prompted = prompt.length;
+      this.#asked = `${prompt.length} ${said}`;
       const others = message.content.filter((part) => part.type !== 'text');
       if (left !== said) this.#amended.set(at, { said, message: { ...message, content: [{ type: 'text', text: left }, ...others] } });
     }
@@ -189,14 +200,14 @@ class Conversation {
     });
   }
 
-  #weave(at: number, messages: Message[]): void {
-    this.#woven.push({ at, messages });
+  #weave(prompt: Prompt, messages: Message[]): void {
+    this.#woven.push({ at: prompt.length, behind: JSON.stringify(prompt.at(-1)), messages });
   }
 
-  /** A prompt with what hooks have put into it, each behind the messages that it came after. */
-  #wove(prompt: Prompt): Prompt {
+  /** A prompt with what hooks have put into it as it was given, each behind the messages that it came after. */
+  #wove(given: Prompt, prompt: Prompt): Prompt {
     const messages: Prompt = [];
-    const waiting = [...this.#woven];
+    const waiting = this.#woven.filter(({ at, behind }) => JSON.stringify(given[at - 1]) === behind);
     for (const [at, message] of [...prompt.entries(), [prompt.length, undefined] as const]) {
       // Never between the call of a tool and its result.
       while (message?.role !== 'tool' && waiting[0] && waiting[0].at <= at) messages.push(...(waiting.shift()?.messages ?? []));
@@ -205,6 +216,11 @@ class Conversation {
     for (const { messages: rest } of waiting) messages.push(...rest);
     return messages;
   }
+}
+
+/** Messages that went back before they were accepted come again. */
+function unlessGone(error: unknown): void {
+  if (!(error instanceof RequestError) || error.status !== 404) throw error;
 }
 
 function asUser(text: string): Message {

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { generateText, isStepCount, streamText, tool, ToolLoopAgent } from 'ai';
+import { APICallError, generateText, isStepCount, streamText, tool, ToolLoopAgent } from 'ai';
+import { MockLanguageModelV4 } from 'ai/test';
 import type { Session } from 'lineside';
 import { AgentRun, delegated, hooked } from 'lineside/ai';
 import { z } from 'zod';
@@ -84,6 +85,39 @@ test('an agent that wants to stop is kept working, and goes on with the reason',
   const stream = streamText({ ...hooked(session, { model, tools: { bash: run } }), prompt: 'go on', stopWhen });
   assert.equal(await stream.text, 'saidstreamed');
   assert.deepEqual(stops.slice(2), [[false, 'said'], [true, 'streamed']]);
+});
+
+test('another conversation of the same agent has its prompt judged, and nothing of the one before', async (t) => {
+  const session = await opened(t);
+  await session.intercept('before_prompt', 'gate', {}, ({ payload }) => {
+    if (payload.prompt === 'harm') return { verdict: 'block', reason: 'no harm' };
+    return { context: `hint for ${payload.prompt}` };
+  });
+  const model = scripted({ text: 'a' }, { text: 'b' });
+  const agent = new ToolLoopAgent(hooked(session, { model, maxRetries: 0 }));
+  await agent.generate({ prompt: 'one' });
+  await agent.generate({ prompt: 'two' });
+  await assert.rejects(agent.generate({ prompt: 'harm' }), /no harm/);
+  assert.equal(model.prompts.length, 2);
+  assert.match(JSON.stringify(model.prompts[1]), /hint for two/);
+  assert.doesNotMatch(JSON.stringify(model.prompts[1]), /hint for one/);
+});
+
+test('context that was taken for a call which has failed is there when that is made once more', async (t) => {
+  const session = await opened(t, [{ name: 'hint', on: 'before_prompt', context: 'Mind the gap.' }]);
+  const { doGenerate } = scripted({ text: 'done' });
+  let calls = 0;
+  const prompts: unknown[] = [];
+  const failing = new MockLanguageModelV4({
+    doGenerate: async (options) => {
+      prompts.push(options.prompt);
+      if (++calls === 1) throw new APICallError({ message: 'busy', url: '', requestBodyValues: {}, isRetryable: true });
+      return doGenerate(options);
+    },
+  });
+  await generateText({ ...hooked(session, { model: failing }), prompt: 'go', maxRetries: 1 });
+  assert.deepEqual(prompts.map((prompt) => JSON.stringify(prompt).match(/Mind the gap/g)?.length), [1, 1]);
+  assert.equal((await session.collect()).messages.length, 0);
 });
 
 test('a subagent has a session below, under the hooks of the one above', async (t) => {

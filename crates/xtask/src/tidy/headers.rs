@@ -8,7 +8,10 @@ pub(super) fn check(repository: &Repository) -> Vec<Finding> {
         text.strip_prefix("//! ").is_some_and(|rest| rest.starts_with(|c: char| !c.is_whitespace()))
     };
     let silent = repository.rust().filter(|file| !opens_well(&file.text));
-    silent.map(|file| Finding::fault(&file.path, 1, "open it with `//!` and what it is for")).collect()
+    let rust = silent.map(|file| Finding::fault(&file.path, 1, "open it with `//!` and what it is for"));
+    let silent = repository.typescript().filter(|file| !file.text.starts_with("// "));
+    rust.chain(silent.map(|file| Finding::fault(&file.path, 1, "open it with `//` and what it is for")))
+        .collect()
 }
 
 #[cfg(test)]
@@ -22,12 +25,15 @@ mod tests {
             ("crates/a/src/lib.rs", "//! What it is for.\n"),
             ("crates/a/src/bare.rs", "use std::fs;\n"),
             ("examples/empty.rs", "//!\n"),
+            ("crates/a/src/well.ts", "// What it is for.\n"),
+            ("crates/a/src/bare.ts", "import fs from 'node:fs';\n"),
         ]);
         assert_eq!(
             told(check(&repository)),
             [
                 "crates/a/src/bare.rs:1: open it with `//!` and what it is for",
-                "examples/empty.rs:1: open it with `//!` and what it is for"
+                "examples/empty.rs:1: open it with `//!` and what it is for",
+                "crates/a/src/bare.ts:1: open it with `//` and what it is for"
             ]
         );
     }

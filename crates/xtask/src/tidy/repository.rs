@@ -69,6 +69,11 @@ impl Repository {
         self.files.iter().filter(|file| file.path.ends_with(".rs"))
     }
 
+    /// Every source of TypeScript.
+    pub(super) fn typescript(&self) -> impl Iterator<Item = &File> {
+        self.files.iter().filter(|file| file.path.ends_with(".ts"))
+    }
+
     /// The Rust sources that become part of a library or a command, without tests and benches.
     pub(super) fn production(&self) -> impl Iterator<Item = &File> {
         self.rust().filter(|file| file.is_production())
