@@ -32,8 +32,8 @@ mod tests {
             told(check(&repository)),
             [
                 "crates/a/src/bare.rs:1: open it with `//!` and what it is for",
-                "examples/empty.rs:1: open it with `//!` and what it is for",
-                "crates/a/src/bare.ts:1: open it with `//` and what it is for"
+                "crates/a/src/bare.ts:1: open it with `//` and what it is for",
+                "examples/empty.rs:1: open it with `//!` and what it is for"
             ]
         );
     }
