@@ -56,7 +56,7 @@ pub(crate) fn run(args: &KitArgs) -> Result<ExitCode> {
 fn missing(language: &str, client: bool) -> String {
     let (what, others): (_, Vec<_>) = match client {
         true => ("client", CLIENTS.iter().map(|client| format!("`{} --client`", client.language)).collect()),
-        false => ("kit for hooks", KITS.iter().map(|kit| format!("`{}`", kit.language)).collect()),
+        false => ("kit", KITS.iter().map(|kit| format!("`{}`", kit.language)).collect()),
     };
     format!("there is no {what} for {language}; there is {}", others.join(" and "))
 }

@@ -34,7 +34,7 @@ fn a_client_is_one_file_and_a_language_without_one_is_told_which_have_one() {
         client.out
     );
     let none = stage.run(&["kit", "node", "--client"], "");
-    assert_eq!(none.code, Some(1), "{none:?}");
+    assert_eq!(none.code, Some(2), "{none:?}");
     assert!(
         none.err.contains("there is no client for node") && none.err.contains("`typescript --client`"),
         "{none:?}"
