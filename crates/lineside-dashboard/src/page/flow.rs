@@ -43,7 +43,7 @@ fn settings(flow: &Flow) -> Markup {
         html! { label { (label) input name=(name) type="number" min="0" max="3600000" value=(value) required title=(about); } }
     };
     html! {
-        label.wide { "Events, at milliseconds; `a@300` has a key"
+        label { "Events, at milliseconds; " code { "a@300" } " has a key"
             input name="events" value=(line(&flow.events)) spellcheck="false" autocomplete="off";
         }
         fieldset { legend { "Debounce" }
@@ -134,7 +134,7 @@ fn bars(job: &PlayedJob, middle: usize, x: &dyn Fn(u64) -> f64) -> Markup {
 /// The same in words.
 fn table(played: &Played) -> Markup {
     html! {
-        table {
+        div.scroll { table.rows.small {
             thead { tr { th { "job" } th { "events" } th { "held" } th { "waits" } th { "attempts" } th { "ends" } } }
             tbody {
                 @for (row, job) in played.jobs.iter().enumerate() {
@@ -153,7 +153,7 @@ fn table(played: &Played) -> Markup {
                     tr { td { "–" } td { (time(came.at)) } td colspan="4" { "refused: " (line(came.refused.as_deref().unwrap_or_default())) } }
                 }
             }
-        }
+        } }
     }
 }
 

@@ -133,6 +133,18 @@ fn whatever_stands_in_a_field_is_shown_and_nothing_more() {
         });
         harmless(&whole(&lab::content(text, Some(&Ok(explanation)))), "lab");
         harmless(&whole(&lab::content(text, Some(&Err(text.to_owned())))), "lab, wrong");
+        let events = format!("{text} {text}@1");
+        let flows = [
+            crate::flow::Flow { events, ..Default::default() },
+            crate::flow::Flow {
+                events: format!("{}@1", text.replace([' ', '\t', '\r', '\n'], "")),
+                ..Default::default()
+            },
+            crate::flow::Flow { on_busy: text.to_owned(), ..Default::default() },
+        ];
+        for tried in flows {
+            harmless(&whole(&flow::content(&tried)), "flow control");
+        }
         harmless(&notice(text, text), "notice");
     }
 }
