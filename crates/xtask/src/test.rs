@@ -16,6 +16,7 @@ mod cargo_tests;
 mod conformance;
 mod examples;
 mod features;
+mod nats;
 mod node;
 mod plugins;
 mod python;

@@ -5,11 +5,13 @@
 mod crates_io;
 mod debian;
 mod npm;
+mod pypi;
 mod python;
 mod rustup;
 
 pub(crate) use crates_io::{DENY, FUZZ, MDBOOK, MUTANTS, published};
 pub(crate) use debian::{Program, need_programs};
 pub(crate) use npm::{JITI, NODE, NPM, npm_locked, npm_package};
+pub(crate) use pypi::{NATS_SERVER, pypi_program};
 pub(crate) use python::python;
 pub(crate) use rustup::{CLIPPY, RUSTFMT, need_component, need_target};

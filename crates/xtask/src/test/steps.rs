@@ -5,13 +5,13 @@ use std::process::Command;
 use anyhow::{Result, ensure};
 
 use super::step::{Counts, Outcome, Step};
-use super::{cargo_tests, conformance, examples, features, node, plugins, python};
+use super::{cargo_tests, conformance, examples, features, nats, node, plugins, python};
 use crate::programme::{FOR_A_BUILD, FOR_A_RUN, must};
 use crate::workspace::Workspace;
 use crate::{crash, docs, tidy, tools};
 
 /// Cheap ones first, so that a slip is seen early.
-pub(super) const STEPS: [Step; 17] = [
+pub(super) const STEPS: [Step; 18] = [
     Step { name: "fmt", about: "the sources are formatted", run: fmt },
     Step { name: "clippy", about: "no lint has anything to say", run: clippy },
     Step { name: "tidy", about: "the repository's own rules hold", run: tidy::judge },
@@ -36,6 +36,7 @@ pub(super) const STEPS: [Step; 17] = [
         about: "the package for Node, and its adapters for agent frameworks",
         run: node::run,
     },
+    Step { name: "nats", about: "many machines, on a real server of NATS", run: nats::run },
     Step { name: "crash", about: "what was promised holds over kills", run: crash::judge },
     Step { name: "demo", about: "the demonstration runs to its end", run: demo },
     Step { name: "reference", about: "the API reference builds without a warning", run: reference },

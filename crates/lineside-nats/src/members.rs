@@ -1,0 +1,133 @@
+//! The machines of a cluster, as they say that they are there.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::settings::Token;
+
+/// How often a machine says that it is there.
+pub(crate) const BEAT: Duration = Duration::from_secs(3);
+/// After how long without a word it is away.
+const LIFE: Duration = Duration::from_secs(10);
+/// How many machines are remembered.
+const MOST: usize = 4_096;
+
+/// A machine of the cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Member {
+    /// Its name.
+    pub machine: String,
+    /// When it was heard last.
+    pub heard: Instant,
+    /// Whether it is there.
+    pub is_there: bool,
+    /// Whether it is this one.
+    pub is_self: bool,
+}
+
+/// What a machine says of itself: which life it is, and whether it comes, is there, or goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Word {
+    Come,
+    Here,
+    Go,
+}
+
+impl Word {
+    pub(crate) fn text(self, life: &Token) -> String {
+        let word = match self {
+            Self::Come => "come",
+            Self::Here => "here",
+            Self::Go => "go",
+        };
+        format!("{word} {life}")
+    }
+
+    pub(crate) fn read(text: &[u8]) -> Option<(Self, &str)> {
+        let (word, life) = std::str::from_utf8(text).ok()?.split_once(' ')?;
+        let word = match word {
+            "come" => Self::Come,
+            "here" => Self::Here,
+            "go" => Self::Go,
+            _ => return None,
+        };
+        Some((word, life))
+    }
+}
+
+/// Those that were heard.
+#[derive(Debug, Default)]
+pub(crate) struct Members(HashMap<String, Heard>);
+
+#[derive(Debug)]
+struct Heard {
+    at: Instant,
+    has_gone: bool,
+}
+
+impl Members {
+    /// A machine has said this.
+    pub(crate) fn hear(&mut self, machine: &str, word: Word, now: Instant) {
+        let heard = Heard { at: now, has_gone: word == Word::Go };
+        let is_full = self.0.len() >= MOST;
+        match self.0.get_mut(machine) {
+            Some(known) => *known = heard,
+            None if is_full => {}
+            None => {
+                self.0.insert(machine.to_owned(), heard);
+            }
+        }
+    }
+
+    /// Since when a machine is away; `None` for one that is there, or was never heard.
+    pub(crate) fn away_since(&self, machine: &str, now: Instant) -> Option<Instant> {
+        let heard = self.0.get(machine)?;
+        (heard.has_gone || now.duration_since(heard.at) > LIFE).then_some(heard.at)
+    }
+
+    /// All of them, by name.
+    pub(crate) fn list(&self, own: &Token, now: Instant) -> Vec<Member> {
+        let member = |(machine, heard): (&String, &Heard)| Member {
+            is_there: !heard.has_gone && now.duration_since(heard.at) <= LIFE,
+            is_self: machine == own.as_str(),
+            heard: heard.at,
+            machine: machine.clone(),
+        };
+        let mut all: Vec<_> = self.0.iter().map(member).collect();
+        all.sort_by(|one, other| one.machine.cmp(&other.machine));
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_is_away_when_it_says_so_or_says_nothing() {
+        let (mut members, now) = (Members::default(), Instant::now());
+        assert_eq!(members.away_since("a", now), None, "it was never heard");
+        members.hear("a", Word::Here, now);
+        assert_eq!(members.away_since("a", now + LIFE), None);
+        assert_eq!(members.away_since("a", now + LIFE + BEAT), Some(now));
+        members.hear("a", Word::Go, now);
+        assert_eq!(members.away_since("a", now), Some(now));
+        members.hear("a", Word::Come, now);
+        assert_eq!(members.away_since("a", now), None);
+        let list = members.list(&Token::new("a").unwrap(), now);
+        assert!(list.len() == 1 && list[0].is_there && list[0].is_self);
+    }
+
+    #[test]
+    fn what_machines_say_is_read_as_it_is_written() {
+        let life = Token::new("17").unwrap();
+        for word in [Word::Come, Word::Here, Word::Go] {
+            assert_eq!(Word::read(word.text(&life).as_bytes()), Some((word, "17")));
+        }
+        assert_eq!(Word::read(b"here"), None);
+        assert_eq!(Word::read(b"x 17"), None);
+    }
+}
