@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use lineside::dialects::native::DaemonSettings;
+use lineside::dialects::native::{ClusterSettings, DaemonSettings};
 use lineside::durable::OpenDurableError;
 use lineside::journal::OpenJournalError;
 use lineside::log::Retention;
@@ -60,6 +60,18 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "ADDRESS:PORT")]
     http: Option<SocketAddr>,
 
+    /// Join a cluster of machines on these servers of NATS, such as nats://host:4222; several with commas.
+    #[arg(long, value_name = "URL")]
+    nats: Option<String>,
+
+    /// With --nats: the file with the credentials.
+    #[arg(long, value_name = "FILE", requires = "nats")]
+    creds: Option<PathBuf>,
+
+    /// With --nats: which cluster.
+    #[arg(long, value_name = "NAME", requires = "nats")]
+    cluster: Option<String>,
+
     /// How long the end waits for what is under way, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = DRAIN)]
     drain: u64,
@@ -97,6 +109,18 @@ impl ServeArgs {
         self.places.names_a_project().then_some(&self.daemon)
     }
 
+    /// The cluster that is joined: what stands on the command line takes the place of what a file says.
+    fn cluster(&self, of_files: Option<ClusterSettings>) -> Result<Option<ClusterSettings>> {
+        let Some(servers) = &self.nats else { return Ok(of_files) };
+        let mut cluster = of_files.unwrap_or_default();
+        cluster.servers.clone_from(servers);
+        if let Some(creds) = &self.creds {
+            cluster.credentials = Some(absolute(creds)?);
+        }
+        cluster.name = self.cluster.clone().or(cluster.name);
+        Ok(Some(cluster))
+    }
+
     /// What a daemon that the system starts is to be given as well, where it is not the default.
     fn lasting(&self, named: &Named) -> Vec<String> {
         let mut line = self.places.words();
@@ -104,6 +128,11 @@ impl ServeArgs {
             line.extend(place.iter().flat_map(|place| [option.to_owned(), place.display().to_string()]));
         }
         line.extend(self.http.into_iter().flat_map(|address| ["--http".to_owned(), address.to_string()]));
+        let creds =
+            self.creds.as_ref().and_then(|file| absolute(file).ok()).map(|file| file.display().to_string());
+        for (option, value) in [("--nats", &self.nats), ("--creds", &creds), ("--cluster", &self.cluster)] {
+            line.extend(value.iter().flat_map(|value| [option.to_owned(), value.clone()]));
+        }
         if self.drain != DRAIN {
             line.extend(["--drain".to_owned(), self.drain.to_string()]);
         }
@@ -163,7 +192,8 @@ async fn serve(args: &ServeArgs, daemon: &DaemonArgs, styles: Styles) -> Result<
     settings.project = named_project;
     settings.findings = findings;
     settings.protection = Some(Protection::of(&of_files, &settings.state, &settings.socket));
-    let DaemonSettings { log, approvals, observe, .. } = of_files;
+    let DaemonSettings { log, approvals, observe, cluster, .. } = of_files;
+    settings.cluster = args.cluster(cluster)?;
     settings.approvals = approvals;
     settings.observe = observe;
     settings.log = settings.log.filter(|_| !log.is_off).map(|usual| Retention {

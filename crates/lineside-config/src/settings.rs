@@ -15,6 +15,8 @@ pub struct SettingsFile {
     pub log: Option<Log>,
     /// Which questions of hooks wait in the daemon for an answer, or `off`, as without it.
     pub approvals: Option<Approvals>,
+    /// The cluster of machines that the daemon joins.
+    pub cluster: Option<Cluster>,
     /// Whether agents are kept from changing what decides about them; `on` without it as soon as lineside is installed in
     /// an agent program. A layer below does not switch it off.
     #[serde(rename = "protect-policy")]
@@ -163,6 +165,35 @@ pub struct Notify {
     pub command: Option<Vec<String>>,
     /// A URL that the question is posted to.
     pub post: Option<String>,
+}
+
+/// A cluster of machines, on a server of NATS.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Cluster {
+    /// The servers, separated by commas, such as `nats://n1:4222,tls://n2:4222`.
+    pub nats: Option<String>,
+    /// A file with the credentials for them, absolute or below `~/`: what `nsc` writes, a seed, or one line `USER:PASSWORD`.
+    pub creds: Option<String>,
+    /// A file with further roots of their certificates, in PEM, absolute or below `~/`.
+    pub roots: Option<String>,
+    /// Which cluster; `default` without it. Letters, digits, hyphens and underscores.
+    pub name: Option<String>,
+    /// What this machine is called there; made of its host's name without it.
+    pub machine: Option<String>,
+    /// What a grant is worth that another machine has given out; `claimed` without it.
+    pub grants: Option<RemoteGrants>,
+    /// Whether a server is refused that acknowledges what it does not have on the disk.
+    pub require_fsync: Option<bool>,
+}
+
+/// What a grant is worth that another machine has given out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RemoteGrants {
+    /// Hooks above refuse and ask, and do nothing else.
+    Claimed,
+    /// As much as one of this machine.
+    Proved,
 }
 
 /// The decision log of the daemon.

@@ -183,7 +183,18 @@ async fn enter(
     let is_look = request.method() == Method::GET || path == "/v1/explain";
     let peer = request.extensions().get::<Connection>().and_then(|from| from.peer);
     let known = |()| request.extensions().get::<Connection>().map_or(Ok(()), |from| from.place.known(path));
-    let response = match admitted.and_then(known).and_then(|()| caller::recognise(&daemon, &request)) {
+    let mut recognised = admitted.and_then(known).and_then(|()| caller::recognise(&daemon, &request));
+    if recognised.as_ref().is_err_and(caller::is_of_grant)
+        && let Some(grant) = caller::grant(&request)
+    {
+        // It may be of another machine; then it is known here from now on.
+        recognised = match daemon.cluster.admit(&*daemon, &grant).await {
+            Ok(Some(_)) => caller::recognise(&daemon, &request),
+            Ok(None) => recognised,
+            Err(problem) => Err(problem),
+        };
+    }
+    let response = match recognised {
         Ok(caller) => {
             request.extensions_mut().insert(caller);
             next.run(request).await

@@ -91,6 +91,10 @@ struct Owned {
     bytes: usize,
     /// What it was declared as.
     declared: u64,
+    #[cfg_attr(not(feature = "nats"), allow(dead_code, reason = "other machines are shown it"))]
+    reach: Reach,
+    #[cfg_attr(not(feature = "nats"), allow(dead_code, reason = "other machines are shown it"))]
+    text: String,
     hook: AttachedHook,
     /// Their parts of what the tree of processes has that registered it.
     _shares: Option<[Share; 2]>,
@@ -115,6 +119,16 @@ pub(crate) struct Entry {
     pub(crate) text: String,
     /// The tree of processes of who registers it.
     pub(crate) tree: Option<Tree>,
+}
+
+/// A hook as it was declared.
+#[cfg(feature = "nats")]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Declared {
+    pub(crate) number: u64,
+    pub(crate) reach: Reach,
+    /// As in a file, in JSON.
+    pub(crate) text: String,
 }
 
 /// Who takes a hook away.
@@ -257,6 +271,8 @@ impl Attachments {
             confined,
             bytes,
             declared,
+            reach,
+            text,
             hook,
             _shares: shares,
         };
@@ -309,6 +325,33 @@ impl Attachments {
         removed.into_iter().for_each(|owned| owned.hook.remove());
         drop(state);
         Ok(any)
+    }
+
+    /// The hooks of a session that hold below it, as they were declared.
+    #[cfg(feature = "nats")]
+    pub(crate) fn declared(&self, session: &Session) -> Vec<Declared> {
+        let state = self.state();
+        let is_of = |owned: &&Owned| {
+            owned.session.id() == session.id()
+                && owned.session.is_open() == session.is_open()
+                && owned.reach != Reach::Itself
+        };
+        let open = state.hooks.get(session.id()).into_iter().flat_map(HashMap::values);
+        let mut all: Vec<&Owned> = open.chain(&state.inherited).filter(is_of).collect();
+        // As they were registered.
+        all.sort_by_key(|owned| owned.number);
+        let entry =
+            |owned: &Owned| Declared { number: owned.number, reach: owned.reach, text: owned.text.clone() };
+        all.into_iter().map(entry).collect()
+    }
+
+    /// The program that has a hook of a session, and what it calls that.
+    #[cfg(feature = "nats")]
+    pub(crate) fn seat(&self, session: &SessionId, number: u64) -> Option<(Attachment, String)> {
+        let state = self.state();
+        let mut all = state.hooks.get(session).into_iter().flat_map(HashMap::values).chain(&state.inherited);
+        let owned = all.find(|owned| owned.number == number)?;
+        Some((state.programs.get(&owned.owner)?.place.clone(), owned.called.clone()))
     }
 
     /// A session is over: what is known of its hooks goes, as far as no session below it is under them.

@@ -17,6 +17,7 @@ use lineside::core::propagation::HEADER;
 use crate::agents::{Hold, Shown};
 use crate::attachments::Remover;
 use crate::daemon::Daemon;
+use crate::elsewhere;
 use crate::place::Place;
 use crate::problem::Problem;
 use crate::shares::Tree;
@@ -125,7 +126,7 @@ impl Caller {
     /// # Errors
     /// As [`session`](Self::session), or it is of an agent elsewhere.
     pub(crate) fn spoken_session(&self, daemon: &Daemon, id: &str) -> Result<Session, Problem> {
-        let session = self.session(daemon, id)?;
+        let session = elsewhere::is_here(self.session(daemon, id)?)?;
         if daemon.hosts.opened(id).is_none() {
             return Ok(session);
         }
@@ -145,7 +146,7 @@ impl Caller {
     /// # Errors
     /// It may not act in the session, or is confined elsewhere.
     pub(crate) fn hooked_session(&self, daemon: &Daemon, id: &str) -> Result<Session, Problem> {
-        let session = self.session(daemon, id)?;
+        let session = elsewhere::is_here(self.session(daemon, id)?)?;
         let may = match self.confined(daemon)? {
             Some(_) if daemon.hosts.opened(id).is_some() => false,
             None => daemon.hosts.opened(id).is_none() || !daemon.agents.is_unknown(self.peer),
@@ -160,7 +161,7 @@ impl Caller {
     /// # Errors
     /// It may not act in the session, or is confined and the session is that of another program.
     pub(crate) fn ended_session(&self, daemon: &Daemon, id: &str) -> Result<Session, Problem> {
-        let session = self.session(daemon, id)?;
+        let session = elsewhere::is_here(self.session(daemon, id)?)?;
         let is_left = || {
             let is_of_another =
                 daemon.hosts.opened(id).is_some() || daemon.agents.is_held_elsewhere(&session, self.peer);
@@ -216,7 +217,8 @@ impl Caller {
         let grant = self.granted().map_or(Shown::None, Shown::Of);
         let standing = daemon.agents.standing_of_client(self.peer, &grant);
         let standing = standing.map_err(granted_elsewhere)?;
-        let attribution = standing.attribution(daemon.bus());
+        let attribution =
+            daemon.cluster.attribution(standing.above.as_ref(), standing.attribution(daemon.bus()));
         let parent = match (standing.above, named) {
             (None, named) => named,
             (Some(above), None) => Some(above.id().to_string()),
@@ -287,6 +289,13 @@ pub(crate) fn recognise(daemon: &Daemon, request: &Request) -> Result<Caller, Pr
     let peer = connection.and_then(|connection| connection.peer);
     let connection = connection.map(|connection| Arc::clone(&connection.name));
     Ok(Caller { rights, connection, peer })
+}
+
+/// The grant that a request shows, if it is one.
+pub(crate) fn grant(request: &Request) -> Option<Vec<u8>> {
+    let mut given = request.headers().get_all(HEADER).iter();
+    let grant = given.next()?.as_bytes().to_vec();
+    given.next().is_none().then_some(grant)
 }
 
 const NO_SUCH_GRANT: &str = "no-such-grant";

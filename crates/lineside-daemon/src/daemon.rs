@@ -1,6 +1,5 @@
 //! What all requests share: the bus with its hooks, what happened lately, deliveries that are out, and the switch.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,8 +11,7 @@ use lineside::automation::jobs::WhichState;
 use lineside::bus::register::RegisterHookError;
 use lineside::bus::session::OpenSession;
 use lineside::claims::Claims;
-use lineside::core::envelope::Source;
-use lineside::core::{Agent, AttributedBy, Attribution, Diagnostic, Model, Notice, Receipt, SessionId};
+use lineside::core::{AttributedBy, Diagnostic, Notice, Receipt, SessionId};
 use lineside::dialects::Watched;
 use lineside::hosts::{Hosts, PrepareSessionError};
 use lineside::protection::Protection;
@@ -29,6 +27,7 @@ use crate::approvals::Approvals;
 use crate::aside::Aside;
 use crate::attachments::Attachments;
 use crate::closed::{Closed, OpenedBy};
+use crate::cluster::Membership;
 use crate::dashboard::Dashboard;
 use crate::deliveries::Deliveries;
 use crate::feed::{Feed, Most};
@@ -41,7 +40,7 @@ use crate::problem::Problem;
 use crate::projects::Projects;
 use crate::room::Room;
 use crate::settings::{Limits, Settings};
-use crate::shares::{Sessions, Tree};
+use crate::shares::Sessions;
 use crate::switch::{Switch, Watched as WatchedSwitch};
 use crate::telemetry::Telemetry;
 use crate::texts::Texts;
@@ -49,8 +48,11 @@ use crate::trace;
 use crate::watch::{Changes, LONGEST, Watching};
 use crate::whole::{LeftBehind, whole};
 
+mod here;
+mod opening;
 mod refused;
 
+pub(crate) use opening::Opening;
 use refused::{cannot_open, closed, not_entered};
 pub(crate) use refused::{too_deep, too_many};
 
@@ -67,6 +69,8 @@ pub(crate) struct Daemon {
     pub(crate) deliveries: Deliveries,
     pub(crate) switch: WatchedSwitch,
     pub(crate) grants: Grants,
+    /// The other machines, where there are some.
+    pub(crate) cluster: Membership,
     pub(crate) attachments: Attachments,
     /// The processes of the agent programs that are served.
     pub(crate) agents: Agents,
@@ -144,26 +148,6 @@ impl Counts {
     }
 }
 
-/// A session that is to be opened.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Opening {
-    pub(crate) id: String,
-    pub(crate) parent: Option<String>,
-    pub(crate) agent: Option<Agent>,
-    pub(crate) project_root: Option<String>,
-    pub(crate) cwd: Option<String>,
-    pub(crate) model: Option<Model>,
-    pub(crate) host: Option<String>,
-    pub(crate) traceparent: Option<String>,
-    pub(crate) connection: Option<Arc<str>>,
-    pub(crate) attribution: Option<Attribution>,
-    /// Where the process works that asks for it, for a session that does not say so of itself.
-    pub(crate) work: Option<PathBuf>,
-    /// The tree of processes that asks for it.
-    pub(crate) tree: Option<Tree>,
-    pub(crate) by: OpenedBy,
-}
-
 impl Daemon {
     /// How many jobs are in this state.
     pub(crate) fn jobs(&self, state: WhichState) -> usize {
@@ -212,6 +196,7 @@ impl Daemon {
             texts: Texts::default(),
             deliveries: Deliveries::default(),
             grants: Grants::default(),
+            cluster: Membership::default(),
             attachments: Attachments::default(),
             preparing: Preparing::default(),
             tracker,
@@ -349,6 +334,7 @@ impl Daemon {
     fn forget(&self, session: &SessionId) {
         self.grants.forget(session);
         self.attachments.forget(session);
+        self.cluster.forget(self, session);
         self.approvals.forget();
         if self.bus().find(session.as_str()).is_none() {
             self.agents.forget(session.as_str());
@@ -367,11 +353,15 @@ impl Daemon {
     ///
     /// # Errors
     /// The id is empty or taken, the parent is not open, or the daemon is ending.
-    pub(crate) async fn open(&self, asked: Opening) -> Result<Session, Problem> {
+    pub(crate) async fn open(&self, mut asked: Opening) -> Result<Session, Problem> {
         asked.check()?;
         let opening = match &asked.parent {
             None => self.sessions.root(&asked.id, asked.tree),
-            Some(parent) => self.session(parent)?.subagent(asked.id.as_str()),
+            Some(parent) => {
+                let parent = self.session(parent)?;
+                asked.works_here_below(&parent);
+                parent.subagent(asked.id.as_str())
+            }
         };
         let opening = match &asked.traceparent {
             Some(given) => opening.traceparent(given.as_str()),
@@ -462,6 +452,10 @@ impl Daemon {
 
     /// Remembers of a session that it is about to be closed.
     pub(crate) fn note_closed(&self, session: &Session) {
+        // What is below it elsewhere has to know it before it is over.
+        if session.children() > 0 {
+            self.cluster.note(self, session);
+        }
         self.closed.note(session.id().as_str(), || session.is_open());
     }
 }
@@ -471,37 +465,6 @@ fn with_trace(opening: OpenSession) -> OpenSession {
     let above = opening.source().traceparent.clone();
     let own = trace::of_session(opening.source().session.as_str(), above.as_deref());
     own.into_iter().fold(opening, OpenSession::traceparent)
-}
-
-impl Opening {
-    /// Whether everything of it is short: it is kept for as long as the session is open.
-    fn check(&self) -> Result<(), Problem> {
-        if self.id.is_empty() {
-            return Err(Problem::bad_request("the `id` of a session must not be empty").blocks());
-        }
-        let agent = self.agent.as_ref();
-        let model = self.model.as_ref();
-        let texts = [
-            ("id", Some(self.id.as_str()), Source::LONGEST_NAME),
-            ("parent", self.parent.as_deref(), Source::LONGEST_NAME),
-            ("agent.id", agent.map(|agent| &*agent.id), Source::LONGEST_NAME),
-            ("agent.type", agent.and_then(|agent| agent.role.as_deref()), Source::LONGEST_NAME),
-            ("model.selected", model.and_then(|model| model.selected.as_deref()), Source::LONGEST_NAME),
-            ("model.running", model.and_then(|model| model.running.as_deref()), Source::LONGEST_NAME),
-            ("host", self.host.as_deref(), Source::LONGEST_NAME),
-            ("traceparent", self.traceparent.as_deref(), Source::LONGEST_NAME),
-            ("project_root", self.project_root.as_deref(), Source::LONGEST_PATH),
-            ("cwd", self.cwd.as_deref(), Source::LONGEST_PATH),
-        ];
-        for (name, text, most) in texts {
-            if let Some(length) = text.map(str::len).filter(|length| *length > most) {
-                let detail =
-                    format!("`{name}` of the session has {length} bytes, at most {most} are possible");
-                return Err(Problem::bad_request(detail).blocks());
-            }
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]

@@ -5,15 +5,14 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lineside::Session;
-use lineside::bus::Propagate;
-use lineside::core::propagation::{GRANT, SESSION, SOCKET, TRACEPARENT};
-use lineside::core::{Propagation, SessionId};
+use lineside::core::SessionId;
+#[cfg(feature = "nats")]
+use lineside_nats::EntryName;
 use subtle::ConstantTimeEq as _;
 
-use crate::daemon::Daemon;
 use crate::random;
 
 /// What a grant begins with.
@@ -77,6 +76,32 @@ impl Grants {
         (is_it && found.session.is_open()).then(|| found.session.clone())
     }
 
+    /// The name of the grant of a session, and the SHA-256 of its secret in hexadecimal.
+    #[cfg(feature = "nats")]
+    pub(crate) fn verifier(&self, session: &Session) -> Option<(EntryName, String)> {
+        let kept = self.kept();
+        let name = kept.of_session.get(session.id())?;
+        let grant = kept.by_name.get(name).filter(|grant| grant.session.is_open() && session.is_open())?;
+        Some((EntryName(u64::from_be_bytes(*name)), verifier_of(&grant.secret)))
+    }
+
+    /// A grant that another machine has given out, for what stands in for its session here.
+    #[cfg(feature = "nats")]
+    pub(crate) fn adopt(&self, session: &Session, name: EntryName, secret: [u8; SECRET]) {
+        let name = name.0.to_be_bytes();
+        let mut kept = self.kept();
+        kept.forget(session.id());
+        kept.by_name.insert(name, Grant { session: session.clone(), secret });
+        kept.of_session.insert(session.id().clone(), name);
+        kept.tidy();
+    }
+
+    /// The grant of a session is worth nothing any more, although that is open here.
+    #[cfg(feature = "nats")]
+    pub(crate) fn disown(&self, session: &Session) {
+        self.kept().forget(session.id());
+    }
+
     /// The session is over, and its grant with it.
     pub(crate) fn forget(&self, session: &SessionId) {
         let mut kept = self.kept();
@@ -110,6 +135,19 @@ impl Kept {
     }
 }
 
+/// The name and the secret of a grant.
+#[cfg(feature = "nats")]
+pub(crate) fn parts(grant: &[u8]) -> Option<(EntryName, [u8; SECRET])> {
+    read(grant).map(|(name, secret)| (EntryName(u64::from_be_bytes(name)), secret))
+}
+
+/// The SHA-256 of a secret, in hexadecimal: what lets another machine know it when it is shown.
+#[cfg(feature = "nats")]
+pub(crate) fn verifier_of(secret: &[u8; SECRET]) -> String {
+    use sha2::Digest as _;
+    random::hex(sha2::Sha256::digest(secret))
+}
+
 fn text(name: &[u8; NAME], secret: &[u8; SECRET]) -> String {
     PREFIX.to_owned() + &random::hex(name.iter().chain(secret).copied())
 }
@@ -125,35 +163,6 @@ fn read(grant: &[u8]) -> Option<([u8; NAME], [u8; SECRET])> {
         *byte = u8::from_str_radix(pair, 16).ok()?;
     }
     Some((name, secret))
-}
-
-/// What processes inherit of a daemon.
-pub(crate) struct Heritage(pub(crate) Weak<Daemon>);
-
-impl Heritage {
-    /// Has the processes that are started under sessions of a daemon's bus inherit it.
-    pub(crate) fn of(daemon: &Arc<Daemon>) {
-        daemon.bus().propagate(Arc::new(Self(Arc::downgrade(daemon))));
-    }
-}
-
-impl Propagate for Heritage {
-    fn of_session(&self, session: &Session) -> Propagation {
-        let Some(daemon) = self.0.upgrade() else { return Propagation::none() };
-        let Some(grant) = daemon.grants.of(session) else { return Propagation::none() };
-        let variables = self.of_bus().with(SESSION, session.id().as_str()).with(GRANT, grant);
-        match &session.source().traceparent {
-            Some(traceparent) => variables.with(TRACEPARENT, &**traceparent),
-            None => variables,
-        }
-    }
-
-    fn of_bus(&self) -> Propagation {
-        match self.0.upgrade() {
-            Some(daemon) => Propagation::none().with(SOCKET, daemon.settings.socket.to_string_lossy()),
-            None => Propagation::none(),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -17,10 +17,11 @@ use lineside::{Assembly, Durable};
 use tokio::net::TcpListener;
 
 use crate::api;
+use crate::cluster;
 use crate::connections::Tasks;
 use crate::daemon::Daemon;
 use crate::door::{Door, Lock};
-use crate::grants::Heritage;
+use crate::heritage::Heritage;
 use crate::pages;
 use crate::settings::{Limits, Settings};
 use crate::socket::{BindSocketError, Socket, private_folder};
@@ -179,6 +180,8 @@ impl Server {
         }
         tasks.reload(daemon);
         daemon.automations.all_registered();
+        let cluster = settings.cluster.as_ref();
+        notes.extend(cluster::begin(daemon, |daemon| &daemon.cluster, cluster, &settings.state).await);
         let listened = match settings.http {
             None => None,
             Some(address) => match listen(address, &settings.state).await {
@@ -252,6 +255,7 @@ impl Server {
         self.daemon.automations.leave();
         let drained = self.daemon.assembly.drain(limit).await;
         self.daemon.projects.end().await;
+        self.daemon.cluster.leave().await;
         self.daemon.attachments.end().await;
         self.tasks.end(limit).await;
         self.tasks.write_down(&self.daemon, limit).await;

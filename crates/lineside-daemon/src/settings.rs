@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use lineside::core::Diagnostic;
 use lineside::core::journal::Durability;
-use lineside::dialects::native::{ApprovalSettings, ObserveSettings};
+use lineside::dialects::native::{ApprovalSettings, ClusterSettings, ObserveSettings};
 use lineside::dialects::{Dialect, Places};
 use lineside::log::{self, Log, Retention};
 use lineside::protection::Protection;
@@ -50,6 +50,8 @@ pub struct Settings {
     pub log: Option<Retention>,
     /// Which questions of hooks wait for a person; none where it is `None`.
     pub approvals: Option<ApprovalSettings>,
+    /// The cluster of machines that it joins; none where it is `None`. Needs the feature `nats`.
+    pub cluster: Option<ClusterSettings>,
     /// Keeps agents from changing what decides about them, where it is on; nothing does where it is `None`.
     pub protection: Option<Protection>,
     /// What hears everything that is decided.
@@ -142,6 +144,7 @@ impl Settings {
             dialects: lineside::dialects::DIALECTS.to_vec(),
             log: Some(Retention::default()),
             approvals: None,
+            cluster: None,
             protection: None,
             observe: Vec::new(),
             findings: Vec::new(),

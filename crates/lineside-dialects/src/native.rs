@@ -31,8 +31,8 @@ mod samples;
 
 pub use attached::{Attached, attached};
 pub use daemon::{
-    ApprovalSettings, DaemonSettings, LogSettings, ObserveSettings, ObserveTo, Setting, Unanswered,
-    WhoseAsks, daemon_settings,
+    ApprovalSettings, ClusterSettings, DaemonSettings, LogSettings, ObserveSettings, ObserveTo, RemoteGrants,
+    Setting, Unanswered, WhoseAsks, daemon_settings,
 };
 pub use enforce::{EnforceError, Enforced, meant};
 pub use policies::{Policy, matching_policies, policies};

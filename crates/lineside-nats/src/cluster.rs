@@ -122,6 +122,12 @@ impl Cluster {
         self.0.members().away_since(machine, Instant::now())
     }
 
+    /// Whether a machine has said that it leaves, and has not come again.
+    #[must_use]
+    pub fn has_left(&self, machine: &str) -> bool {
+        self.0.members().has_left(machine)
+    }
+
     /// This machine has this entry from now on. It is written behind, and again where the bucket has lost it.
     pub fn put(&self, name: EntryName, value: impl Into<Bytes>) {
         self.0.registry().put(name, value.into());

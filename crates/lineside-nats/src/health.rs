@@ -1,5 +1,6 @@
 //! How a member stands: whether it is connected, and what its server says of itself.
 
+use std::fmt;
 use std::time::Duration;
 
 use lineside_core::json::{self, Value};
@@ -69,6 +70,16 @@ pub enum ServerSync {
     Within(Duration),
     /// It does not say so to this user.
     Unknown,
+}
+
+impl fmt::Display for ServerSync {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Always => f.write_str("always"),
+            Self::Within(time) => write!(f, "within {time:?}"),
+            Self::Unknown => f.write_str("unknown"),
+        }
+    }
 }
 
 impl ServerSync {

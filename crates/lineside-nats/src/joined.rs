@@ -333,7 +333,7 @@ async fn said(shared: &Shared, message: &Message) {
     let Some(machine) = message.subject.rsplit('.').next() else { return };
     let Some((word, life)) = Word::read(&message.payload) else { return };
     let is_self = machine == shared.settings.machine.as_str();
-    shared.members().hear(machine, word, Instant::now());
+    shared.members().hear(machine, (word, life), Instant::now());
     if is_self {
         return;
     }

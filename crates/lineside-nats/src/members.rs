@@ -20,6 +20,8 @@ const MOST: usize = 4_096;
 pub struct Member {
     /// Its name.
     pub machine: String,
+    /// Which life of it.
+    pub life: String,
     /// When it was heard last.
     pub heard: Instant,
     /// Whether it is there.
@@ -64,14 +66,15 @@ pub(crate) struct Members(HashMap<String, Heard>);
 
 #[derive(Debug)]
 struct Heard {
+    life: String,
     at: Instant,
     has_gone: bool,
 }
 
 impl Members {
     /// A machine has said this.
-    pub(crate) fn hear(&mut self, machine: &str, word: Word, now: Instant) {
-        let heard = Heard { at: now, has_gone: word == Word::Go };
+    pub(crate) fn hear(&mut self, machine: &str, (word, life): (Word, &str), now: Instant) {
+        let heard = Heard { life: life.to_owned(), at: now, has_gone: word == Word::Go };
         let is_full = self.0.len() >= MOST;
         match self.0.get_mut(machine) {
             Some(known) => *known = heard,
@@ -88,11 +91,17 @@ impl Members {
         (heard.has_gone || now.duration_since(heard.at) > LIFE).then_some(heard.at)
     }
 
+    /// Whether a machine has said that it leaves.
+    pub(crate) fn has_left(&self, machine: &str) -> bool {
+        self.0.get(machine).is_some_and(|heard| heard.has_gone)
+    }
+
     /// All of them, by name.
     pub(crate) fn list(&self, own: &Token, now: Instant) -> Vec<Member> {
         let member = |(machine, heard): (&String, &Heard)| Member {
             is_there: !heard.has_gone && now.duration_since(heard.at) <= LIFE,
             is_self: machine == own.as_str(),
+            life: heard.life.clone(),
             heard: heard.at,
             machine: machine.clone(),
         };
@@ -110,12 +119,12 @@ mod tests {
     fn a_machine_is_away_when_it_says_so_or_says_nothing() {
         let (mut members, now) = (Members::default(), Instant::now());
         assert_eq!(members.away_since("a", now), None, "it was never heard");
-        members.hear("a", Word::Here, now);
+        members.hear("a", (Word::Here, "1"), now);
         assert_eq!(members.away_since("a", now + LIFE), None);
         assert_eq!(members.away_since("a", now + LIFE + BEAT), Some(now));
-        members.hear("a", Word::Go, now);
+        members.hear("a", (Word::Go, "1"), now);
         assert_eq!(members.away_since("a", now), Some(now));
-        members.hear("a", Word::Come, now);
+        members.hear("a", (Word::Come, "1"), now);
         assert_eq!(members.away_since("a", now), None);
         let list = members.list(&Token::new("a").unwrap(), now);
         assert!(list.len() == 1 && list[0].is_there && list[0].is_self);

@@ -13,7 +13,7 @@ use lineside_bus::register::{RegisterHookError, Registration};
 use lineside_bus::{Installed, Session};
 use lineside_core::Reach;
 use lineside_core::hook::NATIVE;
-use lineside_core::worker::HookWorkerBounds;
+use lineside_core::worker::{HookCall, HookWorkerBounds, WorkerEnded};
 use lineside_dialects::ForeignHook;
 use lineside_dialects::native::attached;
 use lineside_exec::{HookWorkerClient, WorkerListener, WorkerSeat};
@@ -21,8 +21,9 @@ use lineside_stream::Stream;
 
 use crate::assembly::Assembly;
 use crate::automated::Automated;
+use crate::elsewhere::Elsewhere;
 use crate::foreign::Foreign;
-use crate::workers::HookWorkers;
+use crate::workers::{HookWorkers, Seated};
 
 /// The place of a program that attaches. While it is not there its hooks have failed, each by its `on_failure`, at once.
 #[derive(Debug, Clone)]
@@ -66,6 +67,13 @@ impl Attachment {
     /// Waits until the program is there. Cancel safe.
     pub async fn comes(&self) {
         self.worker.comes().await;
+    }
+
+    /// Calls a hook of the program, as an event does.
+    ///
+    /// Dropping the future cancels the call: the program is notified.
+    pub async fn call(&self, call: HookCall) -> WorkerEnded {
+        self.worker.call(call).await
     }
 
     /// Lets the calls under way finish, closes the connection, and waits for that. Cancel safe.
@@ -162,11 +170,37 @@ impl Assembly {
         reach: Reach,
         entry: &str,
     ) -> Result<AttachedHook, AttachHookError> {
+        self.seat(session, Seated::Program(to.worker.clone()), called, reach, entry)
+    }
+
+    /// The same for a hook that lives elsewhere.
+    ///
+    /// # Errors
+    /// As [`attach`](Self::attach).
+    pub fn attach_elsewhere(
+        &self,
+        session: &Session,
+        to: Arc<dyn Elsewhere>,
+        called: &str,
+        reach: Reach,
+        entry: &str,
+    ) -> Result<AttachedHook, AttachHookError> {
+        self.seat(session, Seated::Elsewhere(to), called, reach, entry)
+    }
+
+    fn seat(
+        &self,
+        session: &Session,
+        to: Seated,
+        called: &str,
+        reach: Reach,
+        entry: &str,
+    ) -> Result<AttachedHook, AttachHookError> {
         let number = LAST.fetch_add(1, Ordering::Relaxed) + 1;
         let read = attached(entry, number, called).map_err(AttachHookError::Entry)?;
         let name = read.hooks.first().map(|found| Arc::clone(&found.hook.name)).unwrap_or_default();
         let warm = Arc::clone(&self.outside.warm);
-        warm.attach(number, Some(to.worker.clone()));
+        warm.attach(number, Some(to));
         let mut hook = AttachedHook {
             number,
             name,

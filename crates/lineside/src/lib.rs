@@ -83,6 +83,8 @@ mod exported;
 #[cfg(feature = "dialects")]
 mod automated;
 #[cfg(feature = "dialects")]
+mod elsewhere;
+#[cfg(feature = "dialects")]
 mod attached;
 #[cfg(feature = "dialects")]
 mod missing;
@@ -143,6 +145,8 @@ pub use assembly::{Assembly, LoadReport, LoadedHook, State};
 pub use attached::{AttachHookError, AttachedHook, Attachment};
 #[cfg(feature = "journal")]
 pub use durable::Durable;
+#[cfg(feature = "dialects")]
+pub use elsewhere::Elsewhere;
 #[cfg(feature = "actors")]
 pub use kameo;
 #[cfg(feature = "actors")]

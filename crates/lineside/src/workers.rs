@@ -19,6 +19,7 @@ use lineside_exec::{
 use lineside_points::OnServiceStop;
 use tokio::sync::Mutex;
 
+use crate::elsewhere::Elsewhere;
 use crate::outside::Outside;
 
 /// The workers that hooks name, each started when it is first needed or before.
@@ -28,7 +29,16 @@ pub(crate) struct HookWorkers {
     bus: Option<WeakBus>,
     kept: sync::Mutex<Warm>,
     /// Those that have attached, by the numbers of their hooks.
-    attached: sync::Mutex<HashMap<u64, HookWorkerClient>>,
+    attached: sync::Mutex<HashMap<u64, Seated>>,
+}
+
+/// What has a hook that is attached.
+#[derive(Debug, Clone)]
+pub(crate) enum Seated {
+    /// A program that has attached.
+    Program(HookWorkerClient),
+    /// Something elsewhere.
+    Elsewhere(Arc<dyn Elsewhere>),
 }
 
 #[derive(Default)]
@@ -79,7 +89,7 @@ impl HookWorkers {
     }
 
     /// The hook of this number is in that worker; in none, without it.
-    pub(crate) fn attach(&self, hook: u64, worker: Option<HookWorkerClient>) {
+    pub(crate) fn attach(&self, hook: u64, worker: Option<Seated>) {
         let mut attached = self.attached.lock().unwrap_or_else(sync::PoisonError::into_inner);
         let before = match worker {
             Some(worker) => attached.insert(hook, worker),
@@ -90,7 +100,19 @@ impl HookWorkers {
     }
 
     fn attached(&self, hook: u64) -> Option<HookWorkerClient> {
-        self.attached.lock().unwrap_or_else(sync::PoisonError::into_inner).get(&hook).cloned()
+        match self.attached.lock().unwrap_or_else(sync::PoisonError::into_inner).get(&hook)? {
+            Seated::Program(worker) => Some(worker.clone()),
+            Seated::Elsewhere(_) => None,
+        }
+    }
+
+    /// Where the hook of a worker is asked that is in no program here.
+    pub(crate) fn elsewhere(&self, worker: &HookWorker) -> Option<Arc<dyn Elsewhere>> {
+        let WorkerReach::Attached(hook) = worker.reach else { return None };
+        match self.attached.lock().unwrap_or_else(sync::PoisonError::into_inner).get(&hook)? {
+            Seated::Program(_) => None,
+            Seated::Elsewhere(elsewhere) => Some(Arc::clone(elsewhere)),
+        }
     }
 
     /// The workers of hooks that are about to be in force. Those before them stay until [`keep_only`](Self::keep_only).

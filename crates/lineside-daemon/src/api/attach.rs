@@ -16,6 +16,7 @@ use crate::connections;
 use crate::daemon::Daemon;
 use crate::problem::Problem;
 use crate::shares::Tree;
+use crate::whole::whole;
 
 /// The protocol that is spoken after the upgrade, and its version.
 const PROTOCOL: &str = "lineside-worker/2";
@@ -81,9 +82,17 @@ pub(super) async fn register(
     daemon.attachments.greeted(&attachment).await?;
     let by = (caller.confined(&daemon)?, caller.tree(&daemon));
     let entry = entry(attachment, by, AttachedEntry { called, reach, hook });
-    let Registered { number, warnings } = daemon.attachments.register(&daemon.assembly, &session, entry)?;
+    let Registered { number, mut warnings } =
+        daemon.attachments.register(&daemon.assembly, &session, entry)?;
+    warnings.extend(changed(&daemon, &session).await);
     let shape = RegisteredHook { hook: number, coverage: session.coverage().to_string(), warnings };
     Ok((StatusCode::CREATED, Json(shape)).into_response())
+}
+
+/// Has the other machines know that a session has other hooks; also where the program that waits for it leaves.
+async fn changed(daemon: &Arc<Daemon>, session: &Session) -> Vec<String> {
+    let (held, session) = (Arc::clone(daemon), session.clone());
+    whole(&daemon.tracker, async move { held.cluster.changed(&*held, &session).await }).await
 }
 
 fn entry(owner: String, (confined, tree): (Option<Session>, Option<Tree>), asked: AttachedEntry) -> Entry {
@@ -176,5 +185,6 @@ pub(super) async fn remove(
         let detail = format!("session `{}` has no hook {hook} of a program", session.id());
         return Err(Problem::not_found(detail));
     }
+    changed(&daemon, &session).await;
     Ok(Json(Removed { hook, coverage: session.coverage().to_string() }))
 }

@@ -43,9 +43,11 @@ pub(crate) async fn status(State(daemon): State<Arc<Daemon>>) -> Json<Status> {
             .chain(not_logged(&daemon))
             .chain(not_observed(&daemon))
             .chain(not_sent(&daemon))
+            .chain(daemon.cluster.findings())
             .chain(mismatches)
             .collect(),
         project: trusted(&daemon.settings.places),
+        cluster: daemon.cluster.status(),
         attached,
         orphaned_hooks,
         coverage_mismatches,

@@ -24,6 +24,7 @@ use crate::body::{Document, Path, values};
 use crate::caller::{Caller, Connection, work_of};
 use crate::connections;
 use crate::daemon::{Daemon, too_deep, too_many};
+use crate::elsewhere;
 use crate::problem::Problem;
 use crate::shares::Tree;
 use crate::whole::{as_far_as_happened, if_happened, unless_left};
@@ -139,6 +140,9 @@ async fn serve_call(
         Ok(caller) => caller.granted().map_or(Shown::None, Shown::Of),
     };
     let peer = peer.flatten();
+    if let Some(Err(problem)) = daemon.bus().find(&root).map(elsewhere::is_here) {
+        return Ok(call.undecided(&problem.detail));
+    }
     let of_host = |session: &Session| daemon.agents.proves(session, peer);
     let open = daemon.hosts.opened(&root).or_else(|| daemon.bus().find(&root).filter(of_host));
     let standing = match daemon.agents.standing(peer, &grant, &root, open.as_ref()) {
@@ -155,7 +159,8 @@ async fn serve_call(
         connections::close(daemon, over).await;
     }
     let mut origin = CallOrigin::default();
-    origin.attribution = Some(standing.attribution(daemon.bus()));
+    let found = standing.attribution(daemon.bus());
+    origin.attribution = Some(daemon.cluster.attribution(standing.above.as_ref(), found));
     origin.parent = standing.above.clone();
     origin.confined = if matches!(grant, Shown::Of(_)) { Confinement::ToParent } else { Confinement::No };
     let within = within(headers)?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use lineside::core::SessionId;
+use lineside::core::{Notice, SessionId};
 use lineside::{Session as BusSession, wire};
 
 use super::attach::Brought;
@@ -87,7 +87,12 @@ pub(super) async fn open(
             true => (None, None),
             false => (caller.confined(&held)?, caller.tree(&held)),
         };
+        let has_hooks = !brought.is_empty();
         let outcomes = brought.register(&held, &session, by);
+        if has_hooks {
+            let late = held.cluster.changed(&*held, &session).await;
+            late.into_iter().for_each(|text| held.bus().announce(Notice::warning(text)));
+        }
         let failed = outcomes.iter().find_map(|outcome| outcome.problem.clone());
         if let Some(problem) = failed.filter(|_| status == StatusCode::CREATED) {
             session.close().await;

@@ -12,10 +12,12 @@ use utoipa::{IntoParams, ToSchema};
 
 pub use approvals::{AnswerApproval, ApprovalAnswer, Approvals, WaitingApproval};
 pub use attached::{AttachedEntry, AttachedOutcome, HookReach, RegisterHook, RegisteredHook, Removed};
+pub use cluster::{ClusterMember, ClusterServer, ClusterStatus};
 pub use control::{Ending, Failing, Finding, Health, Project, Reloaded, Status};
 
 mod approvals;
 mod attached;
+mod cluster;
 mod control;
 
 /// A session to be opened. Everything but the id may be left out.
@@ -110,6 +112,9 @@ pub struct Session {
     /// The connection that it was opened over, such as `socket:17`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connection: Option<String>,
+    /// The machine that it is on, where that is another one of the cluster: it stands in for its session there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
     /// By what its place was found: `grant`, `ancestry`, `nothing` or `unknown`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attributed: Option<&'static str>,
@@ -581,6 +586,7 @@ impl From<&BusSession> for Session {
             host: text(&source.host),
             traceparent: text(&source.traceparent),
             connection: text(&source.connection),
+            machine: crate::elsewhere::machine(session).map(str::to_owned),
             attributed: source.attribution.map(|attribution| attribution.by.as_str()),
             process: source.attribution.and_then(|attribution| attribution.process),
             since: source.attribution.map(|attribution| format!("{:.3}", attribution.since)),

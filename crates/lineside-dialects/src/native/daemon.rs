@@ -17,9 +17,12 @@ use crate::layers::Managed;
 use crate::yaml::{self, Content, Document, Node};
 
 mod approvals;
+mod cluster;
 mod observe;
 
 pub use observe::{ObserveSettings, ObserveTo};
+
+pub use cluster::{ClusterSettings, RemoteGrants};
 
 pub use approvals::{ApprovalSettings, Unanswered, WhoseAsks};
 
@@ -40,6 +43,8 @@ pub struct DaemonSettings {
     /// Whether agents are kept from changing what decides about them; that is for whether anything is installed to say,
     /// when absent.
     pub protect_policy: Option<bool>,
+    /// The cluster of machines that it joins; none unless a file says so.
+    pub cluster: Option<ClusterSettings>,
     /// What hears everything that is decided.
     pub observe: Vec<ObserveSettings>,
     /// Each value that is set, with where.
@@ -159,11 +164,12 @@ impl Reading<'_> {
         for twice in duplicates {
             self.error(twice.line, LoadError::Duplicate(twice.key));
         }
-        let known = ["daemon", "log", "approvals", PROTECT_POLICY, "observe"];
+        let known = ["daemon", "log", "approvals", "cluster", PROTECT_POLICY, "observe"];
         for (key, value) in self.mapping("the file", &root, &known) {
             match &*key {
                 "log" => self.log(value),
                 "approvals" => self.approvals(value),
+                "cluster" => self.cluster(value),
                 PROTECT_POLICY => self.protect_policy(value),
                 "observe" => self.observers(value),
                 _ => self.daemon(value),

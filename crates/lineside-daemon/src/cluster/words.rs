@@ -1,0 +1,145 @@
+//! What machines say to each other, and what they write into the registry: JSON, in a call and its answer with a text
+//! behind the first line.
+
+use lineside::core::Agent;
+use lineside::core::failure::FailureKind;
+use lineside::core::worker::WorkerEnded;
+use lineside::json;
+use serde::{Deserialize, Serialize};
+
+use crate::attachments::Declared;
+
+/// A session as the registry has it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct SessionEntry {
+    /// Which state of it, from 1.
+    #[serde(rename = "v")]
+    pub(super) version: u64,
+    pub(super) id: String,
+    /// The name of the entry of the session above it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) above: Option<String>,
+    pub(super) agent: Agent,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) traceparent: Option<String>,
+    /// The SHA-256 of the secret of its grant, in hexadecimal; nothing can be opened below it without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) verifier: Option<String>,
+    /// The hooks of programs on it that hold below it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) hooks: Vec<Declared>,
+}
+
+/// What one machine says to another.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Word {
+    /// Ask a hook; its event stands behind.
+    Call { from: String, id: u64, session: String, hook: u64, timeout_ms: u64, tree: Option<String> },
+    /// Its answer is not waited for any more.
+    Cancel { from: String, id: u64 },
+    /// Something is below this session here from now on.
+    Stands { from: String, life: String, session: String },
+    /// Nothing is below it here any more.
+    Left { from: String, session: String },
+    /// This is what the session is now; nothing, when it has ended.
+    Apply { session: String, entry: Option<SessionEntry> },
+}
+
+/// What is answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Reply {
+    /// The answer of a hook stands behind.
+    Answered,
+    Failed {
+        kind: FailureKind,
+        message: String,
+        started: bool,
+    },
+    TooLarge,
+    Dropped,
+    /// How a session is now.
+    Entry {
+        entry: Option<SessionEntry>,
+    },
+    /// It is in force.
+    Applied,
+    /// Nothing is below it here.
+    NotStanding,
+}
+
+impl Reply {
+    pub(super) fn of(ended: WorkerEnded) -> (Self, String) {
+        match ended {
+            WorkerEnded::Answered(text) => (Self::Answered, text),
+            WorkerEnded::Returned(_) => (Self::Answered, String::new()),
+            WorkerEnded::Failed { kind, message, started } => {
+                (Self::Failed { kind, message, started }, String::new())
+            }
+            WorkerEnded::TooLarge => (Self::TooLarge, String::new()),
+            WorkerEnded::Dropped => (Self::Dropped, String::new()),
+        }
+    }
+
+    /// How a call has ended; `None` for what answers none.
+    pub(super) fn ended(self, text: &str) -> Option<WorkerEnded> {
+        Some(match self {
+            Self::Answered => WorkerEnded::Answered(text.to_owned()),
+            Self::Failed { kind, message, started } => WorkerEnded::Failed { kind, message, started },
+            Self::TooLarge => WorkerEnded::TooLarge,
+            Self::Dropped => WorkerEnded::Dropped,
+            _ => return None,
+        })
+    }
+}
+
+/// A head, and a text behind it.
+pub(super) fn written(head: &impl Serialize, text: &str) -> Vec<u8> {
+    let mut all = json::to_vec(head).unwrap_or_default();
+    all.push(b'\n');
+    all.extend_from_slice(text.as_bytes());
+    all
+}
+
+/// The same as it is read; `None` for what is none.
+pub(super) fn read<'a, T: Deserialize<'a>>(all: &'a [u8]) -> Option<(T, &'a str)> {
+    let end = all.iter().position(|byte| *byte == b'\n')?;
+    let (head, text) = all.split_at(end);
+    let head = json::from_slice(head).ok()?;
+    Some((head, std::str::from_utf8(text.get(1..)?).ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let call = Word::Call {
+            from: "b".to_owned(),
+            id: 7,
+            session: "00000000000000a1".to_owned(),
+            hook: u64::MAX,
+            timeout_ms: 250,
+            tree: None,
+        };
+        let text = written(&call, "{\"a\":\n1}");
+        assert_eq!(read::<Word>(&text), Some((call, "{\"a\":\n1}")));
+        assert_eq!(read::<Word>(b"{}\n"), None);
+        assert_eq!(read::<Word>(b"{}"), None);
+        let ended = [
+            WorkerEnded::Answered("{}".to_owned()),
+            WorkerEnded::Failed { kind: FailureKind::Closed, message: "gone".to_owned(), started: false },
+            WorkerEnded::TooLarge,
+            WorkerEnded::Dropped,
+        ];
+        for ended in ended {
+            let (reply, text) = Reply::of(ended.clone());
+            let text = written(&reply, &text);
+            let (reply, text) = read::<Reply>(&text).unwrap();
+            assert_eq!(reply.ended(text), Some(ended));
+        }
+        assert_eq!(Reply::Applied.ended(""), None);
+    }
+}

@@ -1,0 +1,143 @@
+//! A child on another machine is under the hooks of its parent.
+
+use lineside::client::RequestError;
+use lineside::dialects::native::{ClusterSettings, RemoteGrants};
+use lineside::json::Value;
+use lineside::prelude::*;
+
+use crate::machine::{Machine, guard, reason};
+use crate::nats::Nats;
+
+async fn two() -> (Nats, Machine, Machine) {
+    let nats = Nats::new().await;
+    let (a, b) = (Machine::new(&nats.url(), "a").await, Machine::new(&nats.url(), "b").await);
+    (nats, a, b)
+}
+
+#[tokio::test]
+async fn a_child_on_another_machine_is_under_the_closure_of_its_parent() {
+    let (_nats, a, b) = two().await;
+    let parent = a.client().session("s1").open().await.unwrap();
+    guard(&parent, "no-rm", "rm").await;
+    let child = b.below(&parent).session("s2").open().await.unwrap();
+    assert_eq!(reason(&child, "rm -rf /").await.as_deref(), Some("no rm"));
+    assert_eq!(reason(&child, "ls").await, None);
+    let look: Value = b.client().get("/v1/sessions/s2").await.unwrap();
+    assert_eq!((&look["parent"], &look["depth"]), (&json!("s1"), &json!(1)));
+    assert_eq!(look["attributed"], json!("claim"), "nothing here proves the grant");
+    let above: Value = b.client().get("/v1/sessions/s1").await.unwrap();
+    assert_eq!(above["machine"], json!("a"));
+    // What is done in it is done where it is.
+    let event = json!({"point": "on_idle", "session": "s1"});
+    let refused = b.client().post::<Value>("/v1/events", event.as_object().unwrap()).await.unwrap_err();
+    let RequestError::Refused { status, detail, blocks, .. } = refused else { panic!("{refused}") };
+    assert!(status == 409 && blocks && detail.contains("is on machine `a`"), "{detail}");
+    // And further down.
+    let grandchild = b.below(&child).session("s3").open().await.unwrap();
+    assert_eq!(reason(&grandchild, "rm").await.as_deref(), Some("no rm"));
+    // A root of its own is under nothing.
+    let root = b.client().session("s4").open().await.unwrap();
+    assert_eq!(reason(&root, "rm").await, None);
+}
+
+#[tokio::test]
+async fn hooks_that_come_and_go_while_a_child_runs_elsewhere_hold_for_it_when_that_is_answered() {
+    let (_nats, a, b) = two().await;
+    let parent = a.client().session("s1").open().await.unwrap();
+    let child = b.below(&parent).session("s2").open().await.unwrap();
+    assert_eq!(reason(&child, "rm").await, None);
+    let registered = guard(&parent, "no-rm", "rm").await;
+    assert_eq!(reason(&child, "rm").await.as_deref(), Some("no rm"));
+    guard(&parent, "no-dd", "dd").await;
+    assert_eq!(reason(&child, "dd").await.as_deref(), Some("no dd"));
+    registered.remove().await.unwrap();
+    assert_eq!(reason(&child, "rm").await, None);
+    assert_eq!(reason(&child, "dd").await.as_deref(), Some("no dd"));
+}
+
+#[tokio::test]
+async fn a_grant_that_is_not_one_opens_nothing_anywhere() {
+    let (_nats, a, b) = two().await;
+    let parent = a.client().session("s1").open().await.unwrap();
+    let grant = parent.environment().get("LINESIDE_GRANT").unwrap().to_owned();
+    let last = if grant.ends_with('0') { "1" } else { "0" };
+    let forged = format!("{}{last}", &grant[..grant.len() - 1]);
+    let refused = b.client().granted(forged).session("s2").open().await.unwrap_err();
+    assert!(refused.to_string().contains("grant"), "{refused}");
+    parent.close().await.unwrap();
+    let refused = b.client().granted(grant).session("s2").open().await.unwrap_err();
+    assert!(refused.to_string().contains("grant"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_session_of_the_same_id_is_not_taken_for_the_one_elsewhere() {
+    let (_nats, a, b) = two().await;
+    let parent = a.client().session("s1").open().await.unwrap();
+    b.client().session("s1").open().await.unwrap();
+    let refused = b.below(&parent).session("s2").open().await.unwrap_err();
+    assert!(refused.to_string().contains("open already"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_parent_that_ends_leaves_its_hooks_to_what_is_below_it_elsewhere() {
+    let (_nats, a, b) = two().await;
+    let parent = a.client().session("s1").open().await.unwrap();
+    guard(&parent, "no-rm", "rm").await;
+    let child = b.below(&parent).session("s2").open().await.unwrap();
+    let grandchild = b.below(&child).session("s3").open().await.unwrap();
+    let again = b.below(&parent);
+    parent.close().await.unwrap();
+    assert_eq!(reason(&grandchild, "rm").await.as_deref(), Some("no rm"), "its program is asked still");
+    assert_eq!(reason(&grandchild, "ls").await, None);
+    // Nothing more is opened below it, as soon as that is known here.
+    let mut number = 0;
+    while again.session(format!("late-{number}")).open().await.is_ok() {
+        number += 1;
+    }
+    assert_eq!(reason(&grandchild, "rm").await.as_deref(), Some("no rm"));
+}
+
+#[tokio::test]
+async fn the_chain_over_three_machines_is_whole() {
+    let nats = Nats::new().await;
+    let [a, b, c] = [
+        Machine::new(&nats.url(), "a").await,
+        Machine::new(&nats.url(), "b").await,
+        Machine::new(&nats.url(), "c").await,
+    ];
+    let root = a.client().session("root").open().await.unwrap();
+    guard(&root, "no-rm", "rm").await;
+    let middle = b.below(&root).session("middle").open().await.unwrap();
+    guard(&middle, "no-dd", "dd").await;
+    let leaf = c.below(&middle).session("leaf").open().await.unwrap();
+    assert_eq!(reason(&leaf, "rm").await.as_deref(), Some("no rm"));
+    assert_eq!(reason(&leaf, "dd").await.as_deref(), Some("no dd"));
+    let look: Value = c.client().get("/v1/sessions/leaf").await.unwrap();
+    assert_eq!((&look["root"], &look["depth"]), (&json!("root"), &json!(2)));
+    // And back to where it began.
+    let back = a.below(&leaf).session("back").open().await.unwrap();
+    assert_eq!(reason(&back, "dd").await.as_deref(), Some("no dd"));
+    let look: Value = a.client().get("/v1/sessions/back").await.unwrap();
+    assert_eq!((&look["root"], &look["depth"]), (&json!("root"), &json!(3)));
+}
+
+#[tokio::test]
+async fn a_grant_of_another_machine_closes_alone_unless_the_person_who_serves_trusts_the_others() {
+    let nats = Nats::new().await;
+    let a = Machine::new(&nats.url(), "a").await;
+    let b = Machine::new(&nats.url(), "b").await;
+    let proves = |cluster| ClusterSettings { grants: RemoteGrants::Proved, ..cluster };
+    let c = Machine::with(&nats.url(), "c", proves).await;
+    let parent = a.client().session("s1").open().await.unwrap();
+    let safer = parent.intercept::<BeforeTool>("safer");
+    let amended =
+        safer.amend(async |_, _| Reply::amend(BeforeTool::amend().tool_input(json!({"command": "ls"}))));
+    amended.await.unwrap();
+    let claimed = b.below(&parent).session("s2").open().await.unwrap();
+    let refused = reason(&claimed, "rm").await.unwrap();
+    assert!(refused.contains("safer"), "{refused}");
+    let proved = c.below(&parent).session("s3").open().await.unwrap();
+    assert_eq!(reason(&proved, "rm").await, None);
+    let look: Value = c.client().get("/v1/sessions/s3").await.unwrap();
+    assert_eq!(look["attributed"], json!("grant"));
+}
