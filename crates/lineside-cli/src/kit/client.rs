@@ -24,7 +24,9 @@ enum Place {
 }
 
 /// All of them.
-pub(super) const CLIENTS: [Client; 1] = [Client {
+pub(super) const CLIENTS: [Client; 2] = [PYTHON, TYPESCRIPT];
+
+const TYPESCRIPT: Client = Client {
     language: "typescript",
     head: "// The client of lineside's daemon as one file, as `lineside kit typescript --client` prints it. It needs Node 20 and no\n\
         // package.\n",
@@ -41,7 +43,33 @@ pub(super) const CLIENTS: [Client; 1] = [Client {
         include_str!("../../../lineside-node/src/client.ts"),
     ],
     place: of_typescript,
-}];
+};
+
+const PYTHON: Client = Client {
+    language: "python",
+    head: "# The client of lineside's daemon as one file, as `lineside kit python --client` prints it. It needs Python 3.10 and no\n\
+        # package.\n",
+    modules: &[
+        include_str!("../../../lineside-python/src/lineside/errors.py"),
+        include_str!("../../../lineside-python/src/lineside/_payload.py"),
+        include_str!("../../../lineside-python/src/lineside/points.py"),
+        include_str!("../../../lineside-python/src/lineside/_wire.py"),
+        include_str!("../../../lineside-python/src/lineside/daemon.py"),
+        include_str!("../../../lineside-python/src/lineside/hooks.py"),
+        include_str!("../../../lineside-python/src/lineside/signals.py"),
+        include_str!("../../../lineside-python/src/lineside/client.py"),
+    ],
+    place: of_python,
+};
+
+/// Each import at the top of a module of the package stands in one line.
+fn of_python(line: &str) -> Place {
+    match line {
+        _ if line.starts_with("from .") => Place::Goes,
+        _ if line.starts_with("from ") || line.starts_with("import ") => Place::Above,
+        _ => Place::Stays,
+    }
+}
 
 /// Each `import` and each `export … from` of the package stands in one line.
 fn of_typescript(line: &str) -> Place {
@@ -91,6 +119,24 @@ mod tests {
         assert_eq!(
             client.text(),
             "// Head.\n\nimport os from 'node:os';\n\n// One.\n\n\nexport const one = os.EOL;\n\n// Two.\n\n\nexport const two = one;\n"
+        );
+    }
+
+    #[test]
+    fn modules_of_python_keep_what_they_load_when_it_is_needed() {
+        let client = Client {
+            language: "python",
+            head: "# Head.\n",
+            modules: &[
+                "\"\"\"One.\"\"\"\n\nfrom __future__ import annotations\n\nimport os\n\nONE = os.sep\n",
+                "\"\"\"Two.\"\"\"\n\nfrom __future__ import annotations\n\nfrom .one import ONE\n\n\ndef two():\n    import json\n    return json.dumps(ONE)\n",
+            ],
+            place: of_python,
+        };
+        assert_eq!(
+            client.text(),
+            "# Head.\n\nfrom __future__ import annotations\nimport os\n\n\"\"\"One.\"\"\"\n\n\n\nONE = os.sep\n\n\"\"\"Two.\"\"\"\n\n\n\n\ndef two():\n    \
+             import json\n    return json.dumps(ONE)\n"
         );
     }
 }

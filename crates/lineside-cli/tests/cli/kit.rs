@@ -33,6 +33,9 @@ fn a_client_is_one_file_and_a_language_without_one_is_told_which_have_one() {
         "{}",
         client.out
     );
+    let client = stage.run(&["kit", "python", "--client"], "");
+    assert_eq!(client.code, Some(0), "{client:?}");
+    assert!(client.out.contains("\nclass Client") && !client.out.contains("\nfrom ."), "{}", client.out);
     let none = stage.run(&["kit", "node", "--client"], "");
     assert_eq!(none.code, Some(2), "{none:?}");
     assert!(
