@@ -8,6 +8,7 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
 use crate::approvals::ApprovalsArgs;
 use crate::check::CheckArgs;
+use crate::cluster::ClusterArgs;
 use crate::control::{OffArgs, OnArgs, ReloadArgs, StatusArgs, StopArgs};
 use crate::daemon_paths::DaemonArgs;
 use crate::dashboard::DashboardArgs;
@@ -43,9 +44,9 @@ use crate::tree::SessionsArgs;
 use crate::trust::{TrustArgs, UntrustArgs};
 use crate::why::WhyArgs;
 use crate::{
-    approvals, check, control, dashboard, demo, doctor, dump, enforce, explain, hook, hosts, import, init,
-    install, jobs, kit, list, loading, log, manual, mcp, new_hook, person, policies, replay, run, schema,
-    serve, stats, tap, test, top, tree, trust, why,
+    approvals, check, cluster, control, dashboard, demo, doctor, dump, enforce, explain, hook, hosts, import,
+    init, install, jobs, kit, list, loading, log, manual, mcp, new_hook, person, policies, replay, run,
+    schema, serve, stats, tap, test, top, tree, trust, why,
 };
 
 /// A hook bus for AI agents: events in, hooks run, decisions out.
@@ -93,8 +94,8 @@ const HELP: &str = "\
 {about}
 Commands:
 {subcommands}
-  also:    approvals, completions, dump, hook, import, init, kit, log, man, mcp,
-           new, policies, reload, schema, sessions, tap, top, trust, untrust
+  also:    approvals, cluster, completions, dump, hook, import, init, kit, log,
+           man, mcp, new, policies, reload, schema, sessions, tap, top, trust, untrust
 
 Options:
 {options}{after-help}";
@@ -109,6 +110,8 @@ enum Command {
     Completions(CompletionsArgs),
     #[command(hide = true)]
     Man(ManArgs),
+    #[command(hide = true)]
+    Cluster(ClusterArgs),
     #[command(hide = true)]
     Mcp(McpArgs),
     #[command(hide = true)]
@@ -237,6 +240,7 @@ impl Cli {
             Command::New(args) => new_hook::run(args, styles),
             Command::Completions(args) => manual::completions(args),
             Command::Man(args) => manual::man(args),
+            Command::Cluster(args) => cluster::run(args, styles).await,
             Command::Mcp(args) => mcp::run(args).await,
             Command::Schema(args) => schema::run(args),
             Command::Policies(args) => policies::run(args, styles),
@@ -299,6 +303,7 @@ impl Command {
             | Self::On(_)
             | Self::Completions(_)
             | Self::Man(_)
+            | Self::Cluster(_)
             | Self::Mcp(_)
             | Self::Schema(_)
             | Self::Policies(_)
@@ -343,6 +348,7 @@ impl Command {
             | Self::New(_)
             | Self::Completions(_)
             | Self::Man(_)
+            | Self::Cluster(_)
             | Self::Mcp(_)
             | Self::Schema(_)
             | Self::Policies(_)

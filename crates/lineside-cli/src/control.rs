@@ -43,6 +43,11 @@ impl ControlArgs {
     pub(crate) fn daemon(&self) -> &DaemonArgs {
         &self.daemon
     }
+
+    /// Whether programs read the answer.
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
 }
 
 /// Say how the daemon stands, and whether hooks are switched off.

@@ -24,6 +24,7 @@ mod demo;
 mod kit;
 mod serve;
 mod control;
+mod cluster;
 mod import;
 mod install;
 mod init;

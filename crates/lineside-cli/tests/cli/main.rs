@@ -9,6 +9,7 @@ mod approvals;
 mod ascii;
 mod automations;
 mod beginning;
+mod cluster;
 mod daemon;
 mod daemon_kills;
 mod dashboard;

@@ -1,0 +1,177 @@
+//! `lineside cluster`: the machines that this daemon shares its sessions with, and how it stands with their server.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
+use lineside::json::{Map, Value};
+
+use crate::control::{ControlArgs, NO_DAEMON, ask, is_no_daemon, span};
+use crate::painter::one_line;
+use crate::style::{Style, Styles, Tone, count, print, print_json, tell};
+use crate::table::{Cell, Table};
+
+/// Say which machines share their sessions with the daemon, and how it stands with their server.
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_STATUS)]
+pub(crate) struct ClusterArgs {
+    #[command(flatten)]
+    control: ControlArgs,
+
+    /// What to show; both without it.
+    #[arg(value_enum, value_name = "WHAT")]
+    what: Option<What>,
+}
+
+/// What can be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// How it stands with the server.
+    Status,
+    /// The machines.
+    Members,
+}
+
+const EXIT_STATUS: &str = "\
+Exit status:
+  0  it is together with the others
+  1  it is not, or one of them is not there
+  2  it is in no cluster, or does not answer
+  3  no daemon runs";
+
+/// Runs the command.
+///
+/// # Errors
+/// The daemon is in no cluster or does not answer, or the output cannot be written.
+pub(crate) async fn run(args: &ClusterArgs, styles: Styles) -> Result<ExitCode> {
+    let paths = args.control.daemon().paths()?;
+    let answer = ask(&paths, async |client| client.get::<Map>("/v1/status").await).await;
+    let status = match answer {
+        Err(error) if is_no_daemon(&error) => {
+            tell(&format!("lineside: {error:#}; `lineside serve` starts one"));
+            return Ok(ExitCode::from(NO_DAEMON));
+        }
+        answer => answer?,
+    };
+    let Some(cluster) = status.get("cluster").and_then(Value::as_object) else {
+        bail!(
+            "this daemon is in no cluster; `lineside serve --nats URL`, or `cluster:` in config.yaml, has it join one"
+        );
+    };
+    match (args.control.is_json(), args.what) {
+        (true, Some(What::Members)) => print_json(&cluster.get("members"))?,
+        (true, _) => print_json(cluster)?,
+        (false, what) => print(page(cluster, what, styles.out))?,
+    }
+    let is_there = |member: &Value| member["there"].as_bool() == Some(true);
+    let sound = cluster.get("together").and_then(Value::as_bool) == Some(true)
+        && members(cluster).iter().all(is_there);
+    Ok(if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn members(cluster: &Map) -> &[Value] {
+    cluster.get("members").and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+fn page(cluster: &Map, what: Option<What>, style: Style) -> Vec<String> {
+    let mut lines = Vec::new();
+    if what != Some(What::Members) {
+        lines.extend(standing(cluster, style));
+    }
+    if what.is_none() {
+        lines.push(String::new());
+    }
+    if what != Some(What::Status) {
+        let rows = members(cluster).iter().map(|member| row(member)).collect();
+        let heading = ["machine", "", "heard"];
+        lines.extend(Table { heading: &heading, rows, stacked: &[] }.lines(None, style));
+    }
+    lines
+}
+
+fn standing(cluster: &Map, style: Style) -> Vec<String> {
+    let text = |of: &Map, field: &str| {
+        one_line(of.get(field).and_then(Value::as_str).unwrap_or_default()).into_owned()
+    };
+    let number = |field: &str| cluster.get(field).and_then(Value::as_u64).unwrap_or_default();
+    let sessions =
+        |field: &str, what: &str| count(usize::try_from(number(field)).unwrap_or(usize::MAX), what);
+    let since = span(Duration::from_millis(number("since_ms")));
+    let state = match cluster.get("together").and_then(Value::as_bool) {
+        Some(true) => style.paint(Tone::Good, "together"),
+        _ => style.paint(Tone::Bad, "apart"),
+    };
+    let mut lines = vec![format!("{state}  cluster {}, for {since}", text(cluster, "cluster"))];
+    if cluster.get("why").is_some() {
+        lines.push(format!("  why       {}", text(cluster, "why")));
+    }
+    lines.push(format!("  machine   {}", text(cluster, "machine")));
+    if let Some(server) = cluster.get("server").and_then(Value::as_object) {
+        let sync = match &*text(server, "sync") {
+            "always" => "on its disk what it acknowledges".to_owned(),
+            "unknown" => "does not say when it writes to its disk".to_owned(),
+            within => format!("on its disk {within}"),
+        };
+        lines.push(format!("  server    {} {}, {sync}", text(server, "name"), text(server, "version")));
+    }
+    let unwritten = match number("unwritten") {
+        0 => String::new(),
+        some => format!(", {some} of them not written yet"),
+    };
+    lines.push(format!("  shares    {}{unwritten}", sessions("sessions", "session")));
+    let more = match number("not_mirrored") {
+        0 => String::new(),
+        some => format!(", {some} more are looked up one by one"),
+    };
+    let below = sessions("stand_ins", "session");
+    lines.push(format!(
+        "  knows     {} of others{more}; {below} of others with something below here",
+        sessions("mirrored", "session")
+    ));
+    lines
+}
+
+fn row(member: &Value) -> Vec<Cell> {
+    let name = one_line(member["machine"].as_str().unwrap_or_default()).into_owned();
+    let (state, tone) = match (member["this"].as_bool(), member["there"].as_bool()) {
+        (Some(true), _) => ("this one", Tone::Bold),
+        (_, Some(true)) => ("there", Tone::Good),
+        _ => ("not there", Tone::Bad),
+    };
+    let heard = match member["this"].as_bool() {
+        Some(true) => String::new(),
+        _ => format!("{} ago", span(Duration::from_millis(member["heard_ms"].as_u64().unwrap_or_default()))),
+    };
+    vec![Cell::new(name), Cell::toned(state, tone), Cell::new(heard)]
+}
+
+#[cfg(test)]
+mod tests {
+    use lineside::json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_page_names_the_machines_and_how_it_stands_with_their_server() {
+        let cluster = json!({
+            "cluster": "build", "machine": "a", "together": true, "since_ms": 61_000,
+            "server": {"name": "n1", "version": "2.15.1", "sync": "within 120s"},
+            "members": [
+                {"machine": "a", "this": true, "there": true, "heard_ms": 0},
+                {"machine": "b", "this": false, "there": true, "heard_ms": 1_200},
+                {"machine": "c\u{1b}[2J", "this": false, "there": false, "heard_ms": 90_000},
+            ],
+            "sessions": 3, "unwritten": 1, "mirrored": 12, "not_mirrored": 0, "stand_ins": 2,
+        });
+        let Value::Object(cluster) = cluster else { panic!("it is an object") };
+        insta::assert_snapshot!(page(&cluster, None, Style::PLAIN).join("\n"));
+        let members = page(&cluster, Some(What::Members), Style::PLAIN);
+        assert_eq!(members.len(), 4, "{members:?}");
+        let mut apart = cluster.clone();
+        apart.insert("together".to_owned(), json!(false));
+        apart.insert("why".to_owned(), json!("connection refused"));
+        apart.insert("server".to_owned(), Value::Null);
+        insta::assert_snapshot!(page(&apart, Some(What::Status), Style::PLAIN).join("\n"));
+    }
+}
