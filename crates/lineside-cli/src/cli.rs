@@ -94,8 +94,8 @@ const HELP: &str = "\
 {about}
 Commands:
 {subcommands}
-  also:    approvals, cluster, completions, dump, hook, import, init, kit, log,
-           man, mcp, new, policies, reload, schema, sessions, tap, top, trust, untrust
+  also:    approvals, completions, dump, hook, import, init, kit, log, man, mcp,
+           new, policies, reload, schema, sessions, tap, top, trust, untrust
 
 Options:
 {options}{after-help}";

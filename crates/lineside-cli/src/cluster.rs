@@ -91,9 +91,7 @@ fn page(cluster: &Map, what: Option<What>, style: Style) -> Vec<String> {
 }
 
 fn standing(cluster: &Map, style: Style) -> Vec<String> {
-    let text = |of: &Map, field: &str| {
-        one_line(of.get(field).and_then(Value::as_str).unwrap_or_default()).into_owned()
-    };
+    let text = |of: &Map, field: &str| one_line(of.get(field).and_then(Value::as_str).unwrap_or_default());
     let number = |field: &str| cluster.get(field).and_then(Value::as_u64).unwrap_or_default();
     let sessions =
         |field: &str, what: &str| count(usize::try_from(number(field)).unwrap_or(usize::MAX), what);
@@ -133,7 +131,7 @@ fn standing(cluster: &Map, style: Style) -> Vec<String> {
 }
 
 fn row(member: &Value) -> Vec<Cell> {
-    let name = one_line(member["machine"].as_str().unwrap_or_default()).into_owned();
+    let name = one_line(member["machine"].as_str().unwrap_or_default());
     let (state, tone) = match (member["this"].as_bool(), member["there"].as_bool()) {
         (Some(true), _) => ("this one", Tone::Bold),
         (_, Some(true)) => ("there", Tone::Good),

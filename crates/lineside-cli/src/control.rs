@@ -50,7 +50,7 @@ impl ControlArgs {
     }
 }
 
-/// Say how the daemon stands, and whether hooks are switched off.
+/// Say how the daemon stands, and if hooks are off; also top, cluster.
 ///
 /// Exit status: 0 the daemon answers and its hook files are sound, 1 they are not, 3 there is no daemon.
 #[derive(Debug, Args)]

@@ -29,8 +29,7 @@ use std::sync::Arc;
 #[cfg(feature = "nats")]
 use std::sync::OnceLock;
 
-use lineside::core::{AttributedBy, Attribution};
-#[cfg(not(feature = "nats"))]
+use lineside::core::{AttributedBy, Attribution, Diagnostic};
 use lineside::dialects::native::ClusterSettings;
 use lineside::{Assembly, Bus, Session};
 use tokio_util::sync::CancellationToken;
@@ -67,6 +66,18 @@ pub(crate) trait Here: Send + Sync {
 
 /// That this program cannot do what the settings ask for.
 #[cfg(not(feature = "nats"))]
+pub(crate) fn missing(settings: Option<&ClusterSettings>) -> Option<Diagnostic> {
+    let text = "a cluster is set, and this lineside was built without the feature `nats`";
+    settings.map(|_| Diagnostic::error(None, text))
+}
+
+#[cfg(feature = "nats")]
+pub(crate) fn missing(_: Option<&ClusterSettings>) -> Option<Diagnostic> {
+    None
+}
+
+/// Nothing is joined; [`missing`] says why.
+#[cfg(not(feature = "nats"))]
 #[expect(clippy::unused_async, reason = "as with the feature")]
 pub(crate) async fn begin<H: Here + 'static>(
     _: &Arc<H>,
@@ -74,8 +85,7 @@ pub(crate) async fn begin<H: Here + 'static>(
     settings: Option<&ClusterSettings>,
     _: &Path,
 ) -> Option<String> {
-    let text = "a cluster is set, and this lineside was built without the feature `nats`";
-    settings.map(|_| text.to_owned())
+    missing(settings).map(|found| found.text)
 }
 
 /// How long the end of the daemon waits for a word to the others.

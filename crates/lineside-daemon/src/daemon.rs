@@ -27,7 +27,7 @@ use crate::approvals::Approvals;
 use crate::aside::Aside;
 use crate::attachments::Attachments;
 use crate::closed::{Closed, OpenedBy};
-use crate::cluster::Membership;
+use crate::cluster::{self, Membership};
 use crate::dashboard::Dashboard;
 use crate::deliveries::Deliveries;
 use crate::feed::{Feed, Most};
@@ -169,7 +169,8 @@ impl Daemon {
         let now = assembly.bus().wall_clock();
         let (observers, wrong) = Observer::all(&settings.observe, &settings.state, now);
         let (telemetry, also) = Telemetry::of(&settings);
-        settings.findings.extend(wrong.into_iter().chain(also));
+        let unable = cluster::missing(settings.cluster.as_ref());
+        settings.findings.extend(wrong.into_iter().chain(also).chain(unable));
         let approvals = Approvals::of(&settings, assembly.bus(), (&tracker, &ending));
         let projects = Projects::new(&assembly, &settings, &claims, &tracker, &ending);
         // What a host opens again is open; an answer that comes late says nothing of that.

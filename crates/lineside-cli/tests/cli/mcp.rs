@@ -9,6 +9,17 @@ use crate::daemon::Daemon;
 use crate::hook::{given, tool};
 use crate::stage::Stage;
 
+/// The arguments with which the page has an agent program start it.
+fn words() -> Vec<String> {
+    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/mcp.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let settings: Value =
+        from_str(page.split("```json\n").nth(1).unwrap().split_once("```").unwrap().0).unwrap();
+    let server = &settings["mcpServers"]["lineside"];
+    assert_eq!(server["command"], "lineside");
+    server["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap().to_owned()).collect()
+}
+
 struct Client {
     child: Child,
     input: ChildStdin,
@@ -18,7 +29,7 @@ struct Client {
 
 impl Client {
     fn start(stage: &Stage) -> Self {
-        let mut child = stage.command(&["mcp"]).spawn().unwrap();
+        let mut child = stage.command(&words()).spawn().unwrap();
         let input = child.stdin.take().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
         let mut client = Self { child, input, output, last: 0 };
