@@ -89,6 +89,10 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
 }
 
 fn link(to: &Path, at: &Path) -> Result<()> {
+    // A clone that was moved has one that leads to where it was.
+    if fs::read_link(at).is_ok_and(|there| there != to) {
+        fs::remove_file(at).with_context(|| format!("cannot remove {}", at.display()))?;
+    }
     if !at.is_symlink() {
         std::os::unix::fs::symlink(to, at).with_context(|| format!("cannot make {}", at.display()))?;
     }
