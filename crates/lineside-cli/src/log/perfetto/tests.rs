@@ -58,9 +58,9 @@ fn read(trace: &Value) -> (Lanes, Vec<(String, String)>) {
     }
     let at = |lane: (u64, u64), ts: i64| {
         let fits = |(begin, end, _): &&(i64, i64, String)| (*begin..=*end).contains(&ts);
-        let mut found: Vec<_> = lanes[&lane].iter().filter(fits).collect();
-        found.sort_by_key(|(begin, ..)| *begin);
-        found.first().unwrap_or_else(|| panic!("nothing at {ts} of {lane:?}")).2.clone()
+        // Of slices that touch there the one that begins, and of those the outermost.
+        let found = lanes[&lane].iter().filter(fits).min_by_key(|(begin, end, _)| (-begin, -end));
+        found.unwrap_or_else(|| panic!("nothing at {ts} of {lane:?}")).2.clone()
     };
     let flows = flows.into_values().map(|(lane, ts, to)| {
         let (to, end) = to.expect("a flow ends");
