@@ -39,7 +39,7 @@ class OneFile(House):
             (Path(folder) / "lineside_client.py").write_text(printed.stdout)
             environment = {"PYTHONPATH": folder, "LINESIDE_SOCKET": self.client.socket}
             said = await self.script(PROGRAM, environment)
-        self.assertEqual("allow ls -q None\nblock cat secret it is secret\n", said)
+        self.assertEqual("continue ls -q None\nblock cat secret it is secret\n", said)
 
 
 if __name__ == "__main__":
