@@ -83,7 +83,7 @@ fn page(cluster: &Map, what: Option<What>, style: Style) -> Vec<String> {
         lines.push(String::new());
     }
     if what != Some(What::Status) {
-        let rows = members(cluster).iter().map(|member| row(member)).collect();
+        let rows = members(cluster).iter().map(row).collect();
         let heading = ["machine", "", "heard"];
         lines.extend(Table { heading: &heading, rows, stacked: &[] }.lines(None, style));
     }
