@@ -189,10 +189,6 @@ impl Outside {
                 shorten(&mut call.timeout);
                 self.rebase_worker(&mut worker);
                 call.environment = propagation.unwrap_or_default();
-                if let Some(elsewhere) = self.warm.elsewhere(&worker) {
-                    drop(begins.await);
-                    return Returned::Worker(elsewhere.call(call).await);
-                }
                 let worker = self.warm.of(*worker, self.runner.containment());
                 drop(begins.await);
                 Returned::Worker(match worker {

@@ -9,7 +9,7 @@ use std::sync::{self, Arc};
 
 use lineside_bus::{Bus, WeakBus};
 use lineside_core::worker::{
-    HookWorker, PluginLoaded, StartWorkerError, WorkerReach, WorkerReady, WorkerSpec,
+    HookCall, HookWorker, PluginLoaded, StartWorkerError, WorkerEnded, WorkerReach, WorkerReady, WorkerSpec,
 };
 use lineside_core::{Diagnostic, Notice, Propagation, Severity};
 use lineside_dialects::{ForeignHook, Inert, Loaded, LogTarget, Plugins};
@@ -32,13 +32,23 @@ pub(crate) struct HookWorkers {
     attached: sync::Mutex<HashMap<u64, Seated>>,
 }
 
-/// What has a hook that is attached.
+/// What has a hook that is called.
 #[derive(Debug, Clone)]
 pub(crate) enum Seated {
-    /// A program that has attached.
+    /// A program: one that is started, or one that has attached.
     Program(HookWorkerClient),
     /// Something elsewhere.
     Elsewhere(Arc<dyn Elsewhere>),
+}
+
+impl Seated {
+    /// Calls the hook. Dropping the future cancels the call.
+    pub(crate) async fn call(&self, call: HookCall) -> WorkerEnded {
+        match self {
+            Self::Program(worker) => worker.call(call).await,
+            Self::Elsewhere(elsewhere) => elsewhere.call(call).await,
+        }
+    }
 }
 
 #[derive(Default)]
@@ -99,20 +109,8 @@ impl HookWorkers {
         drop(before);
     }
 
-    fn attached(&self, hook: u64) -> Option<HookWorkerClient> {
-        match self.attached.lock().unwrap_or_else(sync::PoisonError::into_inner).get(&hook)? {
-            Seated::Program(worker) => Some(worker.clone()),
-            Seated::Elsewhere(_) => None,
-        }
-    }
-
-    /// Where the hook of a worker is asked that is in no program here.
-    pub(crate) fn elsewhere(&self, worker: &HookWorker) -> Option<Arc<dyn Elsewhere>> {
-        let WorkerReach::Attached(hook) = worker.reach else { return None };
-        match self.attached.lock().unwrap_or_else(sync::PoisonError::into_inner).get(&hook)? {
-            Seated::Program(_) => None,
-            Seated::Elsewhere(elsewhere) => Some(Arc::clone(elsewhere)),
-        }
+    fn attached(&self, hook: u64) -> Option<Seated> {
+        self.attached.lock().unwrap_or_else(sync::PoisonError::into_inner).get(&hook).cloned()
     }
 
     /// The workers of hooks that are about to be in force. Those before them stay until [`keep_only`](Self::keep_only).
@@ -139,12 +137,16 @@ impl HookWorkers {
     /// the place of the one that runs; calls that are under way there may finish. A call of hooks that were replaced
     /// meanwhile has the worker that is in the place of theirs: no call brings one back. `None` where nothing is in that
     /// place, and after the end of all.
-    pub(crate) fn of(&self, named: HookWorker, containment: &Containment) -> Option<HookWorkerClient> {
-        if let WorkerReach::Attached(hook) = named.reach {
-            // Of a hook that was taken away an event may be under way.
-            let nobody = || HookWorkerClient::new(named, WorkerListener::default(), containment.clone());
-            return Some(self.attached(hook).unwrap_or_else(nobody));
-        }
+    pub(crate) fn of(&self, named: HookWorker, containment: &Containment) -> Option<Seated> {
+        let WorkerReach::Attached(hook) = named.reach else {
+            return self.started(named, containment).map(Seated::Program);
+        };
+        // Of a hook that was taken away an event may be under way.
+        let nobody = || HookWorkerClient::new(named, WorkerListener::default(), containment.clone());
+        Some(self.attached(hook).unwrap_or_else(|| Seated::Program(nobody())))
+    }
+
+    fn started(&self, named: HookWorker, containment: &Containment) -> Option<HookWorkerClient> {
         let mut kept = self.kept();
         if kept.over {
             return None;
