@@ -1,7 +1,6 @@
 //! The programs that have attached, and the hooks in them: who owns which, who comes back, and who takes over.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -90,10 +89,7 @@ struct Owned {
     /// How long its declaration is.
     bytes: usize,
     /// What it was declared as.
-    declared: u64,
-    #[cfg_attr(not(feature = "nats"), allow(dead_code, reason = "other machines are shown it"))]
     reach: Reach,
-    #[cfg_attr(not(feature = "nats"), allow(dead_code, reason = "other machines are shown it"))]
     text: String,
     hook: AttachedHook,
     /// Their parts of what the tree of processes has that registered it.
@@ -231,9 +227,10 @@ impl Attachments {
         let before = state.hooks.get(session.id()).and_then(|hooks| hooks.get(&name));
         let before = before.filter(|before| before.session.is_open());
         let is_own = |before: &&Owned| before.owner == owner && before.called == called;
-        let declared = BuildHasherDefault::<DefaultHasher>::default().hash_one((&text, reach));
         // A program whose connection broke before the answer asks again. What it declares otherwise takes the place.
-        if let Some(same) = before.filter(is_own).filter(|before| before.declared == declared) {
+        if let Some(same) =
+            before.filter(is_own).filter(|before| (before.reach, &before.text) == (reach, &text))
+        {
             return Ok(Registered { number: same.number, warnings: same.hook.warnings().to_vec() });
         }
         if before.is_some_and(|before| !is_own(&before) && state.is_there(&before.owner)) {
@@ -270,7 +267,6 @@ impl Attachments {
             called,
             confined,
             bytes,
-            declared,
             reach,
             text,
             hook,
