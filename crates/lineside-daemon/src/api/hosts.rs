@@ -140,11 +140,12 @@ async fn serve_call(
         Ok(caller) => caller.granted().map_or(Shown::None, Shown::Of),
     };
     let peer = peer.flatten();
-    if let Some(Err(problem)) = daemon.bus().find(&root).map(elsewhere::is_here) {
-        return Ok(call.undecided(&problem.detail));
-    }
+    let found = match daemon.bus().find(&root).map(elsewhere::is_here).transpose() {
+        Ok(found) => found,
+        Err(problem) => return Ok(call.undecided(&problem.detail)),
+    };
     let of_host = |session: &Session| daemon.agents.proves(session, peer);
-    let open = daemon.hosts.opened(&root).or_else(|| daemon.bus().find(&root).filter(of_host));
+    let open = daemon.hosts.opened(&root).or_else(|| found.filter(of_host));
     let standing = match daemon.agents.standing(peer, &grant, &root, open.as_ref()) {
         Ok(standing) => standing,
         Err(why) => return Ok(call.undecided(&why)),
