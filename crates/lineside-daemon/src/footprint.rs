@@ -13,6 +13,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use lineside::dialects::Watched;
+use lineside::trust::Marks;
 use notify::EventKind;
 use notify::event::{AccessKind, AccessMode, ModifyKind};
 
@@ -22,25 +23,28 @@ const LINKS: usize = 40;
 /// Folders in which there are no hooks, and very many files.
 const PASSED_OVER: [&str; 2] = ["node_modules", ".git"];
 
-/// The clock of a file system may stand still so long: two changes within it have one time.
-const TICK: Duration = Duration::from_millis(50);
-
-/// The files and folders of a load at one time. Those with the same folders and the same files are equal.
-#[derive(Debug, Clone, Default)]
+/// The files and folders of a load at one time.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Footprint {
     folders: Folders,
     files: BTreeMap<PathBuf, Mark>,
-    /// What else it was found by: folders that were listed and links, and paths at which nothing is.
-    passed: Vec<(PathBuf, Option<Mark>)>,
 }
 
-impl PartialEq for Footprint {
-    fn eq(&self, other: &Self) -> bool {
-        self.folders == other.folders && self.files == other.files
+/// What a footprint was found by.
+pub(crate) struct Seen {
+    /// Files, links, and folders that were listed.
+    marks: Marks,
+    /// Where nothing was.
+    absent: Vec<PathBuf>,
+}
+
+impl Seen {
+    /// Whether the footprint is for certain what it was: no file has changed, and none has come or gone.
+    pub(crate) fn holds(&self) -> bool {
+        let is_absent = |path: &PathBuf| fs::symlink_metadata(path).is_err();
+        !self.marks.are_fresh() && self.marks.hold() && self.absent.iter().all(is_absent)
     }
 }
-
-impl Eq for Footprint {}
 
 /// The folders to be watched, each without links in its path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -71,28 +75,18 @@ struct Mark {
 impl Footprint {
     /// What these files and folders come to now.
     pub(crate) fn of(watched: &[Watched]) -> Self {
-        Self::default().walked(watched)
+        Self::seen(watched).0
     }
 
-    /// The same with these files and folders as well; whether all of that holds is not known of it.
+    /// The same, with what it was found by.
+    pub(crate) fn seen(watched: &[Watched]) -> (Self, Seen) {
+        let Walk { found, seen, .. } = Walk::from(Self::default(), watched);
+        (found, seen)
+    }
+
+    /// The same with these files and folders as well.
     pub(crate) fn and(self, watched: &[Watched]) -> Self {
-        Self { passed: Vec::new(), ..self.walked(watched) }
-    }
-
-    fn walked(self, watched: &[Watched]) -> Self {
-        let mut walk = Walk { found: self, ..Walk::default() };
-        for Watched { path, levels, ends } in watched {
-            walk.walk(Path::new("/"), path, *levels, ends);
-        }
-        walk.found
-    }
-
-    /// Whether all of it is for certain as it was: no file has changed, and none has come or gone.
-    pub(crate) fn holds(&self) -> bool {
-        let mark = |path: &Path| fs::symlink_metadata(path).ok().as_ref().map(Mark::of);
-        let is_settled = |was: &Mark| was.since().is_some_and(|age| age > TICK);
-        self.files.iter().all(|(path, was)| mark(path).as_ref() == Some(was))
-            && self.passed.iter().all(|(path, was)| was.as_ref().is_none_or(is_settled) && mark(path) == *was)
+        Walk::from(self, watched).found
     }
 
     /// The folders to be watched, each without links in its path.
@@ -113,14 +107,23 @@ impl Footprint {
 }
 
 /// The making of a footprint.
-#[derive(Default)]
 struct Walk {
     found: Footprint,
+    seen: Seen,
     /// Folders that are no links.
     plain: HashSet<PathBuf>,
 }
 
 impl Walk {
+    fn from(found: Footprint, watched: &[Watched]) -> Self {
+        let seen = Seen { marks: Marks::begin(), absent: Vec::new() };
+        let mut walk = Self { found, seen, plain: HashSet::new() };
+        for Watched { path, levels, ends } in watched {
+            walk.walk(Path::new("/"), path, *levels, ends);
+        }
+        walk
+    }
+
     /// Follows a path from a folder without links.
     fn walk(&mut self, from: &Path, path: &Path, levels: u8, ends: &'static [&'static str]) {
         let mut at = from.to_path_buf();
@@ -149,12 +152,12 @@ impl Walk {
                 continue;
             }
             let Ok(found) = fs::symlink_metadata(&next) else {
-                self.found.passed.push((next, None));
+                self.seen.absent.push(next);
                 return;
             };
             if found.is_symlink() {
                 links += 1;
-                self.found.passed.push((next.clone(), Some(Mark::of(&found))));
+                self.seen.marks.take(&next, &found);
                 let Ok(target) = fs::read_link(&next) else { return };
                 if links > LINKS {
                     return;
@@ -164,7 +167,7 @@ impl Walk {
                 self.plain.insert(next.clone());
                 at = next;
             } else {
-                self.found.files.insert(next, Mark::of(&found));
+                self.file(next, &found);
                 return;
             }
         }
@@ -182,8 +185,10 @@ impl Walk {
             }
         }
         // Before it is read: what comes later shows in it.
-        let mark = fs::symlink_metadata(folder).ok().as_ref().map(Mark::of);
-        self.found.passed.push((folder.to_path_buf(), mark));
+        match fs::symlink_metadata(folder) {
+            Ok(found) => self.seen.marks.take(folder, &found),
+            Err(_) => self.seen.absent.push(folder.to_path_buf()),
+        }
         let Ok(entries) = fs::read_dir(folder) else { return };
         for entry in entries.flatten() {
             let (name, Ok(kind)) = (entry.file_name(), entry.file_type()) else { continue };
@@ -193,9 +198,14 @@ impl Walk {
             } else if kind.is_dir() && !PASSED_OVER.iter().any(|passed| name == *passed) {
                 self.below(&entry.path(), levels, ends);
             } else if is_file && let Ok(found) = entry.metadata() {
-                self.found.files.insert(entry.path(), Mark::of(&found));
+                self.file(entry.path(), &found);
             }
         }
+    }
+
+    fn file(&mut self, path: PathBuf, found: &Metadata) {
+        self.seen.marks.take(&path, found);
+        self.found.files.insert(path, Mark::of(found));
     }
 }
 
@@ -227,14 +237,6 @@ impl Mark {
             modified: found.modified().ok(),
             changed: (found.ctime(), found.ctime_nsec()),
         }
-    }
-
-    /// How long ago anything of it was changed last; `None` when the clock says that it will be.
-    #[expect(clippy::disallowed_methods, reason = "the time of a file is one of the wall clock")]
-    fn since(&self) -> Option<Duration> {
-        let (seconds, nanoseconds) = self.changed;
-        let since = Duration::new(u64::try_from(seconds).ok()?, u32::try_from(nanoseconds).ok()?);
-        SystemTime::now().duration_since(SystemTime::UNIX_EPOCH + since).ok()
     }
 }
 
@@ -274,7 +276,7 @@ mod tests {
     use notify::EventKind;
     use notify::event::{CreateKind, DataChange, ModifyKind, RemoveKind};
 
-    use super::Footprint;
+    use super::{Footprint, Seen};
 
     fn created() -> EventKind {
         EventKind::Create(CreateKind::Any)
@@ -321,8 +323,8 @@ mod tests {
             file("later/hooks.yaml"),
         ];
         let settled = || {
-            let all = || std::iter::repeat_with(|| Footprint::of(&watched));
-            all().find(Footprint::holds).unwrap()
+            let all = || std::iter::repeat_with(|| Footprint::seen(&watched).1);
+            all().find(Seen::holds).unwrap()
         };
         let changes: [&dyn Fn(); 6] = [
             &|| fs::write(root.join("hooks/one/HOOK.md"), "y").unwrap(),

@@ -53,13 +53,14 @@ impl Marks {
     }
 
     /// None yet; they are taken from now on.
+    #[must_use]
     #[expect(clippy::disallowed_methods, reason = "the time of a file is one of the wall clock")]
-    pub(crate) fn begin() -> Self {
+    pub fn begin() -> Self {
         Self { since: SystemTime::now(), of: Vec::new() }
     }
 
-    /// Takes that of what is to be read.
-    pub(crate) fn take(&mut self, path: &Path, found: &Metadata) {
+    /// Takes that of what is to be read, as it was just found there; a link is not followed.
+    pub fn take(&mut self, path: &Path, found: &Metadata) {
         self.of.push((path.to_path_buf(), Mark::from(found)));
     }
 

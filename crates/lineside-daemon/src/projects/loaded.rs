@@ -151,7 +151,7 @@ impl Project {
         let begun = Instant::now();
         loop {
             let declared = self.assembly.watched(&places_of(&of.user, &self.root, Trust::Granted));
-            let before = Footprint::of(&declared);
+            let (before, seen) = Footprint::seen(&declared);
             let read = self.read(of);
             // Of one that was never trusted the place of its hooks says everything.
             let mut further = if of.store.knows(&self.root) { read.watched() } else { Vec::new() };
@@ -161,7 +161,7 @@ impl Project {
             let footprint = before.clone().and(&further);
             let blind = loading.watching.set(&footprint, &self.changes);
             let is_of_programs_alone = read.dialects().iter().all(|dialect| Host::named(dialect).is_some());
-            let is_of_one_state = before.holds() || before == Footprint::of(&declared);
+            let is_of_one_state = seen.holds() || before == Footprint::of(&declared);
             let judged = is_of_one_state.then(|| self.judge(of, read)).flatten();
             let Some((stands, files)) =
                 judged.or_else(|| (begun.elapsed() >= LONGEST).then(|| self.restless(of)))
