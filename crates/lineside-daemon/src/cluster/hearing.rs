@@ -7,7 +7,7 @@ use std::time::Duration;
 use lineside::core::{Notice, SessionId};
 use lineside_nats::EntryName;
 use lineside_nats::cluster::Questions;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::Here;
 use super::admitting::{Told, of_another};
@@ -25,6 +25,9 @@ impl Joined {
     pub(crate) async fn run(self: &Arc<Self>, daemon: &Arc<dyn Here>, mut questions: Questions) {
         let mut health = self.cluster().health();
         let mut was_together = false;
+        let mut looks = interval(LOOK);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        looks.reset();
         loop {
             tokio::select! {
                 () = daemon.ending().cancelled() => return,
@@ -46,7 +49,7 @@ impl Joined {
                     Some(question) => self.answering.take(self, daemon, question),
                     None => return,
                 },
-                () = sleep(LOOK) => self.sweep(daemon),
+                _ = looks.tick() => self.sweep(daemon),
             }
         }
     }
