@@ -6,7 +6,7 @@ use std::time::Duration;
 use maud::{Markup, html};
 
 use super::BASE;
-use crate::flow::{Came, Fate, Flow, FlowError, Played, PlayedJob};
+use crate::flow::{Came, Fate, Flow, Played, PlayedJob};
 use crate::text::{line, took};
 
 /// The picture's width and the height of a row, in its own units, and where the time begins.
@@ -18,7 +18,6 @@ const RIGHT: f64 = 30.0;
 /// The content: the settings, and what they come to.
 #[must_use]
 pub fn content(flow: &Flow) -> Markup {
-    let played = flow.play();
     html! {
         h1 { "Lab" span.count { "flow control; nothing runs" } }
         (super::lab::tabs("/lab/flow"))
@@ -28,11 +27,10 @@ pub fn content(flow: &Flow) -> Markup {
                 button.accent { "Play" }
             }
             section aria-live="polite" aria-label="What becomes of the events" {
-                @match &played {
+                @match &flow.play() {
                     Err(error) => p.wrong role="alert" { (line(&error.to_string())) },
-                    Ok(played) => { (picture(played)) (table(played)) },
+                    Ok(played) => { (picture(played)) (table(played)) (as_written(flow)) },
                 }
-                (as_written(flow, &played))
             }
         }
     }
@@ -158,7 +156,7 @@ fn table(played: &Played) -> Markup {
 }
 
 /// The settings as they stand in a file of hooks.
-fn as_written(flow: &Flow, played: &Result<Played, FlowError>) -> Markup {
+fn as_written(flow: &Flow) -> Markup {
     let mut lines = vec!["automate:".to_owned()];
     let mut add = |is_set: bool, text: String| lines.extend(is_set.then_some(format!("  {text}")));
     add(flow.starts > 0, format!("rate: {{starts: {}, period: {}}}", flow.starts, flow.period));
@@ -169,10 +167,8 @@ fn as_written(flow: &Flow, played: &Result<Played, FlowError>) -> Markup {
     add(flow.on_busy != "queue", format!("on_busy: {}", flow.on_busy));
     add(flow.attempts > 1, format!("retry: {{attempts: {}, constant: {}}}", flow.attempts, flow.pause));
     html! {
-        @if played.is_ok() {
-            h2 { "In a file of hooks" }
-            pre { (lines.join("\n")) }
-        }
+        h2 { "In a file of hooks" }
+        pre { (lines.join("\n")) }
     }
 }
 
