@@ -2,14 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { TestContext } from 'node:test';
 import { APICallError, generateText, isStepCount, streamText, tool, ToolLoopAgent } from 'ai';
 import { MockLanguageModelV4 } from 'ai/test';
-import type { Session } from 'lineside';
 import { AgentRun, delegated, hooked } from 'lineside/ai';
 import { z } from 'zod';
 import { Daemon } from '../daemon.ts';
 import { scripted } from '../script.ts';
+import { guarded, opened } from '../session.ts';
 
 /** What a shell has run. */
 function shell() {
@@ -28,19 +27,8 @@ function shell() {
 const classes = { bash: 'shell' } as const;
 const stopWhen = isStepCount(9);
 
-async function opened(t: TestContext, hooks: unknown[] = []): Promise<Session> {
-  return (await Daemon.start(t, hooks)).client(t).session('s1');
-}
-
 test('a call is refused with its reason, amended, and its output withheld', async (t) => {
-  const session = await opened(t, [{ name: 'no-deletions', on: 'before_tool', match: { tool: 'Shell', deletes: '/**' }, verdict: 'block', reason: 'it stays' }]);
-  await session.intercept('before_tool', 'amender', { amends: true, match: { tool: 'Shell' } }, ({ payload }) => {
-    const { command } = payload.tool_input as { command: string };
-    if (command === 'ls') return { amend: { tool_input: { command: 'ls -l' } } };
-  });
-  await session.intercept('after_tool', 'redactor', { amends: true }, ({ payload }) => {
-    if (String(payload.tool_output).includes('-l')) return { amend: { tool_output: 'redacted' } };
-  });
+  const session = await guarded(t);
   const model = scripted({ call: ['bash', { command: 'rm -rf /' }] }, { call: ['bash', { command: 'ls' }] }, { call: ['bash', { command: 'false' }] }, { text: 'done' });
   const { ran, run } = shell();
   const result = await generateText({ ...hooked(session, { model, tools: { bash: run } }, { classes }), prompt: 'go', stopWhen });

@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { TestContext } from 'node:test';
 import { Agent } from '@mastra/core/agent';
 import { createTool } from '@mastra/core/tools';
 import type { Session } from 'lineside';
@@ -10,6 +9,7 @@ import { hooked } from 'lineside/mastra';
 import { z } from 'zod';
 import { Daemon } from '../daemon.ts';
 import { scripted } from '../script.ts';
+import { guarded, opened } from '../session.ts';
 
 type Model = ConstructorParameters<typeof Agent>[0]['model'];
 
@@ -34,19 +34,8 @@ function agent(session: Session, model: unknown, more: object) {
   return new Agent(hooked(session, { id: 'a', name: 'a', instructions: 'Work.', model: model as Model, ...more }, { classes }));
 }
 
-async function opened(t: TestContext, hooks: unknown[] = []): Promise<Session> {
-  return (await Daemon.start(t, hooks)).client(t).session('s1');
-}
-
 test('a call is refused with its reason, amended, and its output changed', async (t) => {
-  const session = await opened(t, [{ name: 'no-deletions', on: 'before_tool', match: { tool: 'Shell', deletes: '/**' }, verdict: 'block', reason: 'it stays' }]);
-  await session.intercept('before_tool', 'amender', { amends: true, match: { tool: 'Shell' } }, ({ payload }) => {
-    const { command } = payload.tool_input as { command: string };
-    if (command === 'ls') return { amend: { tool_input: { command: 'ls -l' } } };
-  });
-  await session.intercept('after_tool', 'redactor', { amends: true }, ({ payload }) => {
-    if (String(payload.tool_output).includes('-l')) return { amend: { tool_output: 'redacted' } };
-  });
+  const session = await guarded(t);
   const model = scripted({ call: ['bash', { command: 'rm -rf /' }] }, { call: ['bash', { command: 'ls' }] }, { call: ['bash', { command: 'false' }] }, { text: 'done' });
   const { ran, bash } = shell();
   const result = await agent(session, model, { tools: { bash } }).generate('go', { maxSteps: 9 });
