@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -23,6 +24,14 @@ async fn working() -> House {
     .await
 }
 
+/// Removes `folder` under a daemon that goes on writing: out of its reach first, as a file that it makes anew while the
+/// folder is emptied would keep it there.
+fn take_away(folder: &Path) {
+    let aside = folder.with_extension("taken");
+    fs::rename(folder, &aside).unwrap();
+    fs::remove_dir_all(aside).unwrap();
+}
+
 #[tokio::test]
 async fn w06_a_socket_that_was_taken_away_is_there_again() {
     let house = House::new().await;
@@ -30,7 +39,7 @@ async fn w06_a_socket_that_was_taken_away_is_there_again() {
     let session = client.session("s").open().await.unwrap();
     for taken in [house.socket(), house.folder.path().join("run")] {
         // As a cleaner of temporary folders does it.
-        if taken.is_dir() { fs::remove_dir_all(&taken) } else { fs::remove_file(&taken) }.unwrap();
+        if taken.is_dir() { take_away(&taken) } else { fs::remove_file(&taken).unwrap() }
         // Its file is there a moment before it is listened on.
         soon(async {
             while tokio::net::UnixStream::connect(house.socket()).await.is_err() {
@@ -67,7 +76,7 @@ async fn a_state_folder_that_was_taken_away_keeps_nothing_and_nothing_is_claimed
     let idle = json!({"point": "on_idle", "session": "s"});
     let (_, kept) = house.post("/v1/events", &idle).await;
     assert_eq!(kept["accepted"][0]["durability"], json!("disk"), "{kept}");
-    fs::remove_dir_all(house.folder.path().join("state")).unwrap();
+    take_away(&house.folder.path().join("state"));
     let prompt = json!({"point": "before_prompt", "session": "s", "payload": {"prompt": "go on"}});
     house.post("/v1/events", &prompt).await;
     let (_, taken) = house.post("/v1/sessions/s/context/collect", &json!({})).await;
