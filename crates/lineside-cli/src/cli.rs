@@ -42,11 +42,12 @@ use crate::test::TestArgs;
 use crate::top::TopArgs;
 use crate::tree::SessionsArgs;
 use crate::trust::{TrustArgs, UntrustArgs};
+use crate::update::UpdateArgs;
 use crate::why::WhyArgs;
 use crate::{
     approvals, check, cluster, control, dashboard, demo, doctor, dump, enforce, explain, hook, hosts, import,
     init, install, jobs, kit, list, loading, log, manual, mcp, new_hook, person, policies, replay, run,
-    schema, serve, stats, tap, test, top, tree, trust, why,
+    schema, serve, stats, tap, test, top, tree, trust, update, why,
 };
 
 /// A hook bus for AI agents: events in, hooks run, decisions out.
@@ -95,7 +96,7 @@ const HELP: &str = "\
 Commands:
 {subcommands}
   also:    approvals, completions, dump, hook, import, init, kit, log, man, mcp,
-           new, policies, reload, schema, sessions, tap, top, trust, untrust
+           new, policies, reload, schema, sessions, tap, trust, untrust, update
 
 Options:
 {options}{after-help}";
@@ -121,6 +122,8 @@ enum Command {
     Install(InstallArgs),
     #[command(hide = true)]
     Uninstall(UninstallArgs),
+    #[command(hide = true)]
+    Update(UpdateArgs),
     Doctor(DoctorArgs),
     #[command(hide = true)]
     Hosts(HostsArgs),
@@ -246,7 +249,8 @@ impl Cli {
             Command::Policies(args) => policies::run(args, styles),
             Command::Import(args) => import::run(args, styles),
             Command::Install(args) => unless_interrupted(install::run(args, styles)).await,
-            Command::Uninstall(args) => install::run_uninstall(args, styles),
+            Command::Uninstall(args) => install::run_uninstall(args, styles).await,
+            Command::Update(args) => unless_interrupted(update::run(args, styles)).await,
             Command::Hosts(args) => unless_interrupted(hosts::run(args, styles)).await,
             Command::Doctor(args) => unless_interrupted(doctor::run(args, styles)).await,
             Command::Demo(args) if args.dashboard => demo::on_dashboard(args.print).await,
@@ -308,6 +312,7 @@ impl Command {
             | Self::Schema(_)
             | Self::Policies(_)
             | Self::Hosts(_)
+            | Self::Update(_)
             | Self::Doctor(_) => None,
         };
         daemon.cloned()
@@ -353,6 +358,7 @@ impl Command {
             | Self::Schema(_)
             | Self::Policies(_)
             | Self::Hosts(_)
+            | Self::Update(_)
             | Self::Trust(_)
             | Self::Untrust(_)
             | Self::Enforce(_)

@@ -50,7 +50,7 @@ impl ControlArgs {
     }
 }
 
-/// Say how the daemon stands, and if hooks are off; also top, cluster.
+/// Say how the daemon stands, and if hooks are off; see `top`, `cluster`.
 ///
 /// Exit status: 0 the daemon answers and its hook files are sound, 1 they are not, 3 there is no daemon.
 #[derive(Debug, Args)]
@@ -66,6 +66,13 @@ pub(crate) struct StatusArgs {
 pub(crate) struct StopArgs {
     #[command(flatten)]
     pub(crate) control: ControlArgs,
+}
+
+impl StopArgs {
+    /// To end this daemon.
+    pub(crate) fn of(daemon: DaemonArgs) -> Self {
+        Self { control: ControlArgs { daemon, json: false } }
+    }
 }
 
 /// Have the daemon load all hook files anew.

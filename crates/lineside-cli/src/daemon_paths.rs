@@ -80,6 +80,11 @@ impl DaemonArgs {
         Self { socket: None, state }
     }
 
+    /// The daemon at these paths.
+    pub(crate) fn at(DaemonPaths { socket, state }: &DaemonPaths) -> Self {
+        Self { socket: Some(socket.clone()), state: Some(state.clone()) }
+    }
+
     /// The daemon that has everything within this folder.
     pub(crate) fn within(folder: &Path) -> Self {
         Self { socket: Some(folder.join("lineside.sock")), state: Some(folder.join("state")) }

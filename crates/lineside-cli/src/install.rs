@@ -23,6 +23,7 @@ use crate::project::of_user;
 use crate::style::{Style, Styles, Tone, count, print, print_json, print_unbroken, tell};
 
 mod difference;
+mod everything;
 mod judged;
 mod tried;
 
@@ -54,6 +55,10 @@ pub(crate) struct InstallArgs {
 pub(crate) struct UninstallArgs {
     #[command(flatten)]
     which: WhichArgs,
+
+    /// Remove all of lineside: entries of every program and project, units, hooks, settings, state, and the programs.
+    #[arg(long, exclusive = true)]
+    everything: bool,
 }
 
 #[derive(Debug, Args)]
@@ -244,8 +249,11 @@ fn asking(program: Program, daemon: &DaemonArgs) -> Result<Program> {
 ///
 /// # Errors
 /// A file cannot be read, edited or written.
-pub(crate) fn run_uninstall(args: &UninstallArgs, styles: Styles) -> Result<ExitCode> {
+pub(crate) async fn run_uninstall(args: &UninstallArgs, styles: Styles) -> Result<ExitCode> {
     let which = &args.which;
+    if args.everything {
+        return everything::run(styles).await;
+    }
     let (places, paths) = (which.places()?, which.daemon.paths()?);
     // A program that is gone may have left its settings.
     let hosts = which.chosen(|| SERVED.to_vec());

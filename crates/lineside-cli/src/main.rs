@@ -27,6 +27,8 @@ mod control;
 mod cluster;
 mod import;
 mod install;
+mod installation;
+mod update;
 mod init;
 mod new_hook;
 mod manual;

@@ -57,7 +57,11 @@ pub(crate) fn own_path() -> Result<PathBuf> {
     Ok(if is_program(&beside) { beside } else { own })
 }
 
-fn own() -> Result<PathBuf> {
+/// This program itself, whatever link it was started by.
+///
+/// # Errors
+/// It is not known.
+pub(crate) fn own() -> Result<PathBuf> {
     let own = env::current_exe().and_then(|path| path.canonicalize());
     own.context("cannot tell where this program is")
 }

@@ -68,7 +68,11 @@ pub(crate) fn types(word: &str, purpose: &str, elsewhere: &dyn Display) -> Resul
 
 const INSTEAD: &str = "a person does it in a terminal that no agent has started";
 
-fn daemons(named: &DaemonArgs) -> Result<Vec<DaemonPaths>> {
+/// The daemon that is meant, those near it, and those that entries name.
+///
+/// # Errors
+/// As [`DaemonArgs::paths`].
+pub(crate) fn daemons(named: &DaemonArgs) -> Result<Vec<DaemonPaths>> {
     let named = named.paths()?;
     let own = Daemon::of(&Account::own(), &Named::default());
     let own = own.map(|daemon| DaemonPaths { socket: daemon.socket, state: daemon.state });

@@ -29,7 +29,7 @@ mod detached;
 mod environment;
 mod private;
 mod resources;
-mod unit;
+pub(crate) mod unit;
 
 /// How long the end waits unless it is said, in seconds: longer than most hooks take, and shorter than a supervisor waits.
 const DRAIN: u64 = 10;

@@ -17,7 +17,6 @@ const LABEL: &str = "dev.lineside.daemon";
 /// Writes the unit, or prints it. `further` are words of its command line behind those for the paths.
 pub(super) fn install(paths: &DaemonPaths, further: &[String], dry_run: bool) -> Result<ExitCode> {
     let program = std::env::current_exe().context("cannot tell where this program is")?;
-    let home = std::env::var_os("HOME").map(PathBuf::from).context("HOME is not set")?;
     let mut line = vec![
         program.display().to_string(),
         "serve".to_owned(),
@@ -28,21 +27,15 @@ pub(super) fn install(paths: &DaemonPaths, further: &[String], dry_run: bool) ->
     ];
     line.extend_from_slice(further);
     plain(&line)?;
-    let (files, next) = if cfg!(target_os = "macos") {
-        let file = home.join(format!("Library/LaunchAgents/{LABEL}.plist"));
-        let next = format!("launchctl bootstrap gui/$(id -u) {}", file.display());
-        (vec![(file, plist(&line))], next)
+    let (texts, next) = if cfg!(target_os = "macos") {
+        (vec![plist(&line)], "launchctl bootstrap gui/$(id -u)".to_owned())
     } else {
-        let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
-        let config = config.filter(|path| path.is_absolute()).unwrap_or_else(|| home.join(".config"));
-        let units = config.join("systemd/user");
-        let files = vec![
-            (units.join("lineside.service"), service(&line)),
-            (units.join("lineside.socket"), socket(&paths.socket)),
-        ];
-        (files, "systemctl --user enable --now lineside.socket lineside.service".to_owned())
+        let next = format!("systemctl --user enable --now {}", NAMES.join(" "));
+        (vec![service(&line), socket(&paths.socket)], next)
     };
-    for (file, text) in files {
+    let files = files()?;
+    let next = if cfg!(target_os = "macos") { format!("{next} {}", files[0].display()) } else { next };
+    for (file, text) in files.into_iter().zip(texts) {
         if dry_run {
             print([one_line(&format!("# {}", file.display()))])?;
             // The file as it would be written.
@@ -54,6 +47,50 @@ pub(super) fn install(paths: &DaemonPaths, further: &[String], dry_run: bool) ->
     }
     print(["# to start it now and at each login:".to_owned(), one_line(&format!("# {next}"))])?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The units of systemd.
+const NAMES: [&str; 2] = ["lineside.service", "lineside.socket"];
+
+/// Where units of this user are.
+fn folder() -> Result<PathBuf> {
+    let home = std::env::var_os("HOME").map(PathBuf::from).context("HOME is not set")?;
+    if cfg!(target_os = "macos") {
+        return Ok(home.join("Library/LaunchAgents"));
+    }
+    let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+    let config = config.filter(|path| path.is_absolute()).unwrap_or_else(|| home.join(".config"));
+    Ok(config.join("systemd/user"))
+}
+
+/// The files of the units.
+fn files() -> Result<Vec<PathBuf>> {
+    let folder = folder()?;
+    Ok(match cfg!(target_os = "macos") {
+        true => vec![folder.join(format!("{LABEL}.plist"))],
+        false => NAMES.map(|name| folder.join(name)).to_vec(),
+    })
+}
+
+/// The files of the units, and the links by which they are started at a login.
+///
+/// # Errors
+/// There is no home.
+pub(crate) fn all() -> Result<Vec<PathBuf>> {
+    let folder = folder()?;
+    let wanted = ["default.target.wants", "sockets.target.wants"];
+    let links = wanted.iter().flat_map(|wanted| NAMES.map(|name| folder.join(wanted).join(name)));
+    Ok(files()?.into_iter().chain(links).collect())
+}
+
+/// The command by which the system lets go of them.
+pub(crate) fn release() -> Vec<String> {
+    match cfg!(target_os = "macos") {
+        true => ["launchctl", "remove", LABEL].map(str::to_owned).to_vec(),
+        false => {
+            ["systemctl", "--user", "disable", "--now"].into_iter().chain(NAMES).map(str::to_owned).collect()
+        }
+    }
 }
 
 fn write(file: &Path, text: &str) -> Result<()> {

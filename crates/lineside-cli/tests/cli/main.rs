@@ -24,6 +24,7 @@ mod interruption;
 mod jobs;
 mod joined_stops;
 mod kit;
+mod leaving;
 mod list;
 mod log;
 mod log_kills;
