@@ -36,13 +36,18 @@ export class Publisher {
     this.#wire = wire;
   }
 
-  /** Publishes an event, which is JSON, and gives its decision. It is sent once. */
+  /** Publishes an event, which is JSON, and gives its decision. A daemon is sent it once. */
   async publish(event: string, within: Within): Promise<Fields> {
     within.signal?.throwIfAborted();
     const length = Buffer.byteLength(event);
     for (;;) {
       const published = this.#overOne(event, length, within);
-      if (published) return published;
+      if (published) {
+        const decision = await published;
+        if (decision) return decision;
+        // The daemon of before cannot have read it.
+        continue;
+      }
       // Those who wait for a connection share it.
       if (this.#connecting) await this.#connecting.catch(() => {});
       else await this.#connect();
@@ -70,7 +75,7 @@ export class Publisher {
   }
 
   /** Sends it over one of the connections that there are: one that has nothing to do, or shared where there are a few. */
-  #overOne(event: string, length: number, within: Within): Promise<Fields> | undefined {
+  #overOne(event: string, length: number, within: Within): Promise<Fields | undefined> | undefined {
     let shared: Connection | undefined;
     let isAnyBroken = false;
     for (const connection of this.#pool) {
@@ -85,7 +90,8 @@ export class Publisher {
 
 interface UnderWay {
   length: number;
-  resolve: (decision: Fields) => void;
+  /** To its decision; to nothing where it was not sent. */
+  resolve: (decision: Fields | undefined) => void;
   reject: (error: unknown) => void;
   /** Takes away what would give it up. */
   settle: (() => void) | undefined;
@@ -123,9 +129,9 @@ class Connection {
     return this.load === 0 || (this.load < MOST_EVENTS && this.#bytes + length <= MOST_BYTES);
   }
 
-  /** Sends an event. */
-  publish(event: string, length: number, { withinMs, signal }: Within): Promise<Fields> {
-    const { promise, resolve, reject } = deferred<Fields>();
+  /** Sends an event; there is nothing where the other end was gone before, and no whole event can have been read there. */
+  publish(event: string, length: number, { withinMs, signal }: Within): Promise<Fields | undefined> {
+    const { promise, resolve, reject } = deferred<Fields | undefined>();
     const id = ++this.#last;
     const one: UnderWay = { length, resolve, reject, settle: undefined };
     if (this.load === 0) this.#socket.ref();
@@ -133,7 +139,12 @@ class Connection {
     this.#bytes += length;
     if (withinMs !== undefined || signal) this.#limit(id, one, withinMs, signal);
     const within = withinMs === undefined ? '' : `,"within_ms":${Math.max(0, Math.floor(withinMs))}`;
-    this.#socket.write(`{"type":"publish","id":${id},"bytes":${length}${within}}\n${event}`);
+    this.#socket.write(`{"type":"publish","id":${id},"bytes":${length}${within}}\n${event}`, (error) => {
+      if (error && (error as NodeJS.ErrnoException).code === 'EPIPE') {
+        this.#take(id)?.resolve(undefined);
+        this.break(error);
+      }
+    });
     return promise;
   }
 

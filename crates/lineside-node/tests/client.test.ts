@@ -76,6 +76,18 @@ test('what the daemon takes with it is undecided, and the next event is asked of
   assert.equal((await other.publish('before_tool', LS)).verdict, 'continue');
 });
 
+test('an event that the daemon of before cannot have read is sent to the one in its place', async (t) => {
+  const daemon = await Daemon.start(t, [{ name: 'no-shell', on: 'before_tool', verdict: 'block', reason: 'no shell' }]);
+  const client = daemon.client(t);
+  const session = await client.session('s1');
+  assert.equal((await session.publish('before_tool', LS)).reason, 'no shell');
+  daemon.replace();
+  // Of that one: it knows no such session.
+  await assert.rejects(session.publish('before_tool', LS), { kind: 'refused', status: 404 });
+  const other = await client.session('s2');
+  assert.equal((await other.publish('before_tool', LS)).reason, 'no shell');
+});
+
 test('an event is given up by its signal and within its time', async (t) => {
   const client = (await Daemon.start(t)).client(t);
   const session = await client.session('s1');

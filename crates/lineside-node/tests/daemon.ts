@@ -1,6 +1,6 @@
 // A daemon of a test alone: a home, a state and a socket that go with it.
 
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
@@ -19,6 +19,7 @@ export class Daemon {
   readonly folder = fs.mkdtempSync(path.join(os.tmpdir(), 'lineside-node-'));
   readonly socket = path.join(this.folder, 'run/lineside.sock');
   #child: ChildProcess | undefined;
+  #isReplaced = false;
 
   /** Starts one that has these hooks of its user, as lineside's own file has them. */
   static async start(test: TestContext, hooks: unknown[] = []): Promise<Daemon> {
@@ -31,15 +32,27 @@ export class Daemon {
     return daemon;
   }
 
+  get #daemon(): string[] {
+    return ['--socket', this.socket, '--state', path.join(this.folder, 'state')];
+  }
+
   /** Starts it, again after an end. */
   async start(): Promise<void> {
-    const places = ['--home', this.folder, '--socket', this.socket, '--state', path.join(this.folder, 'state')];
-    const child = spawn(COMMAND, ['serve', ...places], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(COMMAND, ['serve', '--home', this.folder, ...this.#daemon], { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#child = child;
     let log = '';
     child.stderr.on('data', (text) => (log += String(text)));
     for await (const line of createInterface(child.stdout)) if (line.startsWith('ready: ')) return;
     throw new Error(`the daemon did not start: ${log}`);
+  }
+
+  /** Puts another one in its place before this process can hear of it. */
+  replace(): void {
+    for (const order of [['stop', ...this.#daemon], ['hook', '--start', '--home', this.folder, ...this.#daemon]]) {
+      const ended = spawnSync(COMMAND, order, { encoding: 'utf8' });
+      if (ended.status !== 0) throw new Error(`\`lineside ${order.join(' ')}\` failed: ${ended.stderr}`);
+    }
+    this.#isReplaced = true;
   }
 
   /** Kills it. */
@@ -54,6 +67,7 @@ export class Daemon {
   /** Ends it and removes what it had. */
   async end(): Promise<void> {
     await this.kill();
+    if (this.#isReplaced) spawnSync(COMMAND, ['stop', ...this.#daemon]);
     fs.rmSync(this.folder, { recursive: true, force: true });
   }
 
