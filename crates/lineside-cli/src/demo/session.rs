@@ -13,7 +13,7 @@ use lineside::points;
 use lineside::{Bus, Session};
 use serde::Deserialize;
 
-const RECORDING: &str = include_str!("../../../../examples/sessions/demo.jsonl");
+const RECORDING: &str = include_str!("../../embedded/sessions/demo.jsonl");
 
 /// One event of the recording.
 pub(super) struct Recorded {

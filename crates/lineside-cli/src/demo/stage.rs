@@ -16,7 +16,7 @@ use tempfile::TempDir;
 /// One file of the demo project: its path there and its text.
 macro_rules! of_project {
     ($($path:literal),* $(,)?) => {
-        [$( ($path, include_str!(concat!("../../../../examples/hooks/", $path))) ),*]
+        [$( ($path, include_str!(concat!("../../embedded/hooks/", $path))) ),*]
     };
 }
 

@@ -18,7 +18,7 @@ pub(super) struct Recording {
 
 macro_rules! recordings {
     ($($name:literal),* $(,)?) => {
-        [$( Recording { name: $name, text: include_str!(concat!("../../../../../examples/sessions/", $name, ".jsonl")) } ),*]
+        [$( Recording { name: $name, text: include_str!(concat!("../../../embedded/sessions/", $name, ".jsonl")) } ),*]
     };
 }
 
