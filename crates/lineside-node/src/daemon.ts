@@ -89,14 +89,21 @@ function ready(command: string, child: ChildProcess): Promise<string> {
   });
 }
 
-/** The `lineside` command: of the package for this platform, else of the `PATH`, without what lies in the working directory. */
-export function findCommand(): string {
+/** The package with the command for this platform, and the command in it where it is installed. */
+export function commandOfPackage(): { name: string; command: string | undefined } {
   const name = `@lineside/${process.platform}-${process.arch}`;
   try {
-    return createRequire(import.meta.url).resolve(`${name}/bin/lineside`);
+    return { name, command: createRequire(import.meta.url).resolve(`${name}/bin/lineside`) };
   } catch {
     // It is an optional dependency, which is left out where its platform is another one.
+    return { name, command: undefined };
   }
+}
+
+/** The `lineside` command: of the package for this platform, else of the `PATH`, without what lies in the working directory. */
+export function findCommand(): string {
+  const { name, command } = commandOfPackage();
+  if (command !== undefined) return command;
   const own = process.cwd() + path.sep;
   for (const folder of (process.env.PATH ?? '').split(path.delimiter)) {
     const command = path.join(folder, 'lineside');

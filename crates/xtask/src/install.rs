@@ -1,7 +1,7 @@
 //! `cargo xtask install`: the two programs of the command, built and laid out as they are used.
 //!
 //! `bin/lineside` is the small program that agents wait for, `bin/lineside-full` the command that it becomes for
-//! everything else.
+//! everything else. What `cargo xtask dist` packs is laid out in the same way.
 
 use std::env;
 use std::fs;
@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
+use serde::Serialize;
 
 use crate::programme::{FOR_A_BUILD, must};
 use crate::tools::need_target;
@@ -17,54 +18,133 @@ use crate::workspace::Workspace;
 /// The profile of the small program.
 const PROFILE: &str = "shim";
 
+/// How the programs are built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Build {
+    /// As they are used.
+    Release,
+    /// As tests have built them.
+    Dev,
+}
+
+/// What was built.
+pub(crate) struct Programs {
+    pub(crate) full: PathBuf,
+    pub(crate) shim: PathBuf,
+}
+
+/// Where an installation is from; the command reads it in [`LISTED`] (`installation.rs` of `lineside-cli`).
+#[derive(Serialize)]
+#[serde(tag = "from", rename_all = "lowercase")]
+pub(crate) enum Origin<'a> {
+    Clone { clone: &'a Path },
+    Tarball,
+}
+
+/// The file, below the folder of an installation, that says where it is from and which files it has.
+pub(crate) const LISTED: &str = "share/lineside/installed.json";
+
 /// Builds both and puts them into `bin` of this folder; of cargo's own without one.
 pub(crate) fn run(workspace: &Workspace, root: Option<&str>) -> Result<ExitCode> {
     let root = match root {
         Some(root) => PathBuf::from(root),
         None => cargo_home()?,
     };
-    let bin = root.join("bin");
-    fs::create_dir_all(&bin).with_context(|| format!("failed to make {}", bin.display()))?;
-    // As `cargo run --release` builds it: a choice of packages would be a choice of their features, and all of it anew.
-    must(&mut workspace.cargo(["build", "--release"]), FOR_A_BUILD)?;
-    let shim = shim(workspace)?;
-    // The small one last: it finds the other one beside it from the first moment on.
-    let full = workspace.target.join("release/lineside");
-    for (from, name) in [(full, "lineside-full"), (shim, "lineside")] {
-        let to = bin.join(name);
-        replace(&from, &to).with_context(|| format!("failed to install {}", to.display()))?;
-        println!("installed {}", to.display());
+    let programs = build(workspace, Build::Release)?;
+    let files = lay_out(&programs, &root)?;
+    list(&root, &Origin::Clone { clone: &workspace.root }, &files)?;
+    for file in files.iter().filter(|file| !file.starts_with("share/man")) {
+        println!("installed {}", root.join(file).display());
     }
+    println!("installed the manual in {}", root.join(MANUAL).display());
     println!("a daemon that runs is the earlier one until `lineside stop`; the next event starts this one");
-    manual(&bin.join("lineside-full"), &root.join("share"))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// What each shell completes, by the name under which it looks for that below a folder of shared files.
+/// Builds both programs.
+pub(crate) fn build(workspace: &Workspace, build: Build) -> Result<Programs> {
+    let target = &workspace.target;
+    match build {
+        Build::Release => {
+            // As `cargo run --release` builds it: a choice of packages would be a choice of their features, and all of it anew.
+            must(&mut workspace.cargo(["build", "--release"]), FOR_A_BUILD)?;
+            Ok(Programs { full: target.join("release/lineside"), shim: shim(workspace)? })
+        }
+        Build::Dev => {
+            must(&mut workspace.cargo(["build", "--package", "lineside-cli"]), FOR_A_BUILD)?;
+            must(&mut workspace.cargo(["build", "--package", "lineside-shim"]), FOR_A_BUILD)?;
+            Ok(Programs { full: target.join("debug/lineside"), shim: target.join("debug/lineside-shim") })
+        }
+    }
+}
+
+/// Puts the programs into `bin` of a folder, and below `share` what shells complete and the manual. Gives the files, relative
+/// to the folder, sorted.
+pub(crate) fn lay_out(programs: &Programs, root: &Path) -> Result<Vec<PathBuf>> {
+    let bin = root.join("bin");
+    fs::create_dir_all(&bin).with_context(|| format!("failed to make {}", bin.display()))?;
+    // The small one last: it finds the other one beside it from the first moment on.
+    let mut files = Vec::new();
+    for (from, name) in [(&programs.full, "lineside-full"), (&programs.shim, "lineside")] {
+        let to = bin.join(name);
+        replace(from, &to).with_context(|| format!("failed to install {}", to.display()))?;
+        files.push(Path::new("bin").join(name));
+    }
+    files.extend(manual(&bin.join("lineside-full"), root)?);
+    files.sort();
+    Ok(files)
+}
+
+/// Writes down where an installation is from and what it has.
+pub(crate) fn list(root: &Path, origin: &Origin<'_>, files: &[PathBuf]) -> Result<()> {
+    #[derive(Serialize)]
+    struct Listed<'a> {
+        #[serde(flatten)]
+        origin: &'a Origin<'a>,
+        files: &'a [PathBuf],
+    }
+    let file = root.join(LISTED);
+    let folder = file.parent().unwrap_or(root);
+    fs::create_dir_all(folder).with_context(|| format!("failed to make {}", folder.display()))?;
+    let text = serde_json::to_string_pretty(&Listed { origin, files })?;
+    fs::write(&file, text + "\n").with_context(|| format!("failed to write {}", file.display()))
+}
+
+/// What each shell completes, by the name under which it looks for that.
 const COMPLETIONS: [(&str, &str); 3] = [
-    ("bash", "bash-completion/completions/lineside"),
-    ("zsh", "zsh/site-functions/_lineside"),
-    ("fish", "fish/vendor_completions.d/lineside.fish"),
+    ("bash", "share/bash-completion/completions/lineside"),
+    ("zsh", "share/zsh/site-functions/_lineside"),
+    ("fish", "share/fish/vendor_completions.d/lineside.fish"),
 ];
 
+/// The folder of the pages of the manual.
+const MANUAL: &str = "share/man/man1";
+
 /// Puts completions and the pages of the manual below a folder, as the command itself gives them.
-fn manual(command: &Path, share: &Path) -> Result<()> {
+fn manual(command: &Path, root: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
     for (shell, place) in COMPLETIONS {
         let made = Command::new(command).args(["completions", shell]).output()?;
         if !made.status.success() {
             bail!("`{} completions {shell}` failed", command.display());
         }
-        let file = share.join(place);
+        let file = root.join(place);
         if let Some(folder) = file.parent() {
             fs::create_dir_all(folder).with_context(|| format!("failed to make {}", folder.display()))?;
         }
         fs::write(&file, made.stdout).with_context(|| format!("failed to write {}", file.display()))?;
-        println!("installed {}", file.display());
+        files.push(place.into());
     }
-    let pages = share.join("man/man1");
+    let pages = root.join(MANUAL);
     must(Command::new(command).arg("man").arg(&pages), FOR_A_BUILD)?;
-    println!("installed the manual in {}", pages.display());
-    Ok(())
+    for page in fs::read_dir(&pages).with_context(|| format!("cannot list {}", pages.display()))? {
+        let name = page?.file_name();
+        // Other programs have pages there too.
+        if name.to_string_lossy().starts_with("lineside") {
+            files.push(Path::new(MANUAL).join(name));
+        }
+    }
+    Ok(files)
 }
 
 /// Builds the small program and gives its path.

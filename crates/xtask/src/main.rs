@@ -16,6 +16,7 @@ mod tools;
 
 mod bench;
 mod crash;
+mod dist;
 mod docs;
 mod faults;
 mod fuzz;
@@ -24,6 +25,7 @@ mod hosts;
 mod mutants;
 mod reality;
 mod seeded;
+mod semver;
 mod test;
 mod tidy;
 
@@ -38,6 +40,8 @@ cargo xtask CHORE
   api                                  writes the listings of the public items, which `test` compares
   bench [--quick] [--only NAME[,NAME]] every bench, one table of their figures, and which fall short
   install [--root DIR]                 `lineside`, and the full command beside it, into `bin` of cargo's folder
+  dist [--dev] [--check]               what is published, into `target/dist`; of a debug build; each form installed and tried
+  semver [COMMIT]                      the public items against those of a commit, of the last tag without one
   mutants [PATH…]                      the tests of files or folders against small changes of them, for a nightly run
   seeded [NAME…]                       the laws' tests against faults seeded for them; those with NAME in theirs
   crash [--cycles N] [--seed N]        a journal's programme killed again and again, and judged
@@ -87,6 +91,9 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
         ["bench", rest @ ..] => bench::run(&Workspace::find()?, &bench::Order::read(rest)?),
         ["install"] => install::run(&Workspace::find()?, None),
         ["install", "--root", root] => install::run(&Workspace::find()?, Some(root)),
+        ["dist", rest @ ..] => dist::run(&Workspace::find()?, &dist::Order::read(rest)?),
+        ["semver"] => semver::run(&Workspace::find()?, None),
+        ["semver", commit] => semver::run(&Workspace::find()?, Some(commit)),
         ["mutants", paths @ ..] => mutants::run(&Workspace::find()?, paths),
         ["seeded", names @ ..] => seeded::run(&Workspace::find()?, names),
         ["crash", rest @ ..] => crash::run(&Workspace::find()?, crash::Order::read(rest)?),

@@ -14,12 +14,14 @@ mod steps;
 
 mod cargo_tests;
 mod conformance;
+mod crates;
 mod examples;
 mod features;
 mod nats;
-mod node;
+pub(crate) mod node;
 mod plugins;
 mod python;
+mod rig;
 mod tally;
 
 mod report;

@@ -26,6 +26,7 @@ mod edges;
 mod faults;
 mod glossary;
 mod headers;
+mod included;
 mod kits;
 mod knowledge;
 mod laws;
@@ -53,7 +54,7 @@ struct Rule {
     check: fn(&Repository) -> Vec<Finding>,
 }
 
-const RULES: [Rule; 21] = [
+const RULES: [Rule; 22] = [
     Rule { name: "edges", check: edges::check },
     Rule { name: "layers", check: layers::check },
     Rule { name: "circles", check: circles::check },
@@ -61,6 +62,7 @@ const RULES: [Rule; 21] = [
     Rule { name: "wording", check: wording::check },
     Rule { name: "length", check: length::check },
     Rule { name: "header", check: headers::check },
+    Rule { name: "included", check: included::check },
     Rule { name: "names", check: names::check },
     Rule { name: "glossary", check: glossary::check },
     Rule { name: "prose", check: prose::check },

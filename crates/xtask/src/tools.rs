@@ -9,7 +9,7 @@ mod pypi;
 mod python;
 mod rustup;
 
-pub(crate) use crates_io::{DENY, FUZZ, MDBOOK, MUTANTS, published};
+pub(crate) use crates_io::{CARGO_DEB, DENY, FUZZ, MDBOOK, MUTANTS, SBOM, SEMVER, published};
 pub(crate) use debian::{Program, need_programs};
 pub(crate) use npm::{JITI, NODE, NPM, npm_locked, npm_package};
 pub(crate) use pypi::{NATS_SERVER, pypi_program};

@@ -74,6 +74,15 @@ impl Workspace {
     pub(crate) fn cargo<const N: usize>(&self, arguments: [&str; N]) -> Command {
         let mut command = Command::new(cargo());
         command.args(arguments).current_dir(&self.root).env("CARGO_TERM_COLOR", paint::for_cargo());
+        // What cargo says of this package is not said of theirs, and scripts that look at it would run anew each time that
+        // cargo is started now here and now by a person.
+        let is_of_this = |name: &OsString| {
+            let name = name.to_string_lossy();
+            name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
+        };
+        for name in std::env::vars_os().map(|(name, _)| name).filter(is_of_this) {
+            command.env_remove(name);
+        }
         command
     }
 

@@ -27,8 +27,24 @@ const COPIED: [(&str, &str); 3] = [
 const NODE_VERSION: &str = "24.22.3";
 
 pub(super) fn run(workspace: &Workspace) -> Result<Outcome> {
-    let folder = npm_locked(workspace, "node", &workspace.root.join("crates/lineside-node/tests"))?;
     must(&mut workspace.cargo(["build", "--package", "lineside-cli"]), FOR_A_BUILD)?;
+    let folder = compiled(workspace)?;
+    let mut counts = Counts::default();
+    for (node, tests) in [(PathBuf::from("node"), ""), (newer_node(workspace)?, "adapters")] {
+        let mut command = Command::new(node);
+        command
+            .args(["--test", "--test-reporter=spec"])
+            .args(files(&folder.join("lineside/built").join(tests))?);
+        command.env("LINESIDE_TESTED", workspace.target.join("debug/lineside"));
+        let ended = watch(command.current_dir(&folder), FOR_A_RUN)?;
+        counts += tally(Runner::Node, &ended).context("node counted no test")?;
+    }
+    Ok(Outcome::Judged(counts))
+}
+
+/// Compiles the package and its tests; the folder in which it is as `lineside`.
+pub(crate) fn compiled(workspace: &Workspace) -> Result<PathBuf> {
+    let folder = npm_locked(workspace, "node", &workspace.root.join("crates/lineside-node/tests"))?;
     let packages = folder.join("node_modules");
     for (from, to) in COPIED {
         let to = folder.join(to);
@@ -43,17 +59,7 @@ pub(super) fn run(workspace: &Workspace) -> Result<Outcome> {
         compile.arg(packages.join("typescript/bin/tsc")).args(["-p", project]).current_dir(&folder);
         must(&mut compile, FOR_A_BUILD)?;
     }
-    let mut counts = Counts::default();
-    for (node, tests) in [(PathBuf::from("node"), ""), (newer_node(workspace)?, "adapters")] {
-        let mut command = Command::new(node);
-        command
-            .args(["--test", "--test-reporter=spec"])
-            .args(files(&folder.join("lineside/built").join(tests))?);
-        command.env("LINESIDE_TESTED", workspace.target.join("debug/lineside"));
-        let ended = watch(command.current_dir(&folder), FOR_A_RUN)?;
-        counts += tally(Runner::Node, &ended).context("node counted no test")?;
-    }
-    Ok(Outcome::Judged(counts))
+    Ok(folder)
 }
 
 /// The Node that the frameworks need, which is newer than what the package itself needs: of npm, for this platform.

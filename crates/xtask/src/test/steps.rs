@@ -5,13 +5,13 @@ use std::process::Command;
 use anyhow::{Result, ensure};
 
 use super::step::{Counts, Outcome, Step};
-use super::{cargo_tests, conformance, examples, features, nats, node, plugins, python};
+use super::{cargo_tests, conformance, crates, examples, features, nats, node, plugins, python, rig};
 use crate::programme::{FOR_A_BUILD, FOR_A_RUN, must};
 use crate::workspace::Workspace;
-use crate::{crash, docs, tidy, tools};
+use crate::{crash, dist, docs, tidy, tools};
 
 /// Cheap ones first, so that a slip is seen early.
-pub(super) const STEPS: [Step; 18] = [
+pub(super) const STEPS: [Step; 21] = [
     Step { name: "fmt", about: "the sources are formatted", run: fmt },
     Step { name: "clippy", about: "no lint has anything to say", run: clippy },
     Step { name: "tidy", about: "the repository's own rules hold", run: tidy::judge },
@@ -36,6 +36,9 @@ pub(super) const STEPS: [Step; 18] = [
         about: "the package for Node, and its adapters for agent frameworks",
         run: node::run,
     },
+    Step { name: "rig", about: "the adapter of rig, in Rust", run: rig::run },
+    Step { name: "dist", about: "each package, installed and tried", run: dist::judge },
+    Step { name: "crates", about: "each crate can be published", run: crates::judge },
     Step { name: "nats", about: "many machines, on a real server of NATS", run: nats::run },
     Step { name: "crash", about: "what was promised holds over kills", run: crash::judge },
     Step { name: "demo", about: "the demonstration runs to its end", run: demo },

@@ -9,7 +9,12 @@ pub(super) fn check(repository: &Repository) -> Vec<Finding> {
     };
     let silent = repository.rust().filter(|file| !opens_well(&file.text));
     let rust = silent.map(|file| Finding::fault(&file.path, 1, "open it with `//!` and what it is for"));
-    let silent = repository.typescript().filter(|file| !file.text.starts_with("// "));
+    // What is started as a program names that program first.
+    let first = |text: &str| match text.split_once('\n') {
+        Some((line, rest)) if line.starts_with("#!") => rest.starts_with("// "),
+        _ => text.starts_with("// "),
+    };
+    let silent = repository.typescript().filter(|file| !first(&file.text));
     rust.chain(silent.map(|file| Finding::fault(&file.path, 1, "open it with `//` and what it is for")))
         .collect()
 }
@@ -27,6 +32,7 @@ mod tests {
             ("examples/empty.rs", "//!\n"),
             ("crates/a/src/well.ts", "// What it is for.\n"),
             ("crates/a/src/bare.ts", "import fs from 'node:fs';\n"),
+            ("crates/a/src/program.ts", "#!/usr/bin/env node\n// What it is for.\n"),
         ]);
         assert_eq!(
             told(check(&repository)),

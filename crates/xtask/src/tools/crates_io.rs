@@ -43,6 +43,26 @@ pub(crate) const FUZZ: Published =
 pub(crate) const DENY: Published =
     Published { name: "cargo-deny", version: "0.20.2", answers_to: &["--version"], features: &[] };
 
+/// Packs for Debian. Its own compressor is left out for that of the system. Forty seconds of processor time.
+pub(crate) const CARGO_DEB: Published = Published {
+    name: "cargo-deb",
+    version: "3.8.0",
+    answers_to: &["--version"],
+    features: &["--no-default-features"],
+};
+
+/// Writes bills of materials.
+pub(crate) const SBOM: Published =
+    Published { name: "cargo-sbom", version: "0.10.0", answers_to: &["--version"], features: &[] };
+
+/// Compares public items. Some minutes of processor time.
+pub(crate) const SEMVER: Published = Published {
+    name: "cargo-semver-checks",
+    version: "0.51.0",
+    answers_to: &["semver-checks", "--version"],
+    features: &[],
+};
+
 /// The programme of the machine, or ours, which is built when it is missing.
 pub(crate) fn published(workspace: &Workspace, programme: &Published) -> Result<PathBuf> {
     let Published { name, version, answers_to, features } = programme;
