@@ -39,7 +39,11 @@ async fn w06_a_socket_that_was_taken_away_is_there_again() {
     let session = client.session("s").open().await.unwrap();
     for taken in [house.socket(), house.folder.path().join("run")] {
         // As a cleaner of temporary folders does it.
-        if taken.is_dir() { take_away(&taken) } else { fs::remove_file(&taken).unwrap() }
+        if taken.is_dir() {
+            take_away(&taken)
+        } else {
+            fs::remove_file(&taken).unwrap()
+        }
         // Its file is there a moment before it is listened on.
         soon(async {
             while tokio::net::UnixStream::connect(house.socket()).await.is_err() {
