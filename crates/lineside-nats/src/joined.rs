@@ -36,6 +36,8 @@ const WRITES: usize = 64;
 /// How long the bucket keeps what is not written again, and how often it is.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 const RENEWED: Duration = Duration::from_secs(8 * 60 * 60);
+/// How many copies the bucket has: three where there are as many servers, so that each of them may be away.
+const COPIES: [usize; 2] = [3, 1];
 /// The least version of a server.
 const VERSION: (u64, u64) = (2, 10);
 /// The question for who is asked.
@@ -211,15 +213,22 @@ async fn bucket(shared: &Shared) -> Result<Store, Why> {
     if let Ok(store) = context.get_key_value(&name).await {
         return Ok(store);
     }
-    let config = kv::Config {
-        bucket: name.clone(),
-        description: "sessions of the daemons of a lineside cluster".to_owned(),
-        history: 1,
-        max_age: KEPT,
-        ..kv::Config::default()
-    };
-    let made = context.create_key_value(config).await;
-    made.map_err(|error| format!("failed to make the bucket {name}: {error}"))
+    let mut why = String::new();
+    for num_replicas in COPIES {
+        let config = kv::Config {
+            bucket: name.clone(),
+            description: "sessions of the daemons of a lineside cluster".to_owned(),
+            history: 1,
+            max_age: KEPT,
+            num_replicas,
+            ..kv::Config::default()
+        };
+        match context.create_key_value(config).await {
+            Ok(store) => return Ok(store),
+            Err(error) => why = error.to_string(),
+        }
+    }
+    Err(format!("failed to make the bucket {name}: {why}"))
 }
 
 /// Reads everything that the bucket has, and finds out what of this machine's is to be written.
@@ -341,6 +350,7 @@ async fn said(shared: &Shared, message: &Message) {
         // It has to know that this one is there.
         let word = Word::Here.text(&shared.settings.life);
         shared.client.publish(shared.subjects.alive(), word.into()).await.ok();
+        shared.registry().came(machine);
     }
     let is_over = |of: &str, its: &str| of == machine && ((its == life) == (word == Word::Go));
     shared.registry().drop_all(is_over);

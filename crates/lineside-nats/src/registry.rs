@@ -197,6 +197,14 @@ impl Registry {
         names.into_iter().for_each(|name| self.gone(name));
     }
 
+    /// A machine has come, or come back: what it has may be other, also where its entries are as they were.
+    pub(crate) fn came(&mut self, machine: &str) {
+        let is_of =
+            |name: &&EntryName| self.others.get(name).is_some_and(|kept| *kept.owner.machine == *machine);
+        let names: Vec<_> = self.followed.iter().filter(is_of).copied().collect();
+        self.changed.extend(names);
+    }
+
     fn change(&mut self, name: EntryName) {
         if self.followed.contains(&name) {
             self.changed.insert(name);
@@ -290,6 +298,12 @@ mod tests {
         registry.keep_only(&HashSet::from([TWO]));
         assert_eq!((registry.take_changed(), registry.get(ONE)), (vec![ONE], None));
         registry.take(ONE, ("m", "2"), 11, b"d");
+        registry.take_changed();
+        registry.came("other");
+        assert!(registry.take_changed().is_empty());
+        registry.came("m");
+        assert_eq!(registry.take_changed(), [ONE]);
+        registry.came("m");
         registry.unfollow(ONE);
         assert!(registry.take_changed().is_empty());
         assert_eq!(registry.bytes, 2 * BESIDE + 2);

@@ -17,7 +17,11 @@ const ONE: EntryName = EntryName(1);
 const TWO: EntryName = EntryName(2);
 
 /// Waits until a member has this of an entry.
-async fn has(cluster: &Cluster, name: EntryName, so: impl Fn(Option<&Entry>) -> bool) -> Option<Entry> {
+pub(crate) async fn has(
+    cluster: &Cluster,
+    name: EntryName,
+    so: impl Fn(Option<&Entry>) -> bool,
+) -> Option<Entry> {
     cluster.follow(name);
     let found = async {
         loop {
@@ -31,12 +35,12 @@ async fn has(cluster: &Cluster, name: EntryName, so: impl Fn(Option<&Entry>) -> 
     timeout(LONG, found).await.expect("it has it in time")
 }
 
-fn is(value: &'static str) -> impl Fn(Option<&Entry>) -> bool {
+pub(crate) fn is(value: &str) -> impl Fn(Option<&Entry>) -> bool {
     move |entry| entry.is_some_and(|entry| entry.value == value)
 }
 
 /// Answers each question with its text and this behind it.
-fn answering(mut questions: lineside_nats::cluster::Questions, more: &'static str) {
+pub(crate) fn answering(mut questions: lineside_nats::cluster::Questions, more: &'static str) {
     tokio::spawn(async move {
         while let Some(question) = questions.next().await {
             let answer = [&question.text, more.as_bytes()].concat();

@@ -6,3 +6,4 @@ mod cluster;
 mod members;
 mod nats;
 mod proxy;
+mod servers;

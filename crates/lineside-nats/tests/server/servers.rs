@@ -1,0 +1,90 @@
+//! Three servers of which any may be away, and servers whose users may do what they need alone.
+
+use bytes::Bytes;
+use lineside_nats::{Cluster, Credentials, EntryName, JoinSettings, Link, Token};
+use tokio::time::timeout;
+
+use crate::cluster::{answering, has, is};
+use crate::members::{member, settings, stands};
+use crate::nats::{LONG, Nats};
+
+const ONE: EntryName = EntryName(1);
+
+/// Three servers that are one.
+async fn three() -> [Nats; 3] {
+    // Each has to know the others before it is started.
+    let ports: Vec<u16> = {
+        let free = [(); 3].map(|()| std::net::TcpListener::bind("127.0.0.1:0").unwrap());
+        free.iter().map(|listener| listener.local_addr().unwrap().port()).collect()
+    };
+    let routes: Vec<_> = ports.iter().map(|port| format!("\"nats://127.0.0.1:{port}\"")).collect();
+    let one = async |number: usize| {
+        let (port, routes) = (ports[number], routes.join(", "));
+        let cluster = format!("{{name: three, listen: \"127.0.0.1:{port}\", routes: [{routes}]}}");
+        Nats::with(&format!("server_name: n{number}\ncluster: {cluster}")).await
+    };
+    [one(0).await, one(1).await, one(2).await]
+}
+
+#[tokio::test]
+async fn what_machines_have_outlives_the_loss_of_any_of_three_servers() {
+    let mut servers = three().await;
+    let urls = servers.iter().map(Nats::url).collect::<Vec<_>>().join(",");
+    let (a, questions_a) = member(&urls, "a").await;
+    answering(questions_a, "!");
+    let (b, _questions_b) = member(&urls, "b").await;
+    a.put(ONE, "all are there");
+    has(&b, ONE, is("all are there")).await;
+    for (number, server) in servers.iter_mut().enumerate() {
+        // One of the three leads what the bucket is.
+        server.kill();
+        let value = format!("without {number}");
+        a.put(ONE, value.clone());
+        has(&b, ONE, is(&value)).await;
+        let asked =
+            async { while b.ask("a", Bytes::from("well"), LONG).await.ok() != Some(Bytes::from("well!")) {} };
+        timeout(LONG, asked).await.expect("it is asked in time");
+        server.start().await;
+        for one in [&a, &b] {
+            stands(one, |health| health.link.is_together()).await;
+        }
+        assert_eq!(b.look_up(ONE, LONG).await.map(|entry| entry.value), Some(Bytes::from(value)));
+    }
+}
+
+/// A machine of the example, as this user of its servers.
+async fn of_example(nats: &Nats, machine: &str, user: &str) -> (Cluster, lineside_nats::cluster::Questions) {
+    let settings = JoinSettings {
+        cluster: Token::new("build").unwrap(),
+        credentials: Credentials::read(&format!("{user}:change-{user}")),
+        ..settings(&nats.url(), machine, "1")
+    };
+    Cluster::join(settings).await.unwrap()
+}
+
+#[tokio::test]
+async fn machines_with_the_permissions_of_the_example_join_and_write_in_no_other_name() {
+    let nats = Nats::with(include_str!("../../../../examples/cluster/machines.conf")).await;
+    let (a, questions_a) = of_example(&nats, "a", "a").await;
+    answering(questions_a, "!");
+    let (b, _questions_b) = of_example(&nats, "b", "b").await;
+    for one in [&a, &b] {
+        stands(one, |health| health.link.is_together()).await;
+    }
+    a.put(ONE, "of a");
+    has(&b, ONE, is("of a")).await;
+    assert_eq!(b.look_up(ONE, LONG).await.unwrap().value, "of a");
+    assert_eq!(b.ask("a", Bytes::from("well"), LONG).await.unwrap(), "well!");
+    a.remove(ONE);
+    has(&b, ONE, |entry| entry.is_none()).await;
+    a.leave(LONG).await;
+    // The user of the one machine is not believed to be the other.
+    let (other, _questions) = of_example(&nats, "a", "b").await;
+    other.put(ONE, "of a, it says");
+    let is_refused = |health: &lineside_nats::Health| match &health.link {
+        Link::Away { why, .. } => why.contains("failed to write"),
+        _ => false,
+    };
+    stands(&other, is_refused).await;
+    assert_eq!(b.look_up(ONE, LONG).await, None);
+}
