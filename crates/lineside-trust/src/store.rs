@@ -106,6 +106,19 @@ impl Store {
         [self.file(root), self.index()]
     }
 
+    /// The list of all projects that were trusted: it changes with each trust.
+    #[must_use]
+    pub fn list_file(&self) -> PathBuf {
+        self.index()
+    }
+
+    /// The roots of the projects of which exactly this content was trusted.
+    #[must_use]
+    pub fn roots_of(&self, digest: &str) -> Vec<PathBuf> {
+        let records = self.records().into_iter().filter_map(|(_, record)| record.ok());
+        records.filter(|record| record.digest == digest).map(|record| record.root.into()).collect()
+    }
+
     /// Whether a project with this root was trusted, and is to stand closed when nothing of it is there any more.
     #[must_use]
     pub fn knows(&self, root: &Path) -> bool {

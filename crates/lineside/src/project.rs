@@ -257,23 +257,29 @@ impl Project {
         for (dialect, loaded) in &mut files.loaded {
             *loaded = Loaded::default();
             let name = dialect.name();
-            for guard in guards.unwrap_or(&own).iter().filter(|guard| guard.dialect == name) {
-                let Ok(point) = lineside_points::find(&guard.point) else { continue };
-                let origin = Origin::new(root.join(&guard.file), guard.line);
-                loaded.hooks.extend(closed_guard(
-                    name,
-                    &guard.hook,
-                    point,
-                    &origin,
-                    &format!("{remedy} ({origin})"),
-                ));
-            }
+            let guards = guards.unwrap_or(&own).iter().filter(|guard| guard.dialect == name);
+            loaded.hooks.extend(closed(&root, guards, &remedy));
         }
         if let Some((_, loaded)) = files.loaded.first_mut() {
             loaded.diagnostics.push(Diagnostic::error(Origin::new(root, 1), remedy));
         }
         files
     }
+}
+
+/// What stands for guards while a person has to look at them: those of one format, or those of all without one. Unknown
+/// formats and points are passed over.
+pub(crate) fn closed<'a>(
+    root: &'a Path,
+    guards: impl IntoIterator<Item = &'a Guard>,
+    remedy: &'a str,
+) -> impl Iterator<Item = ForeignHook> {
+    guards.into_iter().filter_map(move |guard| {
+        let dialect = DIALECTS.iter().find(|dialect| dialect.name() == guard.dialect)?;
+        let point = lineside_points::find(&guard.point).ok()?;
+        let origin = Origin::new(root.join(&guard.file), guard.line);
+        closed_guard(dialect.name(), &guard.hook, point, &origin, &format!("{remedy} ({origin})"))
+    })
 }
 
 fn run(root: &Path, found: &ForeignHook) -> String {

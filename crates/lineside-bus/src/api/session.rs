@@ -77,6 +77,12 @@ impl Session {
         self.node().is_in(|own| scope.is(own))
     }
 
+    /// Whether it was put into this scope itself.
+    #[must_use]
+    pub fn has_entered(&self, scope: &Scope) -> bool {
+        self.node().scope().is_some_and(|own| scope.is(own))
+    }
+
     /// Whether it was put into a scope itself.
     #[must_use]
     pub fn has_scope(&self) -> bool {
