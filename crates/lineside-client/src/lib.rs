@@ -42,6 +42,7 @@ mod answer;
 mod attach;
 mod register;
 mod signals;
+mod logs;
 mod observe;
 
 pub use attach::Registration;

@@ -27,6 +27,7 @@ mod why;
 mod stats;
 mod recorded;
 mod live;
+mod told;
 
 pub use look::{Decision, Look, LookError, News};
 pub use query::{ParseQueryError, Query};
