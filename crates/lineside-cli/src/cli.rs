@@ -214,7 +214,7 @@ impl Cli {
         match &self.command {
             Command::Run(args) => run::run(args, styles).await,
             Command::Explain(args) => unless_interrupted(explain::run(args, styles)).await,
-            Command::Why(args) => why::run(args, styles),
+            Command::Why(args) => why::run(args, styles).await,
             Command::Approvals(args) => unless_interrupted(approvals::run(args, styles)).await,
             Command::Dashboard(args) => dashboard::run(args).await,
             Command::Log(args) => unless_interrupted(log::run(args, styles)).await,

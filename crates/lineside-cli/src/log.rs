@@ -15,6 +15,7 @@ use crate::daemon_paths::DaemonArgs;
 use crate::style::{COLUMNS, Style, Styles, Tone, columns, print_json, print_unbroken, tell};
 
 pub(crate) mod line;
+pub(crate) mod machines;
 mod perfetto;
 
 use line::{Lines, Order};
@@ -56,6 +57,10 @@ pub(crate) struct LogArgs {
     /// Print a trace for <https://ui.perfetto.dev>: agents as lanes, with their tools, hooks and background work.
     #[arg(long, conflicts_with_all = ["csv", "follow", "json", "tree"])]
     perfetto: bool,
+
+    /// What was decided on all machines of the cluster, with the machine of each; the daemon asks them.
+    #[arg(long, conflicts_with_all = ["csv", "follow", "log", "perfetto", "tree"])]
+    cluster: bool,
 }
 
 /// How many are shown, and how many are in a trace, when nothing is said.
@@ -143,6 +148,9 @@ pub(crate) fn now() -> Timestamp {
 /// # Errors
 /// There is no log, it cannot be read, the query is none, or the output cannot be written.
 pub(crate) async fn run(args: &LogArgs, styles: Styles) -> Result<ExitCode> {
+    if args.cluster {
+        return of_cluster(args, styles).await;
+    }
     let query = query(&args.query)?;
     let look = args.store.open()?;
     let usual = if args.perfetto { TRACED } else { LIMIT };
@@ -171,6 +179,23 @@ pub(crate) async fn run(args: &LogArgs, styles: Styles) -> Result<ExitCode> {
         after = found.last().map_or(after, |decision| decision.row.max(after));
         args.show(&found, &mut lines)?;
     }
+}
+
+async fn of_cluster(args: &LogArgs, styles: Styles) -> Result<ExitCode> {
+    let (paths, most) = (args.store.daemon().paths()?, args.limit.unwrap_or(LIMIT));
+    let all = machines::of_all(&paths, &query_text(&args.query), most, None).await?;
+    let found = machines::latest(&all, most);
+    if args.json {
+        found.iter().try_for_each(|(.., object)| print_json(object))?;
+    } else {
+        let page = |columns| Lines::new(columns, Order::ByTime, styles.out);
+        print_unbroken(machines::lines(&found, columns().unwrap_or(COLUMNS), page, styles.out))?;
+    }
+    if found.is_empty() {
+        tell("nothing was found on any machine that has answered");
+    }
+    machines::report(&all, styles.err);
+    Ok(ExitCode::SUCCESS)
 }
 
 impl LogArgs {

@@ -92,6 +92,14 @@ fn text<'a>(session: &'a Map, field: &str) -> &'a str {
     session.get(field).and_then(Value::as_str).unwrap_or_default()
 }
 
+/// Where a session is: its directory, or the machine that it is on where that is another one.
+fn place(session: &Map) -> String {
+    match text(session, "machine") {
+        "" => text(session, "cwd").to_owned(),
+        machine => format!("on machine {machine}"),
+    }
+}
+
 /// The tree as people read it.
 fn page(tree: &[(usize, &Map)], now: Timestamp, columns: Option<usize>, style: Style) -> Vec<String> {
     if tree.is_empty() {
@@ -113,7 +121,7 @@ fn page(tree: &[(usize, &Map)], now: Timestamp, columns: Option<usize>, style: S
             Cell::new(age.unwrap_or_default()),
             Cell::new(number("last_seq")),
             Cell::toned(text(session, "attributed"), Tone::Dim),
-            Cell::toned(text(session, "cwd"), Tone::Dim),
+            Cell::toned(place(session), Tone::Dim),
         ]
     };
     let heading = ["session", "program", "process", "open for", "events", "found by", "directory"];
@@ -146,5 +154,13 @@ mod tests {
         insta::assert_snapshot!(page(None));
         assert_eq!(tree(&sessions, Some("a/x")).len(), 2);
         assert_eq!(page(Some("none")), "no session is open");
+    }
+
+    #[test]
+    fn a_session_of_another_machine_names_that() {
+        let session = json!({"id": "s1", "machine": "build-2\u{1b}", "last_seq": 0, "cwd": "/p"});
+        let lines =
+            page(&[(0, session.as_object().unwrap())], Timestamp::UNIX_EPOCH, Some(100), Style::PLAIN);
+        assert!(lines.iter().any(|line| line.contains("on machine build-2")), "{lines:?}");
     }
 }

@@ -4,10 +4,9 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use lineside::json::{Value, json};
-use lineside::log::{Considered, Why};
+use lineside::log::Why;
 
-use crate::log::{StoreArgs, query};
+use crate::log::{StoreArgs, machines, query};
 use crate::painter::one_line;
 use crate::style::{COLUMNS, Styles, columns, print_json, print_unbroken, tell};
 
@@ -36,6 +35,10 @@ pub(crate) struct WhyArgs {
     #[arg(long, num_args = 0.., value_name = "QUERY", conflicts_with = "last")]
     refused: Option<Vec<String>>,
 
+    /// Look for it on all machines of the cluster; the daemon asks them.
+    #[arg(long, requires = "id", conflicts_with = "log")]
+    cluster: bool,
+
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
@@ -51,7 +54,10 @@ Exit status:
 ///
 /// # Errors
 /// There is no log, it cannot be read, or the output cannot be written.
-pub(crate) fn run(args: &WhyArgs, styles: Styles) -> Result<ExitCode> {
+pub(crate) async fn run(args: &WhyArgs, styles: Styles) -> Result<ExitCode> {
+    if let Some(id) = args.id.as_deref().filter(|_| args.cluster) {
+        return of_cluster(args, id, styles).await;
+    }
     let look = args.store.open()?;
     let found = match (&args.id, &args.last, &args.refused) {
         (Some(id), ..) => look.why(id)?,
@@ -78,46 +84,47 @@ pub(crate) fn run(args: &WhyArgs, styles: Styles) -> Result<ExitCode> {
             tell(&format!("lineside: {what}"));
             return Ok(ExitCode::FAILURE);
         }
-        [why] if args.json => print_json(&of(why))?,
+        [why] if args.json => print_json(&why.to_json())?,
         [why] => print_unbroken(page::lines(why, columns().unwrap_or(COLUMNS), styles.out))?,
         [one, other, ..] => {
-            let (one, other) = (one.decision.id, other.decision.id);
-            tell(&format!(
-                "lineside: several events have that id, such as {one} and {other}; name more of it"
-            ));
-            return Ok(ExitCode::FAILURE);
+            return Ok(several(one, other));
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The page as programs read it.
-fn of(why: &Why) -> Value {
-    let mut decision = Value::Object(why.decision.to_json());
-    let hook = |hook: &Considered| {
-        json!({
-            "hook": hook.hook, "origin": hook.origin, "dialect": hook.dialect, "layer": hook.layer, "part": hook.part,
-            "mode": if hook.is_shadow { "shadow" } else { "enforced" },
-            "priority": hook.priority, "what": hook.what, "ran": !hook.is_skipped, "verdict": hook.verdict,
-            "failed": hook.failed, "detail": hook.detail,
-            "took_us": hook.took.map(|took| u64::try_from(took.as_micros()).unwrap_or(u64::MAX)),
-        })
-    };
-    let hooks: Vec<Value> = why.hooks.iter().map(hook).collect();
-    let given = why.given.iter().map(|given| {
-        json!({
-            "hook": given.hook, "what": given.what, "field": given.field, "before": given.before, "text": given.text,
-        })
+fn several(one: &Why, other: &Why) -> ExitCode {
+    let (one, other) = (one.decision.id, other.decision.id);
+    tell(&format!("lineside: several events have that id, such as {one} and {other}; name more of it"));
+    ExitCode::FAILURE
+}
+
+/// The same of a machine of the cluster, which is named.
+async fn of_cluster(args: &WhyArgs, id: &str, styles: Styles) -> Result<ExitCode> {
+    let all = machines::of_all(&args.store.daemon().paths()?, "", 2, Some(id)).await?;
+    let found = all.iter().flat_map(|of| {
+        let read = |object| Some((&*of.machine, Why::of_json(object)?, object));
+        of.decisions.iter().filter_map(read)
     });
-    let since = why.since.iter().map(|news| {
-        json!({
-            "time": news.time.to_string(), "what": news.what, "hook": news.hook, "job": news.job, "detail": news.detail,
-        })
-    });
-    if let Some(fields) = decision.as_object_mut() {
-        fields.insert("hooks".to_owned(), Value::Array(hooks));
-        fields.insert("given".to_owned(), Value::Array(given.collect()));
-        fields.insert("since".to_owned(), Value::Array(since.collect()));
+    let found: Vec<_> = found.collect();
+    match &found[..] {
+        [] => {
+            tell(&format!(
+                "lineside: no event `{}` is in the log of any machine that has answered",
+                one_line(id)
+            ));
+            machines::report(&all, styles.err);
+            Ok(ExitCode::FAILURE)
+        }
+        [(machine, _, object)] if args.json => {
+            print_json(&machines::with(object, machine))?;
+            Ok(ExitCode::SUCCESS)
+        }
+        [(machine, why, _)] => {
+            let page = page::lines(why, columns().unwrap_or(COLUMNS), styles.out);
+            print_unbroken([format!("on machine {machine}"), String::new()].into_iter().chain(page))?;
+            Ok(ExitCode::SUCCESS)
+        }
+        [(_, one, _), (_, other, _), ..] => Ok(several(one, other)),
     }
-    decision
 }

@@ -30,13 +30,14 @@ mod upgrade;
 mod attach;
 mod events;
 mod hosts;
-mod context;
+pub(crate) mod context;
 mod receipts;
 pub(crate) mod jobs;
 pub(crate) mod approvals;
 mod signals;
 pub(crate) mod control;
 mod metrics;
+mod cluster;
 mod dashboard;
 
 /// The description of the API.
@@ -81,6 +82,7 @@ mod dashboard;
         control::health,
         control::status,
         metrics::metrics,
+        cluster::log,
         control::person,
         dashboard::invite,
         control::reload,
@@ -126,6 +128,7 @@ pub(crate) fn router(daemon: &Arc<Daemon>, door: Door) -> Router {
         .route("/v1/approvals", get(approvals::list))
         .route("/v1/status", get(control::status))
         .route("/v1/metrics", get(metrics::metrics))
+        .route("/v1/cluster/log", get(cluster::log))
         .route_layer(middleware::from_fn(caller::user_only));
     let person = Router::new()
         .route("/v1/person", get(control::person))

@@ -140,6 +140,22 @@ impl Caller {
         }
     }
 
+    /// An open session whose messages the caller may take. Those of one on another machine are for the user outside of all
+    /// agents, and for what is above it.
+    ///
+    /// # Errors
+    /// As [`spoken_session`](Self::spoken_session).
+    pub(crate) fn mailbox(&self, daemon: &Daemon, id: &str) -> Result<Session, Problem> {
+        let session = self.session(daemon, id)?;
+        if elsewhere::machine(&session).is_none() {
+            return self.spoken_session(daemon, id);
+        }
+        match self.confined(daemon)? {
+            Some(above) if !session.is_below(&above) => Err(not_below_agent(id, &above)),
+            _ => Ok(session),
+        }
+    }
+
     /// A session on which the caller may register hooks: what is confined has hooks on the sessions that it has opened and on
     /// those below its own, and none on the session of an agent.
     ///

@@ -1,8 +1,9 @@
 //! The daemon as a member of a cluster: sessions that have a grant or hooks are known to the other machines, and a child of
 //! one may be opened on any of them. With the feature `nats`, and where the settings name a server.
 //!
-//! `own` is what this machine has, `stand_ins` what others have and something here is below; `words` is what machines say
-//! to each other, `answering` what this one does then, and `remote` asks a hook that lives elsewhere.
+//! `own` is what this machine has, `stand_ins` what others have and something here is below, `files` the hooks of files
+//! among that, `mailboxes` the messages of sessions elsewhere, `logs` what all machines have decided; `words` is what machines say to each other, `answering` what this one does then, and `remote` asks a hook that
+//! lives elsewhere.
 
 #[cfg(feature = "nats")]
 mod words;
@@ -12,6 +13,14 @@ mod own;
 mod remote;
 #[cfg(feature = "nats")]
 mod stand_ins;
+#[cfg(feature = "nats")]
+mod files;
+#[cfg(feature = "nats")]
+mod mailboxes;
+#[cfg(feature = "nats")]
+mod trusting;
+#[cfg(feature = "nats")]
+mod logs;
 #[cfg(feature = "nats")]
 mod answering;
 #[cfg(feature = "nats")]
@@ -28,18 +37,22 @@ use std::path::Path;
 use std::sync::Arc;
 #[cfg(feature = "nats")]
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use lineside::core::{AttributedBy, Attribution, Diagnostic};
 use lineside::dialects::native::ClusterSettings;
+use lineside::log::Log;
 use lineside::{Assembly, Bus, Session};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::api::shapes::{ClusterStatus, Finding};
+use crate::api::shapes::{Accepted, ClusterLog, ClusterLogQuery, ClusterStatus, Collect, Delivery, Finding};
 use crate::attachments::Attachments;
+use crate::deliveries::Deliveries;
 use crate::elsewhere::machine;
 use crate::grants::Grants;
 use crate::problem::Problem;
+use crate::projects::Projects;
 use crate::shares;
 
 #[cfg(feature = "nats")]
@@ -53,6 +66,11 @@ pub(crate) trait Here: Send + Sync {
     fn assembly(&self) -> &Assembly;
     fn grants(&self) -> &Grants;
     fn attachments(&self) -> &Attachments;
+    fn projects(&self) -> &Projects;
+    fn log(&self) -> Option<&Log>;
+    fn deliveries(&self) -> &Deliveries;
+    /// How long a delivery may be out.
+    fn delivery_limit(&self) -> Duration;
     /// What is open here counts in this.
     fn sessions(&self) -> &shares::Sessions;
     fn tracker(&self) -> &TaskTracker;
@@ -90,7 +108,7 @@ pub(crate) async fn begin<H: Here + 'static>(
 
 /// How long the end of the daemon waits for a word to the others.
 #[cfg(feature = "nats")]
-const LEAVING: std::time::Duration = std::time::Duration::from_secs(2);
+const LEAVING: Duration = Duration::from_secs(2);
 
 /// The daemon's part in a cluster, if it has one.
 #[derive(Default)]
@@ -190,6 +208,61 @@ impl Membership {
     #[cfg(not(feature = "nats"))]
     #[expect(clippy::unused_async, reason = "as with the feature")]
     pub(crate) async fn leave(&self) {}
+
+    /// Takes messages for a session of another machine out of its mailbox there.
+    ///
+    /// # Errors
+    /// That machine cannot be asked, or refuses it.
+    #[cfg(feature = "nats")]
+    pub(crate) async fn collect(&self, session: &Session, asked: &Collect) -> Result<Delivery, Problem> {
+        match self.get() {
+            Some(joined) => joined.collect(session, asked).await,
+            None => Err(Problem::no_session(session.id().as_str())),
+        }
+    }
+
+    #[cfg(not(feature = "nats"))]
+    #[expect(clippy::unused_async, reason = "as with the feature")]
+    pub(crate) async fn collect(&self, session: &Session, _: &Collect) -> Result<Delivery, Problem> {
+        Err(Problem::no_session(session.id().as_str()))
+    }
+
+    /// They are in the agent's context now.
+    ///
+    /// # Errors
+    /// As [`collect`](Self::collect); they went back, or were accepted before.
+    #[cfg(feature = "nats")]
+    pub(crate) async fn accept(&self, session: &Session, delivery: &str) -> Result<Accepted, Problem> {
+        match self.get() {
+            Some(joined) => joined.accept(session, delivery).await,
+            None => Err(Problem::no_session(session.id().as_str())),
+        }
+    }
+
+    #[cfg(not(feature = "nats"))]
+    #[expect(clippy::unused_async, reason = "as with the feature")]
+    pub(crate) async fn accept(&self, session: &Session, _: &str) -> Result<Accepted, Problem> {
+        Err(Problem::no_session(session.id().as_str()))
+    }
+
+    /// What all machines have in their logs; `None` without a cluster.
+    ///
+    /// # Errors
+    /// The query is none.
+    #[cfg(feature = "nats")]
+    pub(crate) async fn logs(
+        &self,
+        daemon: &dyn Here,
+        asked: &ClusterLogQuery,
+    ) -> Option<Result<ClusterLog, String>> {
+        Some(self.get()?.logs(daemon, asked).await)
+    }
+
+    #[cfg(not(feature = "nats"))]
+    #[expect(clippy::unused_async, reason = "as with the feature")]
+    pub(crate) async fn logs(&self, _: &dyn Here, _: &ClusterLogQuery) -> Option<Result<ClusterLog, String>> {
+        None
+    }
 
     /// How it stands; `None` without a cluster.
     pub(crate) fn status(&self) -> Option<ClusterStatus> {

@@ -25,6 +25,7 @@ mod sync;
 mod closed;
 mod measures;
 mod feed;
+mod logged;
 mod texts;
 mod outlet;
 mod observers;

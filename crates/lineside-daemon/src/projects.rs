@@ -3,6 +3,8 @@
 
 mod loaded;
 mod notice;
+#[cfg(feature = "nats")]
+mod by_content;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -17,10 +19,13 @@ use lineside::dialects::{Dialect, Places, Trust};
 use lineside::protection::Protection;
 use lineside::trust::Store;
 use lineside::{Assembly, LoadReport, Session, project};
+use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+#[cfg(feature = "nats")]
+pub(crate) use self::loaded::Held;
 pub(crate) use self::loaded::{Project, Stands};
 use crate::aside::Aside;
 use crate::settings::Settings;
@@ -51,6 +56,8 @@ struct Inner {
     aside: Aside,
     tracker: TaskTracker,
     ending: CancellationToken,
+    /// How many loads of projects there were.
+    news: watch::Sender<u64>,
 }
 
 impl Projects {
@@ -77,6 +84,7 @@ impl Projects {
                 aside: Aside::default(),
                 tracker: tracker.clone(),
                 ending: ending.clone(),
+                news: watch::Sender::default(),
             }),
         }
     }

@@ -22,17 +22,33 @@ fn the_page_of_clusters_says_what_the_command_and_the_settings_take() {
     let stage = Stage::new();
     let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/cluster.md");
     let page = std::fs::read_to_string(page).unwrap();
-    let block = |language: &str| {
-        page.split(&format!("```{language}\n")).nth(1).unwrap().split_once("```").unwrap().0.to_owned()
+    let blocks = |language: &str| -> Vec<String> {
+        let begins = format!("```{language}\n");
+        page.split(&begins).skip(1).map(|block| block.split_once("```").unwrap().0.to_owned()).collect()
     };
     // What it does not know is named, the first of it alone.
-    let line = block("sh").replace('~', "/home");
-    let words: Vec<_> = line.split_whitespace().skip(1).chain(["--what-there-is-not"]).collect();
-    let said = stage.run(&words, "");
-    assert!(said.code == Some(2) && said.err.contains("'--what-there-is-not'"), "{said:?}");
-    stage.file("home/.config/lineside/config.yaml", &block("yaml"));
+    let lines = blocks("sh").concat().replace('~', "/home");
+    for line in lines.lines() {
+        let words: Vec<_> = line.split_whitespace().skip(1).chain(["--what-there-is-not"]).collect();
+        let said = stage.run(&words, "");
+        assert!(said.code == Some(2) && said.err.contains("'--what-there-is-not'"), "{said:?}");
+    }
+    stage.file("home/.config/lineside/config.yaml", &blocks("yaml")[0]);
     let _daemon = Daemon::start(&stage);
     let status = stage.run(&["status", "--json"], "").json().remove(0);
     let findings: Vec<_> = status["findings"].as_array().unwrap().iter().collect();
     assert!(findings.len() == 1 && findings[0].to_string().contains("cluster"), "{findings:?}");
+}
+
+#[test]
+fn what_is_asked_of_all_machines_is_refused_where_there_is_no_cluster() {
+    let stage = Stage::new();
+    let said = stage.run(&["log", "--cluster"], "");
+    assert!(said.code == Some(2) && said.out.is_empty(), "{said:?}");
+    let _daemon = Daemon::start(&stage);
+    for arguments in [&["log", "--cluster"][..], &["why", "--cluster", "01a2"]] {
+        let said = stage.run(arguments, "");
+        assert_eq!((said.code, &*said.out), (Some(2), ""), "{said:?}");
+        assert!(said.err.contains("in no cluster"), "{said:?}");
+    }
 }

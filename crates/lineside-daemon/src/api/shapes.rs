@@ -12,7 +12,9 @@ use utoipa::{IntoParams, ToSchema};
 
 pub use approvals::{AnswerApproval, ApprovalAnswer, Approvals, WaitingApproval};
 pub use attached::{AttachedEntry, AttachedOutcome, HookReach, RegisterHook, RegisteredHook, Removed};
-pub use cluster::{ClusterMember, ClusterServer, ClusterStatus};
+pub use cluster::{
+    ClusterLog, ClusterLogOf, ClusterLogQuery, ClusterMember, ClusterServer, ClusterStatus, ClusterUntrusted,
+};
 pub use control::{Ending, Failing, Finding, Health, Project, Reloaded, Status};
 
 mod approvals;
@@ -335,7 +337,7 @@ pub struct BackgroundWork {
 }
 
 /// What is collected.
-#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Collect {
     /// Waits for the hooks that the next model call must wait for, each within its own time.
@@ -349,7 +351,7 @@ pub struct Collect {
 }
 
 /// Messages for the agent's context. They go back to its mailbox unless they are accepted in time.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct Delivery {
     /// The name to accept it by; absent when there is nothing to accept.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -92,7 +92,7 @@ impl Joined {
         self.cluster().follow(name);
         let _coming = Coming::begin(self, name);
         let entry = match self.told(&machine, name).await {
-            Told::Now(now) if now.version >= found.version => now,
+            Told::Now(now) if now.version >= found.version => *now,
             Told::Over => return Ok(None),
             // It is not there to be asked: what it has written counts.
             _ => found,
@@ -111,6 +111,10 @@ impl Joined {
                 }
             }
         };
+        // A project that has what it is under is loaded before something is opened below it.
+        if let Some(digest) = entry.project.as_ref().and_then(|project| project.digest.as_deref()) {
+            daemon.projects().find_trusted(digest).await;
+        }
         let mut stand_ins = self.stand_ins();
         stand_ins.stand((daemon, &self.ways), (name, &machine), parent.as_ref(), entry).map(Some)
     }
@@ -122,7 +126,7 @@ impl Joined {
         let word = Word::Stands { from, life, session: name.to_string() };
         match self.cluster().ask(machine, written(&word, "").into(), ASKED).await {
             Ok(answer) => match read::<Reply>(&answer) {
-                Some((Reply::Entry { entry: Some(entry) }, _)) => Told::Now(entry),
+                Some((Reply::Entry { entry: Some(entry) }, _)) => Told::Now(Box::new(entry)),
                 Some((Reply::Entry { entry: None }, _)) => Told::Over,
                 _ => Told::Nothing,
             },
@@ -135,7 +139,7 @@ impl Joined {
 
 /// What a machine says of a session.
 pub(super) enum Told {
-    Now(SessionEntry),
+    Now(Box<SessionEntry>),
     Over,
     /// The machine has left.
     Left,

@@ -14,20 +14,29 @@ use tokio_util::sync::CancellationToken;
 use super::Here;
 use super::joined::Joined;
 use super::words::{Reply, Word, read, written};
+use crate::api::shapes::ClusterLogQuery;
 
 /// How many questions are being answered at once; a further one is refused.
 const MOST: usize = 4_096;
+/// How many of them read the log.
+const MOST_LOOKS: usize = 4;
 
 /// The questions that are being answered.
 pub(super) struct Answering {
     room: Arc<Semaphore>,
+    /// The log is read by so many at once.
+    looks: Arc<Semaphore>,
     /// Calls of hooks, by the machine that asks and its number.
     calls: Mutex<HashMap<(String, u64), CancellationToken>>,
 }
 
 impl Default for Answering {
     fn default() -> Self {
-        Self { room: Arc::new(Semaphore::new(MOST)), calls: Mutex::default() }
+        Self {
+            room: Arc::new(Semaphore::new(MOST)),
+            looks: Arc::new(Semaphore::new(MOST_LOOKS)),
+            calls: Mutex::default(),
+        }
     }
 }
 
@@ -59,7 +68,11 @@ impl Answering {
             Word::Apply { session, entry } => {
                 let Some(name) = EntryName::parse(&session) else { return };
                 let reply = match entry {
-                    Some(entry) => joined.change(&**daemon, name, &entry),
+                    Some(entry) => {
+                        let reply = joined.change(&**daemon, name, &entry);
+                        joined.look_for_files(daemon, name);
+                        reply
+                    }
                     None => {
                         joined.end(&**daemon, name);
                         Reply::Applied
@@ -68,6 +81,37 @@ impl Answering {
                 if question.is_to_be_answered() {
                     answer(daemon, question, written(&reply, ""));
                 }
+            }
+            Word::Collect { session, asked } => {
+                let (joined, held) = (Arc::clone(joined), Arc::clone(daemon));
+                daemon.tracker().spawn(async move {
+                    let answer = joined.collect_for_another(&*held, &session, &asked).await;
+                    question.answer(answer.into()).await;
+                });
+            }
+            Word::Accept { session, delivery } => {
+                let (joined, held) = (Arc::clone(joined), Arc::clone(daemon));
+                daemon.tracker().spawn(async move {
+                    question
+                        .answer(joined.accept_for_another(&*held, &session, &delivery).await.into())
+                        .await;
+                });
+            }
+            Word::Log { query, most, event } => {
+                let Ok(room) = Arc::clone(&self.looks).try_acquire_owned() else {
+                    let unable = Some("it is asked too much at once".to_owned());
+                    return answer(
+                        daemon,
+                        question,
+                        written(&Reply::Log { lost: 0, left_out: 0, unable }, "[]"),
+                    );
+                };
+                let asked = ClusterLogQuery { query, most, event };
+                let (joined, held) = (Arc::clone(joined), Arc::clone(daemon));
+                daemon.tracker().spawn(async move {
+                    question.answer(joined.log_for_another(&*held, &asked).await.into()).await;
+                    drop(room);
+                });
             }
             Word::Call { from, id, session, hook, timeout_ms, tree } => {
                 let Ok(room) = Arc::clone(&self.room).try_acquire_owned() else {

@@ -1,10 +1,12 @@
 //! What a member hears: questions, changes of the registry, and that the cluster is there or is not.
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use lineside::core::{Notice, SessionId};
+use lineside::dialects::Watched;
 use lineside_nats::EntryName;
 use lineside_nats::cluster::Questions;
 use tokio::time::{Instant, MissedTickBehavior, interval};
@@ -15,10 +17,39 @@ use super::joined::Joined;
 use super::own::Held;
 use super::stand_ins::{Change, announce, close};
 use super::words::{Reply, SessionEntry, Word, written};
+use crate::footprint::Footprint;
+use crate::watch::{Changes, Watching};
 
 /// How often stand-ins are looked at, and how long one stays that nothing is below.
 const LOOK: Duration = Duration::from_secs(30);
 const IDLE: Duration = Duration::from_secs(600);
+
+/// The list of what was trusted, as it is watched.
+struct Trusting {
+    list: [Watched; 1],
+    changes: Arc<Changes>,
+    watching: Watching,
+}
+
+impl Trusting {
+    fn begin(list: PathBuf) -> Self {
+        let list = [Watched { path: list, levels: 0, ends: &[] }];
+        let mut trusting = Self { list, changes: Arc::default(), watching: Watching::default() };
+        trusting.watch();
+        trusting
+    }
+
+    fn watch(&mut self) {
+        let blind = self.watching.set(&Footprint::of(&self.list), &self.changes);
+        blind.into_iter().for_each(|blind| tracing::warn!("{blind}"));
+    }
+
+    /// Waits for a change. Cancel safe.
+    async fn changed(&mut self) {
+        self.changes.next().await;
+        self.watch();
+    }
+}
 
 impl Joined {
     /// Hears what changes, until the daemon ends.
@@ -28,9 +59,16 @@ impl Joined {
         let mut looks = interval(LOOK);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         looks.reset();
+        let mut projects = daemon.projects().news();
+        let mut trust = Trusting::begin(daemon.projects().list_of_trusted());
         loop {
             tokio::select! {
                 () = daemon.ending().cancelled() => return,
+                Ok(()) = projects.changed() => {
+                    projects.mark_unchanged();
+                    self.projects_changed(daemon);
+                }
+                () = trust.changed() => self.projects_changed(daemon),
                 names = self.cluster().changed() => {
                     for name in names {
                         self.look_again(daemon, name);
@@ -76,13 +114,14 @@ impl Joined {
         daemon.tracker().spawn(async move {
             let written = joined.cluster().get(name).and_then(of_another).map(|(_, entry)| entry);
             let entry = match (joined.told(&machine, name).await, written) {
-                (Told::Now(now), _) => now,
+                (Told::Now(now), _) => *now,
                 (Told::Over, _) | (Told::Left, None) => return joined.end(&*held, name),
                 (_, Some(written)) => written,
                 // It cannot be asked, and what it has written is gone: it may come again.
                 (Told::Nothing, None) => return,
             };
             joined.change(&*held, name, &entry);
+            joined.look_for_files(&held, name);
         });
     }
 

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 
 use super::Here;
 use super::answering::Answering;
+use super::files::project_of;
 use super::own::{Held, Own, Sessions};
 use super::remote::Ways;
 use super::stand_ins::{StandIns, close};
@@ -90,12 +91,15 @@ impl Joined {
         if own.of(session).is_none() {
             daemon.grants().of(session)?;
             let (name, _) = daemon.grants().verifier(session)?;
-            let new = Own { name, session: session.clone(), version: 0, machines: BTreeMap::new() };
+            let (session, machines) = (session.clone(), BTreeMap::new());
+            let new = Own { name, session, version: 0, project: None, machines };
             own.add(new).into_iter().for_each(|before| self.take_out(&before));
         }
-        own.of(session)?.version += 1;
+        let known = own.of(session)?;
+        known.version += 1;
+        known.project = project_of(daemon, session);
         let (name, entry) = self.shown(daemon, own, session)?;
-        self.cluster().put(name, json::to_vec(&entry).unwrap_or_default());
+        self.cluster().put(name, json::to_vec(&entry.registered()).unwrap_or_default());
         Some((name, entry))
     }
 
@@ -260,6 +264,7 @@ impl Joined {
             mirrored: self.cluster().mirrored(),
             not_mirrored: health.not_mirrored,
             stand_ins: stand_ins.count(),
+            untrusted: stand_ins.untrusted(),
         }
     }
 }
@@ -280,5 +285,6 @@ fn entry(daemon: &dyn Here, own: &Own, above: Option<EntryName>) -> SessionEntry
         traceparent: source.traceparent.as_deref().map(str::to_owned),
         verifier: verifier.filter(|_| is_whole && fits),
         hooks: if fits { declared } else { Vec::new() },
+        project: own.project.clone(),
     }
 }

@@ -6,12 +6,16 @@ use lineside::Session;
 use lineside::core::SessionId;
 use lineside_nats::EntryName;
 
+use super::words::ProjectEntry;
+
 /// A session that the others know.
 pub(super) struct Own {
     pub(super) name: EntryName,
     pub(super) session: Session,
     /// Which state of it was written last.
     pub(super) version: u64,
+    /// The project that it was in then.
+    pub(super) project: Option<ProjectEntry>,
     /// Machines on which something is below it.
     pub(super) machines: BTreeMap<String, Held>,
 }
@@ -89,6 +93,11 @@ impl Sessions {
         }
         self.ids.remove(&own.name);
         Some(own)
+    }
+
+    /// All of them.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Own> {
+        self.open.values().chain(&self.inherited)
     }
 
     /// Those that something elsewhere is below.

@@ -1,7 +1,7 @@
 //! Sessions of other machines that something here is below: each stands in for its session, with the hooks that programs
 //! have there.
 
-use std::collections::{HashMap, hash_map};
+use std::collections::{BTreeMap, HashMap, hash_map};
 use std::sync::Arc;
 
 use lineside::core::{Notice, SessionId};
@@ -10,8 +10,10 @@ use lineside_nats::EntryName;
 use tokio::time::Instant;
 
 use super::Here;
+use super::files::Files;
 use super::remote::{RemoteHook, Ways};
 use super::words::SessionEntry;
+use crate::api::shapes::ClusterUntrusted;
 use crate::elsewhere::ELSEWHERE;
 use crate::problem::Problem;
 
@@ -22,6 +24,8 @@ pub(super) struct StandIn {
     /// Which state of it is in force.
     version: u64,
     hooks: HashMap<u64, AttachedHook>,
+    /// The hooks of files that it is under.
+    pub(super) files: Files,
     /// Its session has ended there: nothing more is opened below it.
     pub(super) is_over: bool,
     /// Since when nothing is below it.
@@ -35,7 +39,7 @@ pub(super) struct StandIns {
     /// The latest state of those that are being opened, as far as it came meanwhile, and by how many.
     coming: HashMap<EntryName, (usize, Option<SessionEntry>)>,
     /// Hooks of those that have ended, which sessions below are under still.
-    inherited: Vec<(Session, Vec<AttachedHook>)>,
+    inherited: Vec<(Session, Vec<AttachedHook>, Files)>,
 }
 
 /// What a change of a session has come to here.
@@ -63,6 +67,13 @@ impl StandIns {
 
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (EntryName, &mut StandIn)> {
         self.standing.iter_mut().map(|(name, one)| (*name, one))
+    }
+
+    /// The name and the machine of the session that this one stands in for.
+    pub(super) fn standing_for(&self, session: &Session) -> Option<(EntryName, Arc<str>)> {
+        let mut all = self.standing.iter();
+        let found = all.find(|(_, one)| one.session.id() == session.id() && one.session.is_open());
+        found.map(|(name, one)| (*name, Arc::clone(&one.machine)))
     }
 
     /// The name of the session that one here is below.
@@ -108,6 +119,7 @@ impl StandIns {
                 machine: Arc::clone(machine),
                 version: 0,
                 hooks: HashMap::new(),
+                files: Files::default(),
                 is_over: false,
                 idle: None,
             };
@@ -144,9 +156,26 @@ impl StandIns {
         let Some(stand_in) = self.standing.get_mut(&name) else {
             return Ok(if is_coming { Change::InForce { more: 0, fewer: 0 } } else { Change::NotStanding });
         };
+        let of = Arc::clone(&stand_in.machine);
+        let unable = |error: &dyn std::fmt::Display| {
+            let text = format!(
+                "a hook of session `{}` on machine `{}` cannot be registered here: {error}",
+                entry.id, of
+            );
+            Problem::conflict("not-registered", "The hook cannot be registered", text).blocks()
+        };
+        let StandIn { session, machine, files, .. } = stand_in;
+        // Of the same state the machine itself says more than the registry.
+        if entry.version == stand_in.version
+            && entry.project.as_ref().is_some_and(|project| project.guards.is_some())
+        {
+            files.put(daemon, (session, machine), entry.project.as_ref()).map_err(|error| unable(&error))?;
+        }
         if entry.version <= stand_in.version {
             return Ok(Change::InForce { more: 0, fewer: 0 });
         }
+        let put = files.put(daemon, (session, machine), entry.project.as_ref());
+        put.map_err(|error| unable(&error))?;
         let (mut more, mut wrong) = (0, None);
         // New ones are in force before others leave: no event comes in between.
         for hook in entry.hooks.iter() {
@@ -176,11 +205,7 @@ impl StandIns {
             }
         }
         if let Some(error) = wrong {
-            let text = format!(
-                "a hook of session `{}` on machine `{}` cannot be registered here: {error}",
-                entry.id, stand_in.machine
-            );
-            return Err(Problem::conflict("not-registered", "The hook cannot be registered", text).blocks());
+            return Err(unable(&error));
         }
         let is_there = |number: &u64| entry.hooks.iter().any(|hook| hook.number == *number);
         let gone: Vec<_> = stand_in.hooks.extract_if(|number, _| !is_there(number)).collect();
@@ -193,15 +218,16 @@ impl StandIns {
 
     /// Its session has ended, or nothing is below it any more: sessions below keep its hooks.
     pub(super) fn end(&mut self, name: EntryName) -> Option<Session> {
-        let StandIn { session, hooks, .. } = self.standing.remove(&name)?;
-        self.inherited.push((session.clone(), hooks.into_values().collect()));
+        let StandIn { session, hooks, files, .. } = self.standing.remove(&name)?;
+        self.inherited.push((session.clone(), hooks.into_values().collect(), files));
         Some(session)
     }
 
     /// Lets go of the hooks of those that have ended, as far as nothing is below them.
     pub(super) fn release(&mut self) {
-        for (_, hooks) in self.inherited.extract_if(.., |(session, _)| !session.has_heirs()) {
+        for (_, hooks, files) in self.inherited.extract_if(.., |(session, ..)| !session.has_heirs()) {
             hooks.into_iter().for_each(AttachedHook::remove);
+            files.release();
         }
     }
 
@@ -213,6 +239,24 @@ impl StandIns {
 
     pub(super) fn count(&self) -> usize {
         self.standing.len()
+    }
+
+    /// Projects of other machines whose guards stand closed here.
+    pub(super) fn untrusted(&self) -> Vec<ClusterUntrusted> {
+        let mut all: BTreeMap<(&str, &str, Option<&str>), usize> = BTreeMap::new();
+        for one in self.standing.values() {
+            if let Some(closed) = one.files.closed() {
+                *all.entry((&one.machine, &closed.root, closed.digest.as_deref())).or_default() += 1;
+            }
+        }
+        let shape =
+            |((machine, root, digest), sessions): ((&str, &str, Option<&str>), usize)| ClusterUntrusted {
+                machine: machine.to_owned(),
+                root: root.to_owned(),
+                digest: digest.map(str::to_owned),
+                sessions,
+            };
+        all.into_iter().map(shape).collect()
     }
 }
 

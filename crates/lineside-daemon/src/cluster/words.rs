@@ -5,8 +5,10 @@ use lineside::core::Agent;
 use lineside::core::failure::FailureKind;
 use lineside::core::worker::WorkerEnded;
 use lineside::json;
+use lineside::trust::Guard;
 use serde::{Deserialize, Serialize};
 
+use crate::api::shapes::Collect;
 use crate::attachments::Declared;
 
 /// A session as the registry has it.
@@ -28,6 +30,30 @@ pub(super) struct SessionEntry {
     /// The hooks of programs on it that hold below it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) hooks: Vec<Declared>,
+    /// The project that it is in on its machine, whose hooks hold below it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) project: Option<ProjectEntry>,
+}
+
+impl SessionEntry {
+    /// What the registry has of it: who needs the guards of its project asks its machine.
+    pub(super) fn registered(&self) -> Self {
+        let project = self.project.clone().map(|project| ProjectEntry { guards: None, ..project });
+        Self { project, ..self.clone() }
+    }
+}
+
+/// A project whose hooks are in force on its machine, or stand closed there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct ProjectEntry {
+    /// Where it lies there.
+    pub(super) root: String,
+    /// The digest of its content, which a person has trusted there; none while its guards stand closed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) digest: Option<String>,
+    /// Its guards; nothing where they are not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) guards: Option<Vec<Guard>>,
 }
 
 /// What one machine says to another.
@@ -44,6 +70,12 @@ pub(super) enum Word {
     Left { from: String, session: String },
     /// This is what the session is now; nothing, when it has ended.
     Apply { session: String, entry: Option<SessionEntry> },
+    /// Take messages out of the mailbox of this session.
+    Collect { session: String, asked: Collect },
+    /// They are in the agent's context.
+    Accept { session: String, delivery: String },
+    /// Look into the log: for decisions that a query finds, or for one event.
+    Log { query: Option<String>, most: Option<usize>, event: Option<String> },
 }
 
 /// What is answered.
@@ -67,6 +99,23 @@ pub(super) enum Reply {
     Applied,
     /// Nothing is below it here.
     NotStanding,
+    /// Messages stand behind, as they are handed over.
+    Collected,
+    Accepted {
+        messages: usize,
+        durability: String,
+    },
+    /// What was asked for is not done.
+    Refused {
+        status: u16,
+        detail: String,
+    },
+    /// Decisions stand behind, as a JSON array, the oldest first; so many before them are left out, and so many were lost.
+    Log {
+        lost: u64,
+        left_out: usize,
+        unable: Option<String>,
+    },
 }
 
 impl Reply {

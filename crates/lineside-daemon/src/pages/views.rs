@@ -17,7 +17,6 @@ use lineside_dashboard::flow::Flow;
 use lineside_dashboard::page::{self, Shell};
 use lineside_dashboard::{assets, page as pages};
 use serde::Deserialize;
-use tokio::task::spawn_blocking;
 
 use super::gate::refused;
 use crate::api::shapes::Failing;
@@ -25,6 +24,7 @@ use crate::api::{approvals, control};
 use crate::body::{Json, Path, Query};
 use crate::daemon::Daemon;
 use crate::dashboard::keys::May;
+use crate::logged;
 
 /// How many decisions are shown, and how many of a tree are drawn.
 const DECISIONS: usize = 200;
@@ -53,20 +53,12 @@ impl Filter {
     }
 }
 
-/// Asks the log on a thread of its own; `None` where there is none.
+/// Asks the log; `None` where there is none.
 async fn ask<T: Send + 'static>(
     daemon: &Daemon,
     ask: impl FnOnce(&Look) -> Result<T, LookError> + Send + 'static,
 ) -> Result<Option<T>, String> {
-    let Some(log) = daemon.feed().log() else { return Ok(None) };
-    let (path, is_new) = (log.path().to_path_buf(), log.state().written == 0);
-    let asked = spawn_blocking(move || ask(&Look::open(&path)?)).await.map_err(|error| error.to_string())?;
-    match asked {
-        Ok(found) => Ok(Some(found)),
-        // It is made with its first record.
-        Err(LookError::NotThere(_) | LookError::Version(_)) if is_new => Ok(None),
-        Err(error) => Err(error.to_string()),
-    }
+    logged::ask(daemon.feed().log(), ask).await
 }
 
 /// The sessions in which a decision is that a filter finds.

@@ -49,9 +49,31 @@ struct Loading {
 pub(crate) struct Now {
     pub(crate) stands: Stands,
     pub(crate) report: Arc<LoadReport>,
+    /// What sessions below its own are under elsewhere; nothing where none of its hooks hold.
+    #[cfg_attr(not(feature = "nats"), allow(dead_code, reason = "other machines are told it"))]
+    pub(crate) held: Option<Held>,
     /// Whether all of its hooks are in the files of agent programs, which run those themselves.
     is_of_programs_alone: bool,
 }
+
+/// What of a project holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(not(feature = "nats"), allow(dead_code, reason = "other machines are told it"))]
+pub(crate) struct Held {
+    /// The digest of its content; none while its guards stand closed.
+    pub(crate) digest: Option<String>,
+    /// Its guards; nothing where they are not known.
+    pub(crate) guards: Option<Vec<Guard>>,
+}
+
+impl Held {
+    fn closed(guards: Option<&[Guard]>) -> Option<Self> {
+        Some(Self { digest: None, guards: guards.map(<[Guard]>::to_vec) })
+    }
+}
+
+/// How a project stands, what is put in force of it, and what of that holds.
+type Judged = (Stands, HookFiles, Option<Held>);
 
 /// Whether the hooks of a project hold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -163,7 +185,7 @@ impl Project {
             let is_of_programs_alone = read.dialects().iter().all(|dialect| Host::named(dialect).is_some());
             let is_of_one_state = seen.holds() || before == Footprint::of(&declared);
             let judged = is_of_one_state.then(|| self.judge(of, read)).flatten();
-            let Some((stands, files)) =
+            let Some((stands, files, held)) =
                 judged.or_else(|| (begun.elapsed() >= LONGEST).then(|| self.restless(of)))
             else {
                 sleep(SHORT).await;
@@ -182,7 +204,8 @@ impl Project {
             self.scope().install_all([(notice::NAME, notices)])?;
             of.claims.put(&self.root.to_string_lossy(), &report);
             let before =
-                self.now.swap(Arc::new(Now { stands, report: Arc::new(report), is_of_programs_alone }));
+                self.now.swap(Arc::new(Now { stands, report: Arc::new(report), held, is_of_programs_alone }));
+            of.news.send_modify(|loads| *loads += 1);
             if loading.is_loaded && before.stands != stands {
                 let text = format!("project {}: {}", self.root.display(), stands.as_str());
                 of.assembly.bus().announce(Notice::warning(text));
@@ -200,9 +223,9 @@ impl Project {
     }
 
     /// How it stands, and what is put in force; `None` when it changes at this moment.
-    fn judge(&self, of: &Inner, read: project::Project) -> Option<(Stands, HookFiles)> {
+    fn judge(&self, of: &Inner, read: project::Project) -> Option<Judged> {
         let closed = |read: project::Project, guards: Option<&[Guard]>, why: &str| {
-            Some((Stands::Closed, read.closed(guards, why)))
+            Some((Stands::Closed, read.closed(guards, why), Held::closed(guards)))
         };
         match of.store.judge(&self.root, &read.content) {
             Standing::Trusted(record) => {
@@ -212,7 +235,8 @@ impl Project {
                 {
                     tracing::warn!(%error, "failed to record that the content is trusted here too");
                 }
-                Some((Stands::Trusted, read.sealed(&of.store)?))
+                let held = Held { digest: Some(record.digest), guards: Some(record.guards) };
+                Some((Stands::Trusted, read.sealed(&of.store)?, Some(held)))
             }
             Standing::Changed { record, changes, unreadable } => {
                 let why = format!(
@@ -227,22 +251,25 @@ impl Project {
             Standing::Never if read.has_hooks() => Some((
                 Stands::Untrusted,
                 self.assembly.read(&places_of(&of.user, &self.root, Trust::Withheld)),
+                None,
             )),
-            Standing::Never => Some((Stands::Empty, read.files)),
+            Standing::Never => Some((Stands::Empty, read.files, None)),
         }
     }
 
     /// What is put in force of a project whose files do not rest.
-    fn restless(&self, of: &Inner) -> (Stands, HookFiles) {
+    fn restless(&self, of: &Inner) -> Judged {
         let read = self.read(of);
         match of.store.judge(&self.root, &read.content) {
             Standing::Never => {
-                (Stands::Untrusted, self.assembly.read(&places_of(&of.user, &self.root, Trust::Withheld)))
+                let files = self.assembly.read(&places_of(&of.user, &self.root, Trust::Withheld));
+                (Stands::Untrusted, files, None)
             }
             Standing::Trusted(record) | Standing::Changed { record, .. } => {
-                (Stands::Closed, read.closed(Some(&record.guards), "its files do not come to rest"))
+                let files = read.closed(Some(&record.guards), "its files do not come to rest");
+                (Stands::Closed, files, Held::closed(Some(&record.guards)))
             }
-            Standing::Lost { why, .. } => (Stands::Closed, read.closed(None, &why)),
+            Standing::Lost { why, .. } => (Stands::Closed, read.closed(None, &why), Held::closed(None)),
         }
     }
 

@@ -1,12 +1,18 @@
 //! A daemon on a machine of its own.
 
-use lineside::Client;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
 use lineside::client::{Registration, Session};
 use lineside::core::propagation::GRANT;
 use lineside::dialects::native::ClusterSettings;
 use lineside::dialects::{Places, Trust};
 use lineside::json::Value;
 use lineside::prelude::*;
+use lineside::trust::{Reach, Store};
+use lineside::{Assembly, Bus, Client};
 use lineside_daemon::{Server, Settings};
 use tempfile::TempDir;
 use tokio::task::yield_now;
@@ -25,18 +31,28 @@ impl Machine {
         Self::with(url, name, |cluster| cluster).await
     }
 
+    /// One from which messages are out for this long.
+    pub(crate) async fn with_deliveries(url: &str, name: &str, out: Duration) -> Self {
+        Self::set(url, name, |cluster| cluster, |settings| settings.limits.delivery = out).await
+    }
+
     pub(crate) async fn with(
         url: &str,
         name: &str,
         change: impl FnOnce(ClusterSettings) -> ClusterSettings,
     ) -> Self {
+        Self::set(url, name, change, |_| ()).await
+    }
+
+    async fn set(
+        url: &str,
+        name: &str,
+        change: impl FnOnce(ClusterSettings) -> ClusterSettings,
+        also: impl FnOnce(&mut Settings),
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let project = folder.path().join("project");
-        std::fs::create_dir_all(&project).unwrap();
-        let home = folder.path().join("home").to_string_lossy().into_owned();
-        let environment = [("HOME".to_owned(), home)].into();
-        let places =
-            Places { environment, project_root: Some(project.clone()), cwd: project, trust: Trust::Granted };
+        fs::create_dir_all(folder.path().join("project")).unwrap();
+        let places = places(folder.path(), Trust::Granted);
         let root = folder.path();
         let mut settings = Settings::new(root.join("run/lineside.sock"), root.join("state"), places);
         let cluster = ClusterSettings {
@@ -45,6 +61,7 @@ impl Machine {
             ..ClusterSettings::default()
         };
         settings.cluster = Some(change(cluster));
+        also(&mut settings);
         let server = Server::start(settings).await.unwrap();
         assert!(server.notes().is_empty(), "{:?}", server.notes());
         let machine = Self { folder, server: Some(server) };
@@ -84,6 +101,13 @@ impl Machine {
     }
 }
 
+fn places(folder: &Path, trust: Trust) -> Places {
+    let project = folder.join("project");
+    let home = folder.join("home").to_string_lossy().into_owned();
+    let environment = [("HOME".to_owned(), home)].into();
+    Places { environment, project_root: Some(project.clone()), cwd: project, trust }
+}
+
 /// Refuses what has this word in it, and says who it is.
 pub(crate) async fn guard(session: &Session, name: &str, word: &'static str) -> Registration {
     let gate = session.intercept::<BeforeTool>(name.to_owned()).matching(tool("Shell"));
@@ -110,4 +134,33 @@ pub(crate) async fn comes_to(session: &Session, command: &str, so: impl Fn(Optio
         }
     };
     timeout(LONG, found).await.expect("it comes to that in time");
+}
+
+/// A guard that refuses commands with this word in them.
+pub(crate) fn refusing(word: &str) -> String {
+    format!("#!/bin/sh\ngrep -q '\"{word}\"' && {{ echo 'no {word}' >&2; exit 2; }}\nexit 0\n")
+}
+
+impl Machine {
+    /// A project on this machine with one guard, which is this script.
+    pub(crate) fn project(&self, name: &str, guard: &str) -> PathBuf {
+        let root = self.folder.path().canonicalize().unwrap().join(name);
+        fs::create_dir_all(root.join(".lineside")).unwrap();
+        fs::create_dir_all(root.join(".git")).unwrap();
+        let hooks =
+            "hooks: [{name: guard, on: before_tool, on_failure: block, command: [./.lineside/guard.sh]}]\n";
+        fs::write(root.join(".lineside/hooks.yaml"), hooks).unwrap();
+        let script = root.join(".lineside/guard.sh");
+        fs::write(&script, guard).unwrap();
+        fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
+        root
+    }
+
+    /// A person trusts a project on this machine.
+    pub(crate) fn trust(&self, root: &Path) {
+        let user = places(self.folder.path(), Trust::Withheld);
+        let read = Assembly::new(Bus::new()).of_project(root).read_project(root, &user, None);
+        let store = Store::of(&self.folder.path().join("state"));
+        store.trust(&read.content.unwrap(), read.guards, Reach::Project).unwrap();
+    }
 }

@@ -7,7 +7,11 @@ mod nats;
 #[path = "../../../lineside-nats/tests/server/proxy.rs"]
 mod proxy;
 
+mod files;
+mod history;
 mod inheritance;
+mod logs;
 mod loss;
 mod machine;
+mod mailboxes;
 mod swarm;

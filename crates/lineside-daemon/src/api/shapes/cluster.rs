@@ -1,7 +1,8 @@
 //! The form of what the daemon says of its cluster.
 
-use serde::Serialize;
-use utoipa::ToSchema;
+use lineside::json::Map;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 use super::Finding;
 
@@ -34,6 +35,24 @@ pub struct ClusterStatus {
     pub not_mirrored: usize,
     /// How many sessions of other machines something here is below.
     pub stand_ins: usize,
+    /// Projects of other machines whose hooks hold for something here, and whose guards stand closed: nothing of their
+    /// content was trusted on this machine.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub untrusted: Vec<ClusterUntrusted>,
+}
+
+/// A project of another machine whose guards stand closed here.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct ClusterUntrusted {
+    /// The machine that it is on.
+    pub machine: String,
+    /// Where it lies there.
+    pub root: String,
+    /// The digest of its content, as it was trusted there; none where that has changed since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// How many sessions are in it that something here is below.
+    pub sessions: usize,
 }
 
 /// A server of NATS.
@@ -62,6 +81,43 @@ pub struct ClusterMember {
     pub stand_ins: usize,
 }
 
+/// What is looked for in the logs of all machines.
+#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
+#[serde(default, deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct ClusterLogQuery {
+    /// In the words of `lineside log`; everything without it.
+    pub query: Option<String>,
+    /// At most so many of each machine, the latest; 50 without it, 10,000 at most.
+    pub most: Option<usize>,
+    /// Instead: the event with this id, or with the only one that begins or ends so, with everything that is known of it.
+    pub event: Option<String>,
+}
+
+/// What the machines of a cluster have in their logs.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct ClusterLog {
+    /// By name.
+    pub machines: Vec<ClusterLogOf>,
+}
+
+/// What one machine has in its log.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct ClusterLogOf {
+    /// The machine.
+    pub machine: String,
+    /// Why it has not answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unanswered: Option<String>,
+    /// How many records of the time that is asked for are not in its log.
+    pub lost: u64,
+    /// How many decisions more there are of those that are asked for, before those here: they did not fit into one message.
+    pub left_out: usize,
+    /// As `lineside log --json` has them, or `lineside why --json`; the oldest first.
+    #[schema(value_type = Vec<Object>)]
+    pub decisions: Vec<Map>,
+}
+
 impl ClusterStatus {
     /// What is wrong with it.
     pub(crate) fn findings(&self) -> Vec<Finding> {
@@ -88,6 +144,17 @@ impl ClusterStatus {
             );
             finding(text)
         });
-        away.into_iter().chain(gone).collect()
+        let untrusted = self.untrusted.iter().map(|ClusterUntrusted { machine, root, digest, sessions }| {
+            let closed = format!("{root} of machine `{machine}`: its guards stand closed below {sessions} of its sessions");
+            let text = match digest {
+                Some(digest) => format!(
+                    "{closed}: no project here was trusted with that content (digest {digest}); have it here, look at it and \
+                     say: lineside trust DIR"
+                ),
+                None => format!("{closed}: it is not what was trusted there"),
+            };
+            Finding { of: "cluster", severity: "error", text }
+        });
+        away.into_iter().chain(gone).chain(untrusted).collect()
     }
 }

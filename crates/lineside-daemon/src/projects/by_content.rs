@@ -1,0 +1,61 @@
+//! Projects by their content: a session of another machine is in one of the same content here, wherever that lies.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use lineside::Session;
+use tokio::sync::watch;
+
+use super::{Project, Projects};
+
+impl Projects {
+    /// Tells of each load of a project.
+    pub(crate) fn news(&self) -> watch::Receiver<u64> {
+        self.inner.news.subscribe()
+    }
+
+    /// The file that changes with each trust.
+    pub(crate) fn list_of_trusted(&self) -> PathBuf {
+        self.inner.store.list_file()
+    }
+
+    /// The project that a session itself was put into.
+    pub(crate) fn of_session(&self, session: &Session) -> Option<Arc<Project>> {
+        let is_in = |project: &&Arc<Project>| session.has_entered(project.scope());
+        session.has_scope().then(|| self.known().values().find(is_in).cloned()).flatten()
+    }
+
+    /// A project that is loaded and has exactly this content, which a person has trusted.
+    pub(crate) fn trusted(&self, digest: &str) -> Option<Arc<Project>> {
+        let known = self.all();
+        known.into_iter().find(|project| project.has(digest))
+    }
+
+    /// The same; one that is not loaded yet is.
+    pub(crate) async fn find_trusted(&self, digest: &str) -> Option<Arc<Project>> {
+        if let Some(project) = self.trusted(digest) {
+            return Some(project);
+        }
+        let (store, digest) = (self.inner.store.clone(), digest.to_owned());
+        let roots = {
+            let digest = digest.clone();
+            // There may be many records.
+            self.inner.aside.run(usize::MAX, async move { store.roots_of(&digest) }).await
+        };
+        for root in roots {
+            let loaded = Box::pin(self.load_at(&root)).await;
+            let loaded = loaded.inspect_err(|error| tracing::warn!(%error, "a project cannot be loaded"));
+            if let Some(project) = loaded.ok().flatten().filter(|project| project.has(&digest)) {
+                return Some(project);
+            }
+        }
+        None
+    }
+}
+
+impl Project {
+    /// Whether exactly this content of it is in force.
+    pub(crate) fn has(&self, digest: &str) -> bool {
+        self.now().held.as_ref().and_then(|held| held.digest.as_deref()) == Some(digest)
+    }
+}
