@@ -97,7 +97,7 @@ async fn found(daemon: &dyn Here, asked: &ClusterLogQuery, longest: usize) -> (R
 
 /// The last of these that fit, as a JSON array, and how many others there are.
 fn latest(all: &[Map], longest: usize) -> (String, usize) {
-    let (mut length, mut texts) = (2, Vec::new());
+    let (mut length, mut texts) = (1, Vec::new());
     for one in all.iter().rev() {
         let text = json::to_string(one).unwrap_or_default();
         length += text.len() + 1;
@@ -133,8 +133,8 @@ mod tests {
         let one = |number: u64| Map::from_iter([("n".to_owned(), Value::from(number))]);
         let all = [one(1), one(2), one(3)];
         assert_eq!(latest(&all, usize::MAX), (r#"[{"n":1},{"n":2},{"n":3}]"#.to_owned(), 0));
-        assert_eq!(latest(&all, 19), (r#"[{"n":2},{"n":3}]"#.to_owned(), 1));
-        assert_eq!(latest(&all, 18), (r#"[{"n":3}]"#.to_owned(), 2));
-        assert_eq!(latest(&all, 3), ("[]".to_owned(), 3));
+        assert_eq!(latest(&all, 17), (r#"[{"n":2},{"n":3}]"#.to_owned(), 1));
+        assert_eq!(latest(&all, 16), (r#"[{"n":3}]"#.to_owned(), 2));
+        assert_eq!(latest(&all, 8), ("[]".to_owned(), 3));
     }
 }
