@@ -18,6 +18,9 @@ pub use lineside_log::{
 /// The file of the log within a state folder.
 pub const FILE: &str = "log.sqlite";
 
+/// How long what happens gathers before it is taken: far below the time of a transaction of the log.
+const GATHERING: Duration = Duration::from_millis(5);
+
 /// What the log keeps of a signal that came at this time; a decision has a time of its own.
 #[must_use]
 pub fn record(signal: &Signal, at: Timestamp) -> Record {
@@ -194,9 +197,10 @@ impl Follower {
         Self { signals: bus.signals(), log, bus: bus.clone() }
     }
 
-    /// Goes on for as long as there is something to come. Cancel safe: what was not taken is taken by the next call.
+    /// Goes on for as long as there is something to come, and takes it some milliseconds late, so that publishers wake nobody
+    /// for each event. Cancel safe: what was not taken is taken by the next call.
     pub async fn follow(&mut self) {
-        while let Some(watched) = self.signals.next().await {
+        while let Some(watched) = self.signals.next_gathered(GATHERING).await {
             self.take(&watched);
         }
     }

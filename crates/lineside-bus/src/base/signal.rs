@@ -409,6 +409,15 @@ impl Signals {
         self.watching.next().await.watched()
     }
 
+    /// The next signal, where one that comes after a pause is left to gather with others for `pause`, or until the half
+    /// waits that may: a reader that may be late by so much is woken once for all of them, and costs publishers no wake for
+    /// each. `None` once the bus is gone.
+    ///
+    /// Cancel safe: a dropped call loses nothing.
+    pub async fn next_gathered(&mut self, pause: Duration) -> Option<Watched> {
+        self.watching.next_gathered(pause).await.watched()
+    }
+
     /// The next signal if there is one already.
     pub fn try_next(&mut self) -> Option<Watched> {
         self.watching.now().watched()

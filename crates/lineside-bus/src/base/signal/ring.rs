@@ -6,10 +6,12 @@
 use std::collections::VecDeque;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use smallvec::SmallVec;
 use tokio::sync::Notify;
 use tokio::task::coop::consume_budget;
+use tokio::time::timeout;
 
 /// How far a watcher may be behind.
 #[derive(Debug, Clone, Copy)]
@@ -18,6 +20,13 @@ pub(super) struct Most {
     pub(super) count: usize,
     /// In bytes; the last that was sent is kept whatever it weighs.
     pub(super) bytes: usize,
+}
+
+impl Most {
+    /// Whether half of it waits.
+    fn is_half<T>(self, state: &State<T>) -> bool {
+        state.waiting.len() > self.count / 2 || state.bytes > self.bytes / 2
+    }
 }
 
 /// Where things are sent. Clones are the same; watchers learn when the last of them is gone.
@@ -30,6 +39,8 @@ struct Shared<T> {
     most: Most,
     state: Mutex<State<T>>,
     sent: Notify,
+    /// Half of what may wait does, from now on.
+    filling: Notify,
 }
 
 struct State<T> {
@@ -67,13 +78,15 @@ impl<T> Drop for Open<T> {
 impl<T: Clone> Ring<T> {
     pub(super) fn new(most: Most) -> Self {
         let state = State { waiting: VecDeque::new(), first: 0, bytes: 0, watchers: 0, is_closed: false };
-        Self(Arc::new(Open(Arc::new(Shared { most, state: Mutex::new(state), sent: Notify::new() }))))
+        let (state, sent, filling) = (Mutex::new(state), Notify::new(), Notify::new());
+        Self(Arc::new(Open(Arc::new(Shared { most, state, sent, filling }))))
     }
 
     /// Sends this to all that watch now; `weight` is about how many bytes it takes.
     pub(super) fn send(&self, value: T, weight: usize) {
         let shared = &self.0.0;
         let mut gone = Gone::new();
+        let fills;
         {
             let mut state = shared.lock();
             if state.watchers == 0 {
@@ -81,8 +94,10 @@ impl<T: Clone> Ring<T> {
                 return drop(value);
             }
             let unread = state.watchers;
+            let was_filling = shared.most.is_half(&state);
             state.waiting.push_back(Sent { value, weight, unread });
             state.bytes += weight;
+            fills = !was_filling && shared.most.is_half(&state);
             while state.waiting.len() > shared.most.count
                 || state.bytes > shared.most.bytes && state.waiting.len() > 1
             {
@@ -90,6 +105,9 @@ impl<T: Clone> Ring<T> {
             }
         }
         shared.sent.notify_waiters();
+        if fills {
+            shared.filling.notify_waiters();
+        }
         drop(gone);
     }
 
@@ -177,14 +195,32 @@ impl<T: Clone> Watching<T> {
     ///
     /// Cancel safe: a dropped call loses nothing.
     pub(super) async fn next(&mut self) -> Found<T> {
+        self.next_gathered(Duration::ZERO).await
+    }
+
+    /// The same, where what comes after a pause is left to gather for so long, or until half of what may wait does: who
+    /// sends wakes nobody meanwhile.
+    ///
+    /// Cancel safe: a dropped call loses nothing.
+    pub(super) async fn next_gathered(&mut self, pause: Duration) -> Found<T> {
         // A reader that never runs dry yields to other tasks.
         consume_budget().await;
         let shared = Arc::clone(&self.shared);
+        let mut paused = pause.is_zero();
         loop {
             let mut sent = pin!(shared.sent.notified());
             sent.as_mut().enable();
             match self.now() {
-                Found::Nothing => sent.await,
+                Found::Nothing if paused => sent.await,
+                Found::Nothing => {
+                    sent.await;
+                    paused = true;
+                    let mut filling = pin!(shared.filling.notified());
+                    filling.as_mut().enable();
+                    if !shared.most.is_half(&shared.lock()) {
+                        timeout(pause, filling).await.ok();
+                    }
+                }
                 found => return found,
             }
         }
@@ -267,6 +303,36 @@ mod tests {
         assert_eq!(watching.next().await, Found::Value(2));
         let (found, ()) = tokio::join!(watching.next(), async { drop(other) });
         assert_eq!(found, Found::Closed);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_comes_after_a_pause_gathers_for_so_long_or_until_there_is_much() {
+        const PAUSE: Duration = Duration::from_secs(1);
+        let ring = Ring::new(MOST);
+        let mut watching = ring.watch();
+        let begun = tokio::time::Instant::now();
+        let sends = async {
+            ring.send(1, 1);
+            tokio::time::sleep(PAUSE / 2).await;
+            ring.send(2, 1);
+        };
+        let (found, ()) = tokio::join!(watching.next_gathered(PAUSE), sends);
+        assert_eq!((found, begun.elapsed() >= PAUSE), (Found::Value(1), true));
+        // What is there by then is read without another pause.
+        let begun = tokio::time::Instant::now();
+        assert_eq!((watching.next_gathered(PAUSE).await, begun.elapsed()), (Found::Value(2), Duration::ZERO));
+        for weights in [[1, 1, 1], [1, 60, 1]] {
+            let begun = tokio::time::Instant::now();
+            let sends = async {
+                for weight in weights {
+                    tokio::task::yield_now().await;
+                    ring.send(weight, weight);
+                }
+            };
+            let (found, ()) = tokio::join!(watching.next_gathered(PAUSE), sends);
+            assert_eq!((found, begun.elapsed()), (Found::Value(1), Duration::ZERO));
+            assert_eq!(all(&mut watching).len(), 2);
+        }
     }
 
     /// Values are dropped without the lock: they may use the ring.
