@@ -5,16 +5,18 @@ use std::borrow::Cow;
 use crate::path::{begin_otherwise, is_pattern, is_within, meet, names_meet, tail};
 use crate::state::Surroundings;
 
-type ByName = std::collections::HashMap<String, Vec<usize>, foldhash::fast::FixedState>;
+type Index<K> = std::collections::HashMap<K, Vec<usize>, foldhash::fast::FixedState>;
 
 /// Globs of which one has to fit. `~` is home, what is relative lies in the project.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Globs {
     all: Vec<Glob>,
     /// Those that end with a name, by it.
-    by_name: ByName,
-    /// Those that end with a pattern.
-    others: Vec<usize>,
+    by_name: Index<String>,
+    /// Those that end with a pattern and have signs behind it, by the last of these.
+    by_end: Index<u8>,
+    /// Those that end with a pattern, by what they are below.
+    open: [Vec<usize>; 4],
 }
 
 #[derive(Clone, Debug)]
@@ -28,7 +30,7 @@ struct Glob {
 }
 
 /// What a glob is below.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 enum From {
     Anywhere,
     Root,
@@ -39,12 +41,6 @@ enum From {
 impl<S: Into<String>> Extend<S> for Globs {
     fn extend<I: IntoIterator<Item = S>>(&mut self, globs: I) {
         for text in globs.into_iter().map(Into::into) {
-            let name = last_name(&text);
-            if is_pattern(name) || name.starts_with('~') || name.contains('\\') {
-                self.others.push(self.all.len());
-            } else {
-                self.by_name.entry(name.to_owned()).or_default().push(self.all.len());
-            }
             let from = match text.as_bytes() {
                 [b'~', ..] => From::Home,
                 [b'/', ..] => From::Root,
@@ -54,6 +50,15 @@ impl<S: Into<String>> Extend<S> for Globs {
             let alone = text.strip_prefix("**/").filter(|name| !name.contains('/') && !name.contains("**"));
             let name = alone.filter(|name| !name.is_empty()).map(|name| text.len() - name.len());
             let tail = text.len() - tail(&text).len();
+            let last = last_name(&text);
+            let alike = if !is_pattern(last) && !last.starts_with('~') && !last.contains('\\') {
+                self.by_name.entry(last.to_owned()).or_default()
+            } else if let Some(end) = text.as_bytes()[tail..].last() {
+                self.by_end.entry(*end).or_default()
+            } else {
+                &mut self.open[from as usize]
+            };
+            alike.push(self.all.len());
             self.all.push(Glob { text, from, name, tail });
         }
     }
@@ -83,7 +88,8 @@ impl Globs {
         let may_fit = |glob: &&Glob| {
             let asked = glob.text.as_bytes().get(glob.tail..).unwrap_or_default();
             let known = asked.len().min(end.len());
-            asked[asked.len() - known..] == end[end.len() - known..]
+            asked.last().zip(end.last()).is_none_or(|(asked, end)| asked == end)
+                && asked[asked.len() - known..] == end[end.len() - known..]
                 && match glob.from {
                     From::Anywhere => true,
                     From::Root => !begin_otherwise(path, &glob.text),
@@ -95,9 +101,15 @@ impl Globs {
             let given = Pattern::new(path);
             return self.all.iter().filter(may_fit).any(|glob| given.fits(&glob.text, state));
         }
-        let named = self.by_name.get(last_name(path)).map_or(&[][..], Vec::as_slice);
-        let all = self.others.iter().chain(named).map(|index| &self.all[*index]);
-        all.filter(may_fit).any(|glob| glob.fits_name(path, state))
+        let Some(last) = end.last() else {
+            return self.all.iter().filter(may_fit).any(|glob| glob.fits_name(path, state));
+        };
+        let named = self.by_name.get(last_name(path));
+        let below =
+            [(From::Anywhere, true), (From::Root, true), (From::Home, home), (From::Project, project)];
+        let open = below.iter().filter(|(_, may_be)| *may_be).map(|(from, _)| &self.open[*from as usize]);
+        let alike = named.into_iter().chain(self.by_end.get(last)).chain(open).flatten();
+        alike.map(|index| &self.all[*index]).filter(may_fit).any(|glob| glob.fits_name(path, state))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Links as the file system has them; what they lead to is not opened.
 
-use std::collections::VecDeque;
+use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
@@ -42,16 +42,38 @@ impl FileLinks {
     }
 }
 
+/// Where a path leads; `None` where it takes too many links.
 fn follow(path: &Path, may_ask: &dyn Fn(&Path) -> bool) -> Result<Option<PathBuf>, PathBuf> {
-    let mut done = PathBuf::from("/");
-    let mut left: VecDeque<PathBuf> = parts(path).collect();
-    let (mut links, mut is_there) = (0, true);
-    while let Some(part) = left.pop_front() {
-        if part == Path::new("..") {
-            done.pop();
-            continue;
+    let mut path = Cow::Borrowed(path);
+    for _ in 0..=LINKS {
+        match step(&path, may_ask)? {
+            Step::Whole(whole) => return Ok(Some(whole)),
+            Step::Link(next) => path = next.into(),
         }
-        done.push(part);
+    }
+    Ok(None)
+}
+
+enum Step {
+    /// It has no link in it.
+    Whole(PathBuf),
+    /// The same without the first of its links.
+    Link(PathBuf),
+}
+
+fn step(path: &Path, may_ask: &dyn Fn(&Path) -> bool) -> Result<Step, PathBuf> {
+    let mut done = PathBuf::with_capacity(path.as_os_str().len() + 1);
+    done.push("/");
+    let (mut parts, mut is_there) = (path.components(), true);
+    while let Some(part) = parts.next() {
+        match part {
+            Component::Normal(name) => done.push(name),
+            Component::ParentDir => {
+                done.pop();
+                continue;
+            }
+            _ => continue,
+        }
         if !is_there {
             continue;
         }
@@ -60,27 +82,15 @@ fn follow(path: &Path, may_ask: &dyn Fn(&Path) -> bool) -> Result<Option<PathBuf
         }
         match std::fs::read_link(&done) {
             Ok(target) => {
-                links += 1;
-                if links > LINKS {
-                    return Ok(None);
-                }
                 done.pop();
-                if target.is_absolute() {
-                    done = PathBuf::from("/");
-                }
-                for part in parts(&target).collect::<Vec<_>>().into_iter().rev() {
-                    left.push_front(part);
-                }
+                done.push(target);
+                done.push(parts.as_path());
+                return Ok(Step::Link(done));
             }
             Err(error) => is_there = error.kind() == ErrorKind::InvalidInput,
         }
     }
-    Ok(Some(done))
-}
-
-fn parts(path: &Path) -> impl Iterator<Item = PathBuf> {
-    let named = |part: &Component<'_>| matches!(part, Component::Normal(_) | Component::ParentDir);
-    path.components().filter(named).map(|part| PathBuf::from(part.as_os_str()))
+    Ok(Step::Whole(done))
 }
 
 #[cfg(test)]
@@ -106,6 +116,9 @@ mod tests {
         assert_eq!(links.resolve(&at("link"), false), None, "the link itself");
         assert_eq!(links.resolve(&at("real/a"), true), None, "no link");
         assert_eq!(links.resolve(&at("loop/x"), true), None);
+        symlink(root.join("real/up"), root.join("far")).unwrap();
+        symlink("..", root.join("real/up")).unwrap();
+        assert_eq!(links.resolve(&at("far/link/../far/a"), true), Some(at("a")), "link after link");
         assert_eq!(links.resolve("link", true), None);
     }
 }

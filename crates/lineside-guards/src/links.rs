@@ -4,7 +4,8 @@
 //! thread of its own asks; what it does not say in time is not known.
 
 use std::cell::{OnceCell, RefCell};
-use std::fs;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,12 +13,17 @@ use std::thread;
 use std::time::Duration;
 
 use lineside_commands::{FileLinks, Links};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// How long a file system that is not of this machine may take for one path.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// After how many readings with a path in them the list of mounts is read anew.
-const READINGS: u32 = 32;
+/// After how many readings with a path in them the list of mounts is read anew, where the system does not say that it has
+/// changed.
+const READINGS: u32 = 1_024;
+
+/// Of how many paths a reading remembers where they lead.
+const REMEMBERED: usize = 32;
 
 /// The beginnings of the types of file systems that may not answer.
 const REMOTE: [&str; 14] = [
@@ -29,13 +35,15 @@ const REMOTE: [&str; 14] = [
 pub(crate) struct LocalLinks {
     /// Looked up with the first path: most commands have none.
     remote: OnceCell<Arc<[PathBuf]>>,
+    /// What was asked already, and where it leads.
+    known: RefCell<Vec<(String, bool, Option<String>)>>,
     /// What was not answered in time.
     silent: RefCell<Option<String>>,
 }
 
 impl LocalLinks {
     pub(crate) fn new() -> Self {
-        Self { remote: OnceCell::new(), silent: RefCell::default() }
+        Self { remote: OnceCell::new(), known: RefCell::default(), silent: RefCell::default() }
     }
 
     /// The path of which it is not known where its links lead, if there was one.
@@ -44,8 +52,8 @@ impl LocalLinks {
     }
 }
 
-impl Links for LocalLinks {
-    fn resolve(&self, path: &str, last: bool) -> Option<String> {
+impl LocalLinks {
+    fn ask(&self, path: &str, last: bool) -> Option<String> {
         let remote = self.remote.get_or_init(remote);
         let is_local = |path: &Path| !remote.iter().any(|mount| path.starts_with(mount));
         if let Ok(found) = FileLinks::resolve_within(path, last, &is_local) {
@@ -61,20 +69,57 @@ impl Links for LocalLinks {
     }
 }
 
+impl Links for LocalLinks {
+    fn resolve(&self, path: &str, last: bool) -> Option<String> {
+        let is_it = |(known, whole, _): &&(String, bool, _)| *whole == last && known == path;
+        if let Some((.., found)) = self.known.borrow().iter().find(is_it) {
+            return found.clone();
+        }
+        let found = self.ask(path, last);
+        let mut known = self.known.borrow_mut();
+        if known.len() < REMEMBERED {
+            known.push((path.to_owned(), last, found.clone()));
+        }
+        found
+    }
+}
+
+/// The mounts whose file systems may not answer, as they were when the list was read.
+struct Mounts {
+    /// The list; by it the system says that there is another one.
+    list: Option<File>,
+    remote: Arc<[PathBuf]>,
+    readings: u32,
+}
+
+impl Mounts {
+    fn read() -> Self {
+        // What changes from here on is said by the open file, also while it is read.
+        let mut list = File::open("/proc/self/mountinfo").ok();
+        let mut text = String::new();
+        let is_read = list.as_mut().is_some_and(|list| list.read_to_string(&mut text).is_ok());
+        // Where there is no list, any may be one.
+        let remote = if is_read { remote_of(&text) } else { [PathBuf::from("/")].into() };
+        Self { list: list.filter(|_| is_read), remote, readings: 0 }
+    }
+
+    /// Whether they are others by now.
+    fn are_old(&mut self) -> bool {
+        self.readings += 1;
+        let Some(list) = self.list.as_ref().filter(|_| self.readings < READINGS) else { return true };
+        let nothing = Timespec { tv_sec: 0, tv_nsec: 0 };
+        !matches!(poll(&mut [PollFd::new(list, PollFlags::PRI)], Some(&nothing)), Ok(0))
+    }
+}
+
 /// The mounts whose file systems may not answer.
 fn remote() -> Arc<[PathBuf]> {
-    static MOUNTS: Mutex<(u32, Option<Arc<[PathBuf]>>)> = Mutex::new((0, None));
+    static MOUNTS: Mutex<Option<Mounts>> = Mutex::new(None);
     let mut mounts = MOUNTS.lock().unwrap_or_else(PoisonError::into_inner);
-    if mounts.0 == 0 {
-        mounts.1 = None;
+    if mounts.as_mut().is_none_or(Mounts::are_old) {
+        *mounts = None;
     }
-    mounts.0 = (mounts.0 + 1) % READINGS;
-    let listed = mounts.1.get_or_insert_with(|| {
-        let listed = fs::read_to_string("/proc/self/mountinfo");
-        // Where there is no list, any may be one.
-        listed.map_or_else(|_| [PathBuf::from("/")].into(), |text| remote_of(&text))
-    });
-    Arc::clone(listed)
+    Arc::clone(&mounts.get_or_insert_with(Mounts::read).remote)
 }
 
 fn remote_of(mountinfo: &str) -> Arc<[PathBuf]> {
@@ -130,15 +175,27 @@ mod tests {
     }
 
     #[test]
+    fn a_list_of_mounts_is_old_when_the_system_says_so_or_it_has_served_long() {
+        let mut mounts = Mounts::read();
+        assert!(mounts.list.is_some());
+        let old = (0..READINGS).filter(|_| mounts.are_old()).count();
+        assert!((1..8).contains(&old), "the last one, and what is mounted meanwhile: {old}");
+        mounts.list = None;
+        mounts.readings = 0;
+        assert!(mounts.are_old(), "what is not known is asked again");
+    }
+
+    #[test]
     fn what_is_not_local_is_followed_aside_and_found_all_the_same() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         std::os::unix::fs::symlink("real", root.join("link")).unwrap();
         let at = |path: &str| format!("{}/{path}", root.display());
         for remote in [vec![], vec![PathBuf::from("/")], vec![root.clone()]] {
-            let links = LocalLinks { remote: OnceCell::from(Arc::from(remote)), silent: RefCell::default() };
+            let links = LocalLinks { remote: OnceCell::from(Arc::from(remote)), ..LocalLinks::new() };
             assert_eq!(links.resolve(&at("link/a"), true), Some(at("real/a")));
             assert_eq!(links.resolve(&at("link"), false), None);
+            assert_eq!(links.resolve(&at("link"), true), Some(at("real")), "another question than before");
             assert_eq!(links.silent(), None);
         }
     }
