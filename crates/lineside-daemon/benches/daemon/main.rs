@@ -26,6 +26,7 @@ use baselines::{Bare, Line, bare_server, echo};
 
 mod bad_clients;
 mod baselines;
+mod logged;
 mod watched;
 
 /// The variable that says which role this process has.
@@ -55,15 +56,20 @@ fn main() {
     match &*role {
         "echo" => multi().block_on(echo(&folder.join("echo.sock"))),
         "hyper" => multi().block_on(bare_server(&folder.join("hyper.sock"))),
-        "daemon" => multi().block_on(daemon(&folder)),
+        "daemon" => multi().block_on(daemon(settings(&folder))),
+        "unlogged" => {
+            let mut settings = settings(&folder);
+            settings.log = None;
+            multi().block_on(daemon(settings));
+        }
         "gate" => multi().block_on(gate(&folder)),
         _ => measure(),
     }
 }
 
 /// A daemon as `lineside serve` is one, with a gate in its own process on the session `gated`.
-async fn daemon(folder: &Path) {
-    let server = Server::start(settings(folder)).await.unwrap();
+async fn daemon(settings: Settings) {
+    let server = Server::start(settings).await.unwrap();
     let gated = server.bus().session("gated").open().await.unwrap();
     gated.intercept::<BeforeTool>("gate").gate(async |_, _| Verdict::Continue).unwrap();
     say_ready();
@@ -180,6 +186,9 @@ fn measure() {
     }
     if wanted("soak") {
         soak(&multi);
+    }
+    if wanted("logged") {
+        logged::logged(&single);
     }
     if wanted("dashboard") {
         watched::watched(&multi);
