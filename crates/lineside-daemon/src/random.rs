@@ -18,5 +18,11 @@ pub(crate) fn bytes<const N: usize>() -> io::Result<[u8; N]> {
 /// Two hexadecimal digits for each byte.
 pub(crate) fn hex(bytes: impl IntoIterator<Item = u8>) -> String {
     let digit = |four: u8| char::from_digit(u32::from(four), 16).unwrap_or_default();
-    bytes.into_iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+    let bytes = bytes.into_iter();
+    let mut text = String::with_capacity(2 * bytes.size_hint().0);
+    for byte in bytes {
+        text.push(digit(byte >> 4));
+        text.push(digit(byte & 15));
+    }
+    text
 }

@@ -265,10 +265,11 @@ pub(super) fn call_head(id: Id, handler: u64) -> String {
 
 /// The call of a hook, up to its end. The event is JSON already, in one line.
 pub(super) fn hook_body(hook: &str, event: &str, environment: &Propagation) -> Vec<u8> {
-    let mut body = ObjectText::new();
+    let variables: usize = environment.iter().map(|(name, value)| name.len() + value.len() + 8).sum();
+    let mut body = ObjectText::with_capacity(hook.len() + event.len() + variables + 64);
     body.put("hook", hook);
     if !environment.is_empty() {
-        let mut variables = ObjectText::new();
+        let mut variables = ObjectText::with_capacity(variables + 8);
         environment.iter().for_each(|(name, value)| variables.put(name, value));
         body.put_json("environment", &variables.end());
     }
@@ -276,7 +277,8 @@ pub(super) fn hook_body(hook: &str, event: &str, environment: &Propagation) -> V
     let mut text = body.end();
     text.push('\n');
     // The head opens the object.
-    text.split_off(1).into_bytes()
+    text.remove(0);
+    text.into_bytes()
 }
 
 /// The part of such a call before that, with the time that is left for it.

@@ -68,7 +68,13 @@ impl ObjectText {
     /// An object without fields.
     #[must_use]
     pub fn new() -> Self {
-        let mut writer = Writer { out: String::with_capacity(512), layout: Layout::Compact, depth: 0 };
+        Self::with_capacity(512)
+    }
+
+    /// The same with room for so many bytes of text, which is enough or grows.
+    #[must_use]
+    pub fn with_capacity(bytes: usize) -> Self {
+        let mut writer = Writer { out: String::with_capacity(bytes), layout: Layout::Compact, depth: 0 };
         writer.open('{');
         Self { writer, empty: true }
     }
