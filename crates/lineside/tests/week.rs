@@ -4,6 +4,8 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use lineside::dialects::DIALECTS;
 use lineside::log::{Follower, Log, Look, Options, Query};
@@ -49,7 +51,15 @@ fn judged(call: &BeforeTool) -> Verdict {
 async fn record(file: &Path, events: u64) -> u64 {
     let bus = Bus::new();
     let mut follower = Follower::new(&bus, Log::open(file, Options::default()).unwrap());
-    bus.intercept::<BeforeTool>("no-push").shadow().gate(async |call, _| judged(&call)).unwrap();
+    let tried = Arc::new(AtomicU64::new(0));
+    let counts = Arc::clone(&tried);
+    let guard = bus.intercept::<BeforeTool>("no-push").shadow();
+    guard
+        .gate(move |call, _| {
+            counts.fetch_add(1, Ordering::Relaxed);
+            std::future::ready(judged(&call))
+        })
+        .unwrap();
     let mut sessions = Vec::new();
     for agent in 0..AGENTS {
         let project = format!("/repositories/{}", agent % REPOSITORIES);
@@ -63,9 +73,11 @@ async fn record(file: &Path, events: u64) -> u64 {
         truth += u64::from(refused);
         let decision = sessions[agent].publish(call).await.unwrap();
         assert_eq!(decision.verdict(), &Verdict::Continue, "a hook in shadow refuses nothing");
-        if number % 512 == 511 {
+        if number % 512 == 511 || number + 1 == events {
             // Those that were started have their turn, and the log what is to be read before more comes.
-            tokio::task::yield_now().await;
+            while tried.load(Ordering::Relaxed) <= number {
+                tokio::task::yield_now().await;
+            }
             follower.end();
         }
     }
@@ -73,7 +85,8 @@ async fn record(file: &Path, events: u64) -> u64 {
         session.close().await;
     }
     follower.end();
-    assert_eq!(follower.state().lost, 0);
+    let state = follower.state();
+    assert_eq!((state.lost, state.trouble), (0, None));
     truth
 }
 
