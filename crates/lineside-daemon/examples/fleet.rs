@@ -1,7 +1,7 @@
-//! A private daemon with as many agents as one likes, to look at its dashboard: `fleet AGENTS EVENTS_A_SECOND`.
+//! A private daemon with as many agents as one likes, to look at its dashboard: `fleet AGENTS EVENTS_A_SECOND [EVENTS]`.
 //!
 //! The agents are made up; the hooks, the decisions and the log are real. It prints the address of the dashboard, once for
-//! each line on its standard input, and ends with that.
+//! each line on its standard input, and ends with that. After so many events the agents rest, and it prints `still`.
 
 use std::error::Error;
 use std::io::{BufRead as _, stdin};
@@ -34,6 +34,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1).map(|text| text.parse::<usize>());
     let agents = arguments.next().transpose()?.unwrap_or(50);
     let rate = arguments.next().transpose()?.unwrap_or(40);
+    let most = arguments.next().transpose()?.unwrap_or(usize::MAX);
     let folder = tempfile::tempdir()?;
     let places = Places {
         environment: [("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into(),
@@ -65,7 +66,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     };
     tokio::select! {
         ended = asking => ended?,
-        ended = live(&sessions, rate) => ended?,
+        ended = live(&sessions, rate, most) => ended?,
     }
     server.end().await;
     Ok(())
@@ -126,17 +127,17 @@ async fn open(bus: &Bus, agents: usize) -> Result<Vec<Session>, Box<dyn Error>> 
     Ok(sessions)
 }
 
-/// Events of all agents at this rate, for as long as it is polled. Some agents are more careless than others, and one in
+/// So many events of all agents at this rate, and then nothing, for as long as it is polled. Some agents are more careless than others, and one in
 /// twenty does the same again and again.
-async fn live(sessions: &[Session], rate: usize) -> Result<(), Box<dyn Error>> {
+async fn live(sessions: &[Session], rate: usize, most: usize) -> Result<(), Box<dyn Error>> {
     let mut ticks = interval(millis(10));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let (mut number, mut owed, mut seed) = (0_usize, 0_f64, 7_u64);
-    loop {
+    while number < most {
         ticks.tick().await;
         owed += rate as f64 / 100.0;
         let mut due = Vec::new();
-        while owed >= 1.0 && !sessions.is_empty() {
+        while owed >= 1.0 && number < most && !sessions.is_empty() {
             owed -= 1.0;
             number += 1;
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -147,6 +148,8 @@ async fn live(sessions: &[Session], rate: usize) -> Result<(), Box<dyn Error>> {
         }
         futures_util::future::try_join_all(due).await?;
     }
+    println!("still");
+    std::future::pending().await
 }
 
 async fn event(session: &Session, agent: usize, random: usize) -> Result<(), Box<dyn Error>> {

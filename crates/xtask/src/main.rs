@@ -23,6 +23,7 @@ mod fuzz;
 mod install;
 mod hosts;
 mod mutants;
+mod pictures;
 mod reality;
 mod seeded;
 mod semver;
@@ -55,6 +56,7 @@ cargo xtask CHORE
   hosts --newest [NAME…]               the same, and their newest versions: what these do otherwise
   hosts --pairs [--keep] [NAME [NAME]] each of them started by each other one's shell, under a hook of the outer session
   hosts --places [--keep] [NAME [NAME]] two of them at work at once, each in a repository with a policy of its own
+  pictures [--renew]                   the dashboard's pages in a browser, beside pictures of them, for a nightly run
   docs                                 the book and the API reference
 
 `test` ends with a line `N passed, N failed` and fails when anything did.
@@ -101,6 +103,7 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
         ["reality", part] => reality::run(&Workspace::find()?, Some(part)),
         ["hosts", names @ ..] => hosts::run(&Workspace::find()?, names),
         ["fuzz", rest @ ..] => fuzz::run(&Workspace::find()?, fuzz::minutes(rest)?),
+        ["pictures", rest @ ..] => pictures::run(&Workspace::find()?, rest),
         ["docs"] => docs::run(&Workspace::find()?),
         ["faults"] => faults::run(&Workspace::find()?, 1),
         ["faults", "--repeat", times] => {
