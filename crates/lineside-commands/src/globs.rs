@@ -13,10 +13,8 @@ pub(crate) struct Globs {
     all: Vec<Glob>,
     /// Those that end with a name, by it.
     by_name: Index<String>,
-    /// Those that end with a pattern and have signs behind it, by the last of these.
-    by_end: Index<u8>,
-    /// Those that end with a pattern, by what they are below.
-    open: [Vec<usize>; 4],
+    /// The others, by their end.
+    by_end: Index<End>,
 }
 
 #[derive(Clone, Debug)]
@@ -29,8 +27,17 @@ struct Glob {
     tail: usize,
 }
 
+/// How a glob ends whose last name is a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum End {
+    /// With this sign.
+    With(u8),
+    /// With the pattern, so that what it is below says more.
+    Open(From),
+}
+
 /// What a glob is below.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum From {
     Anywhere,
     Root,
@@ -53,10 +60,9 @@ impl<S: Into<String>> Extend<S> for Globs {
             let last = last_name(&text);
             let alike = if !is_pattern(last) && !last.starts_with('~') && !last.contains('\\') {
                 self.by_name.entry(last.to_owned()).or_default()
-            } else if let Some(end) = text.as_bytes()[tail..].last() {
-                self.by_end.entry(*end).or_default()
             } else {
-                &mut self.open[from as usize]
+                let end = text.as_bytes()[tail..].last().map_or(End::Open(from), |sign| End::With(*sign));
+                self.by_end.entry(end).or_default()
             };
             alike.push(self.all.len());
             self.all.push(Glob { text, from, name, tail });
@@ -107,8 +113,9 @@ impl Globs {
         let named = self.by_name.get(last_name(path));
         let below =
             [(From::Anywhere, true), (From::Root, true), (From::Home, home), (From::Project, project)];
-        let open = below.iter().filter(|(_, may_be)| *may_be).map(|(from, _)| &self.open[*from as usize]);
-        let alike = named.into_iter().chain(self.by_end.get(last)).chain(open).flatten();
+        let open = below.into_iter().filter(|(_, may_be)| *may_be).map(|(from, _)| End::Open(from));
+        let ends = open.chain([End::With(*last)]).filter_map(|end| self.by_end.get(&end));
+        let alike = named.into_iter().chain(ends).flatten();
         alike.map(|index| &self.all[*index]).filter(may_fit).any(|glob| glob.fits_name(path, state))
     }
 }

@@ -197,8 +197,8 @@ impl Follower {
         Self { signals: bus.signals(), log, bus: bus.clone() }
     }
 
-    /// Goes on for as long as there is something to come, and takes it some milliseconds late, so that publishers wake nobody
-    /// for each event. Cancel safe: what was not taken is taken by the next call.
+    /// Goes on for as long as there is something to come, and takes it some milliseconds late, so that not each event has to
+    /// wake a task. Cancel safe: what was not taken is taken by the next call.
     pub async fn follow(&mut self) {
         while let Some(watched) = self.signals.next_gathered(GATHERING).await {
             self.take(&watched);

@@ -112,9 +112,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[&str]) -> Result<ExitCode>
 
 /// What was seen, an object for each picture and each figure.
 fn look(workspace: &Workspace, folder: &Path, golden: &Path, taken: &Path) -> Result<Vec<Value>> {
-    let page = |&(name, path, (width, height), dark): &Page| {
-        json!({"name": name, "path": path, "width": width, "height": height, "dark": dark})
-    };
+    let page = |&(name, path, (width, height), dark): &Page| json!({"name": name, "path": path, "width": width, "height": height, "dark": dark});
     let scenes: Vec<Value> = SCENES
         .iter()
         .map(|(agents, rate, events, pages)| {
@@ -138,16 +136,19 @@ fn look(workspace: &Workspace, folder: &Path, golden: &Path, taken: &Path) -> Re
     let output = node.wait_with_output().context("node does not end")?;
     ensure!(output.status.success(), "the browser was not looked at: {}", output.status);
     let text = String::from_utf8(output.stdout).context("node does not write UTF-8")?;
-    text.lines().map(|line| serde_json::from_str(line).with_context(|| format!("`{line}` is no JSON"))).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).with_context(|| format!("`{line}` is no JSON")))
+        .collect()
 }
 
 /// Says what was seen; gives what is wrong with it.
 fn judged(seen: &Value) -> Result<Option<String>> {
     if let Some(name) = seen["figure"].as_str() {
-        let (_, most, unit) = FIGURES.iter().find(|(known, ..)| *known == name).context("an unknown figure")?;
+        let (_, most, unit) =
+            FIGURES.iter().find(|(known, ..)| *known == name).context("an unknown figure")?;
         let value = seen["value"].as_f64().with_context(|| format!("{name} has no value"))?;
         let ink = if value <= *most { Ink::Green } else { Ink::Yellow };
-        println!("{}", ink.on(&format!("FIGURE {name} {value:.1} {unit} <={most}")));
+        println!("{}", ink.on(format!("FIGURE {name} {value:.1} {unit} <={most}")));
         return Ok(None);
     }
     let name = seen["picture"].as_str().context("neither a picture nor a figure")?;
@@ -157,7 +158,8 @@ fn judged(seen: &Value) -> Result<Option<String>> {
         Some(part) if part > TOLERANCE => Some(format!("{:.1} % of it differ", part * 100.0)),
         Some(_) => None,
     };
-    let why: Vec<String> = why.into_iter().chain(axe.into_iter().map(|found| format!("axe: {found}"))).collect();
+    let why: Vec<String> =
+        why.into_iter().chain(axe.into_iter().map(|found| format!("axe: {found}"))).collect();
     let differs = seen["differs"].as_f64().map_or("new".to_owned(), |part| format!("{:.2} %", part * 100.0));
     println!("{name}: {differs}{}", why.iter().map(|why| format!("; {why}")).collect::<String>());
     Ok((!why.is_empty()).then(|| format!("{name}: {}", why.join("; "))))

@@ -198,8 +198,8 @@ impl<T: Clone> Watching<T> {
         self.next_gathered(Duration::ZERO).await
     }
 
-    /// The same, where what comes after a pause is left to gather for so long, or until half of what may wait does: who
-    /// sends wakes nobody meanwhile.
+    /// The same, where what comes after a pause is left to gather for so long, or until half of what may wait does: who sends
+    /// wakes no task meanwhile.
     ///
     /// Cancel safe: a dropped call loses nothing.
     pub(super) async fn next_gathered(&mut self, pause: Duration) -> Found<T> {
