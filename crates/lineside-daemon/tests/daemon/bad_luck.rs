@@ -40,9 +40,9 @@ async fn w06_a_socket_that_was_taken_away_is_there_again() {
     for taken in [house.socket(), house.folder.path().join("run")] {
         // As a cleaner of temporary folders does it.
         if taken.is_dir() {
-            take_away(&taken)
+            take_away(&taken);
         } else {
-            fs::remove_file(&taken).unwrap()
+            fs::remove_file(&taken).unwrap();
         }
         // Its file is there a moment before it is listened on.
         soon(async {
