@@ -30,7 +30,8 @@ struct House {
 impl House {
     async fn open() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut command = Command::new(std::env::var_os("LINESIDE_COMMAND").expect("the path of the command"));
+        let mut command =
+            Command::new(std::env::var_os("LINESIDE_COMMAND").expect("the path of the command"));
         command.args(["serve", "--private", "--home"]).arg(folder.path()).current_dir(folder.path());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
         let mut daemon = command.spawn().unwrap();
