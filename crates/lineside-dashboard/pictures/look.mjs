@@ -47,6 +47,13 @@ function differs(golden, taken) {
   return unlike / (one.width * one.height);
 }
 
+/** A picture as it is kept: of few colours, and as short as PNG has it. */
+function small(bytes) {
+  const picture = PNG.sync.read(bytes);
+  picture.data.forEach((part, at) => (picture.data[at] = at % 4 === 3 ? part : Math.min(255, (part + 8) & 0xf0)));
+  return PNG.sync.write(picture, { colorType: 2, deflateLevel: 9, filterType: -1 });
+}
+
 async function axed(page) {
   await page.evaluate(axe.source);
   const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
@@ -54,10 +61,16 @@ async function axed(page) {
   return grave.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(" ")).join(", ")}`);
 }
 
+/** Opens a page of the dashboard, which has to be there. */
+async function open(page, url, path) {
+  const answer = await page.goto(new URL(path ? `/dashboard/${path}` : "/dashboard", url), { waitUntil: "domcontentloaded" });
+  if (!answer.ok()) throw new Error(`${path}: ${answer.status()}`);
+}
+
 /** Waits until the page has painted what it was sent last. */
 async function settled(page) {
-  await page.waitForFunction(() => !document.querySelector("[aria-busy=true]"));
-  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  await page.waitForFunction(() => document.getElementById("live").textContent !== "" || !document.getElementById("grid"));
+  await page.evaluate(() => new Promise((done) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 500)));
 }
 
 async function pictures(browser, scene) {
@@ -70,12 +83,12 @@ async function pictures(browser, scene) {
     for (const { name, path, dark, width, height } of scene.pages) {
       await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: dark ? "dark" : "light" }]);
       await page.setViewport({ width, height, deviceScaleFactor: 1 });
-      await page.goto(new URL(`/dashboard/${path}`, url), { waitUntil: "domcontentloaded" });
+      await open(page, url, path);
       await settled(page);
-      const taken = await page.screenshot({ type: "png" });
+      const taken = small(Buffer.from(await page.screenshot({ type: "png" })));
       writeFileSync(join(order.taken, `${name}.png`), taken);
       const golden = join(order.golden, `${name}.png`);
-      const unlike = existsSync(golden) ? differs(readFileSync(golden), Buffer.from(taken)) : null;
+      const unlike = existsSync(golden) ? differs(readFileSync(golden), taken) : null;
       say({ picture: name, differs: unlike, axe: await axed(page) });
     }
   } finally {
@@ -97,7 +110,7 @@ async function figures(browser) {
       for (let turn = 0; turn < 5; turn += 1) {
         const page = await browser.newPage();
         await page.setViewport({ width: 1280, height: 800 });
-        await page.goto(new URL(`/dashboard/${path}`, url), { waitUntil: "domcontentloaded" });
+        await open(page, url, path);
         await page.waitForFunction(() => performance.getEntriesByName("first-contentful-paint").length > 0);
         times.push(await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime));
         await page.close();
@@ -106,16 +119,16 @@ async function figures(browser) {
     }
     const page = await browser.newPage();
     await page.setViewport({ width: 1280, height: 800 });
-    await page.goto(new URL("/dashboard/", url), { waitUntil: "domcontentloaded" });
+    await open(page, url, "");
     await page.evaluate(() => {
       window.delays = [];
       addEventListener("keydown", (event) => {
         const pressed = event.timeStamp;
         requestAnimationFrame(() => setTimeout(() => window.delays.push(performance.now() - pressed)));
       });
-      window.frames = 0;
+      window.updates = 0;
       const isCount = ({ target }) => target.dataset?.count === "agents";
-      new MutationObserver((all) => (window.frames += all.filter(isCount).length)).observe(document.body, {
+      new MutationObserver((all) => (window.updates += all.filter(isCount).length)).observe(document.body, {
         childList: true, subtree: true,
       });
     });
@@ -124,10 +137,10 @@ async function figures(browser) {
       await page.keyboard.press("ArrowRight");
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
-    const { delays, frames } = await page.evaluate(() => ({ delays: window.delays, frames: window.frames }));
+    const { delays, updates } = await page.evaluate(() => ({ delays: window.delays, updates: window.updates }));
     delays.sort((a, b) => a - b);
     say({ figure: "dashboard/input_delay_p95", value: delays[Math.floor(delays.length * 0.95)] });
-    say({ figure: "dashboard/updates_a_second", value: frames / ((Date.now() - begun) / 1000) });
+    say({ figure: "dashboard/updates_a_second", value: updates / ((Date.now() - begun) / 1000) });
     await page.close();
   } finally {
     await fleet.end();
