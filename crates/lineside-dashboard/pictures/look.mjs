@@ -50,7 +50,7 @@ function differs(golden, taken) {
 /** A picture as it is kept: of few colours, and as short as PNG has it. */
 function small(bytes) {
   const picture = PNG.sync.read(bytes);
-  picture.data.forEach((part, at) => (picture.data[at] = at % 4 === 3 ? part : Math.min(255, (part + 8) & 0xf0)));
+  picture.data.forEach((part, at) => (picture.data[at] = at % 4 === 3 ? part : Math.round(part / 17) * 17));
   return PNG.sync.write(picture, { colorType: 2, deflateLevel: 9, filterType: -1 });
 }
 
