@@ -30,6 +30,12 @@ const LEAST: u64 = 16 << 20;
 /// How long a writer waits for a lock of the file.
 const PATIENCE: Duration = std::time::Duration::from_secs(2);
 
+/// How many records are appended between two looks at what has come meanwhile.
+const OFTEN: usize = 32;
+
+/// What is done again and again while a batch is appended.
+pub(crate) type Note<'n> = &'n mut dyn FnMut();
+
 /// A store that is open for writing.
 pub(crate) struct Store {
     connection: Connection,
@@ -132,10 +138,11 @@ impl Store {
     }
 
     /// Writes a batch, all of it or none of it, with which so many records are settled. Nothing is written where the file of
-    /// what is not in the store yet has grown too long, because a reader holds a state before that.
-    pub(crate) fn append(&mut self, batch: &Batch, settled: u64) -> Result<(), StoreError> {
+    /// what is not in the store yet has grown too long, because a reader holds a state before that. Between records
+    /// `note` is called again and again.
+    pub(crate) fn append(&mut self, batch: &Batch, settled: u64, note: Note<'_>) -> Result<(), StoreError> {
         self.put_into_store()?;
-        let done = self.append_all(batch, settled);
+        let done = self.append_all(batch, settled, note);
         if done.is_err() {
             // Numbers that were given are undone with the rows.
             self.names.forget();
@@ -160,13 +167,16 @@ impl Store {
         Ok(())
     }
 
-    fn append_all(&mut self, batch: &Batch, settled: u64) -> rusqlite::Result<()> {
+    fn append_all(&mut self, batch: &Batch, settled: u64, note: Note<'_>) -> rusqlite::Result<()> {
         let aged = self.aged.is_some().then(|| self.now());
         let Self { connection, names, groups, next, latest, .. } = self;
         let transaction = connection.transaction()?;
         let mut writing = Writing { to: &transaction, names, next: *next, latest: *latest };
         let mut lost = batch.lost;
-        for (record, generation) in &batch.records {
+        for (number, (record, generation)) in batch.records.iter().enumerate() {
+            if number % OFTEN == 0 {
+                note();
+            }
             match record {
                 Record::Decided(receipt) => writing.decided(receipt, *generation)?,
                 Record::Shadowed(shadowed) => writing.shadowed(shadowed)?,

@@ -202,6 +202,11 @@ impl Writer {
     }
 
     fn open(&mut self) -> Result<&mut Store, StoreError> {
+        Ok(self.opened()?.0)
+    }
+
+    /// The store, and what notes how many have come.
+    fn opened(&mut self) -> Result<(&mut Store, &mut Option<Lock>, &Queue), StoreError> {
         if self.store.as_ref().is_some_and(|store| !store.is_at(&self.path)) {
             // Closed first: that takes its other files away.
             self.store = None;
@@ -212,7 +217,16 @@ impl Writer {
             Some(store) => store,
             None => self.begin()?,
         };
-        Ok(self.store.insert(store))
+        Ok((self.store.insert(store), &mut self.lock, &self.queue))
+    }
+
+    /// Appends a batch; how many have come is noted again and again meanwhile, as a kill may come then too.
+    fn append(&mut self, batch: &Batch, settled: u64) -> Result<(), StoreError> {
+        let (store, lock, queue) = self.opened()?;
+        store.append(batch, settled, &mut || {
+            // What cannot be noted is not known to the next process, and costs nothing else.
+            lock.as_mut().map(|lock| lock.note(queue.came()).ok());
+        })
     }
 
     /// Opens the store, and says in it how many records a process before had not written when it was killed.
@@ -233,7 +247,7 @@ impl Writer {
             let settled = store.settled()?.unwrap_or(noted);
             let lost = noted.saturating_sub(settled);
             if lost > 0 {
-                store.append(&Batch { lost, ..Batch::default() }, settled + lost)?;
+                store.append(&Batch { lost, ..Batch::default() }, settled + lost, &mut || ())?;
                 self.queue.note(format!(
                     "the last {lost} records of the run before, or a few more, are not in the decision log: it was killed \
                      before they were written"
@@ -248,10 +262,10 @@ impl Writer {
     fn write(&mut self, batch: &Batch) -> Result<(), StoreError> {
         self.open()?;
         let settled = self.settled.unwrap_or_default() + batch.records.len() as u64 + batch.lost;
-        let written = match self.open().and_then(|store| store.append(batch, settled)) {
+        let written = match self.append(batch, settled) {
             Err(error) if error.is_damage() => {
                 self.put_aside(&error)?;
-                self.open()?.append(batch, settled)
+                self.append(batch, settled)
             }
             Err(error) => {
                 // What is wrong may be of the connection, as after a change of the file system below it.
