@@ -160,6 +160,11 @@ impl Drop for Writer {
     }
 }
 
+/// Notes how many have come. What cannot be noted is not known to the next process, and costs nothing else.
+fn note(lock: &mut Option<Lock>, came: u64) {
+    lock.as_mut().map(|lock| lock.note(came).ok());
+}
+
 impl Writer {
     fn run(mut self) {
         // Opened at once, so that what is wrong with it is known before the first event.
@@ -167,17 +172,13 @@ impl Writer {
             self.queue.trouble(self.told(&error));
         }
         loop {
-            let batch = self.queue.take(|came| {
-                // What cannot be noted is not known to the next process, and costs nothing else.
-                self.lock.as_mut().map(|lock| lock.note(came).ok());
-            });
+            let batch = self.queue.take(|came| note(&mut self.lock, came));
             let is_last = batch.is_last;
             let records = batch.records.len() as u64;
             if records > 0 || batch.lost > 0 {
                 match self.write(&batch) {
                     Ok(()) => {
-                        let came = self.queue.came();
-                        self.lock.as_mut().map(|lock| lock.note(came).ok());
+                        note(&mut self.lock, self.queue.came());
                         let pruned = self.open().and_then(Store::prune);
                         self.queue.settle(records, 0, pruned.err().map(|error| self.told(&error)));
                     }
@@ -223,10 +224,7 @@ impl Writer {
     /// Appends a batch; how many have come is noted again and again meanwhile, as a kill may come then too.
     fn append(&mut self, batch: &Batch, settled: u64) -> Result<(), StoreError> {
         let (store, lock, queue) = self.opened()?;
-        store.append(batch, settled, &mut || {
-            // What cannot be noted is not known to the next process, and costs nothing else.
-            lock.as_mut().map(|lock| lock.note(queue.came()).ok());
-        })
+        store.append(batch, settled, &mut || note(lock, queue.came()))
     }
 
     /// Opens the store, and says in it how many records a process before had not written when it was killed.
