@@ -287,7 +287,7 @@ impl Hearing {
             while writing.len() < WRITES {
                 let Some(write) = shared.registry().next_write(&under_way) else { break };
                 under_way.insert(name_of(&write));
-                writing.push(self.write(subjects.key(name_of(&write)), write));
+                writing.push(self.write((subjects.key(name_of(&write)), client.max_payload()), write));
             }
             tokio::select! {
                 biased;
@@ -322,11 +322,18 @@ impl Hearing {
         }
     }
 
-    fn write(&self, key: String, write: Write) -> Written {
+    /// Writes an entry. One that is longer than the server takes is taken out, as if this machine did not have it: an earlier
+    /// value says what is no longer so, and the other entries do not wait for it.
+    fn write(&self, (key, longest): (String, usize), write: Write) -> Written {
         let store = self.store.clone();
         Box::pin(async move {
             let name = name_of(&write);
             let written = match write {
+                Write::Put(_, value) if value.len() > longest => {
+                    let length = value.len();
+                    tracing::warn!(%name, length, longest, "an entry is longer than the server takes, and left out");
+                    store.delete(&key).await.map_err(|error| error.to_string())
+                }
                 Write::Put(_, value) => {
                     store.put(&key, value).await.map(drop).map_err(|error| error.to_string())
                 }

@@ -266,3 +266,21 @@ async fn a_user_that_the_server_does_not_let_in_is_said_to_be_one() {
     };
     stands(&a, why).await;
 }
+
+#[tokio::test]
+async fn an_entry_that_is_longer_than_the_server_takes_takes_no_other_along_and_leaves_no_earlier_one() {
+    let nats = Nats::new().await;
+    let (a, _questions_a) = member(&nats.url(), "a").await;
+    let (b, _questions_b) = member(&nats.url(), "b").await;
+    a.put(ONE, "one");
+    has(&b, ONE, is("one")).await;
+    a.put(ONE, vec![b'x'; (1 << 20) + 1]);
+    has(&b, ONE, |entry| entry.is_none()).await;
+    a.put(TWO, "two");
+    has(&b, TWO, is("two")).await;
+    assert_eq!(b.look_up(ONE, LONG).await, None);
+    let link = a.health().borrow().link.clone();
+    assert!(matches!(link, Link::Together { times: 1, .. }), "{link:?}");
+    a.put(ONE, "short again");
+    has(&b, ONE, is("short again")).await;
+}
