@@ -71,24 +71,34 @@ struct Heard {
     has_gone: bool,
 }
 
+impl Heard {
+    fn is_away(&self, now: Instant) -> bool {
+        self.has_gone || now.duration_since(self.at) > LIFE
+    }
+}
+
 impl Members {
-    /// A machine has said this.
+    /// A machine has said this. Where as many are remembered as may be, the one gives way that is away for longest.
     pub(crate) fn hear(&mut self, machine: &str, (word, life): (Word, &str), now: Instant) {
         let heard = Heard { life: life.to_owned(), at: now, has_gone: word == Word::Go };
-        let is_full = self.0.len() >= MOST;
-        match self.0.get_mut(machine) {
-            Some(known) => *known = heard,
-            None if is_full => {}
-            None => {
-                self.0.insert(machine.to_owned(), heard);
-            }
+        if let Some(known) = self.0.get_mut(machine) {
+            *known = heard;
+            return;
         }
+        if self.0.len() >= MOST {
+            let away = self.0.iter().filter(|(_, heard)| heard.is_away(now));
+            let Some(longest) = away.min_by_key(|(_, heard)| heard.at).map(|(name, _)| name.clone()) else {
+                return;
+            };
+            self.0.remove(&longest);
+        }
+        self.0.insert(machine.to_owned(), heard);
     }
 
     /// Since when a machine is away; `None` for one that is there, or was never heard.
     pub(crate) fn away_since(&self, machine: &str, now: Instant) -> Option<Instant> {
         let heard = self.0.get(machine)?;
-        (heard.has_gone || now.duration_since(heard.at) > LIFE).then_some(heard.at)
+        heard.is_away(now).then_some(heard.at)
     }
 
     /// Whether a machine has said that it leaves.
@@ -99,7 +109,7 @@ impl Members {
     /// All of them, by name.
     pub(crate) fn list(&self, own: &Token, now: Instant) -> Vec<Member> {
         let member = |(machine, heard): (&String, &Heard)| Member {
-            is_there: !heard.has_gone && now.duration_since(heard.at) <= LIFE,
+            is_there: !heard.is_away(now),
             is_self: machine == own.as_str(),
             life: heard.life.clone(),
             heard: heard.at,
@@ -128,6 +138,24 @@ mod tests {
         assert_eq!(members.away_since("a", now), None);
         let list = members.list(&Token::new("a").unwrap(), now);
         assert!(list.len() == 1 && list[0].is_there && list[0].is_self);
+    }
+
+    #[test]
+    fn of_very_many_machines_the_one_that_is_away_for_longest_gives_way_to_a_new_one() {
+        let (mut members, now) = (Members::default(), Instant::now());
+        let here = |members: &mut Members, machine: &str, at| members.hear(machine, (Word::Here, "1"), at);
+        for number in 0..MOST {
+            here(&mut members, &number.to_string(), now);
+        }
+        here(&mut members, "too many", now + LIFE);
+        assert!(!members.0.contains_key("too many"), "all of them are there");
+        members.hear("7", (Word::Go, "1"), now);
+        here(&mut members, "new", now + LIFE);
+        assert!(members.0.contains_key("new") && !members.0.contains_key("7"));
+        for number in 0..100 {
+            here(&mut members, &format!("later {number}"), now + LIFE * 3);
+        }
+        assert_eq!((members.0.len(), members.0.contains_key("later 99")), (MOST, true));
     }
 
     #[test]
