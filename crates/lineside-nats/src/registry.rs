@@ -73,7 +73,8 @@ pub(crate) struct Registry {
     others: HashMap<EntryName, Kept>,
     bytes: usize,
     pub(crate) not_mirrored: usize,
-    owner: Option<Arc<Owner>>,
+    /// Who has entries, and who has had some until lately; the one whose entry was taken last stands last.
+    owners: Vec<Arc<Owner>>,
     /// What this machine has to have written.
     own: HashMap<EntryName, Bytes>,
     /// Whose entries differ from that in the bucket, or may do.
@@ -160,10 +161,15 @@ impl Registry {
 
     /// One owner for all its entries: they come together.
     fn owner(&mut self, machine: &str, life: &str) -> Arc<Owner> {
-        let is_it = |owner: &&Arc<Owner>| *owner.machine == *machine && *owner.life == *life;
-        let owner = self.owner.as_ref().filter(is_it).cloned();
-        let owner = owner.unwrap_or_else(|| Arc::new(Owner { machine: machine.into(), life: life.into() }));
-        self.owner = Some(Arc::clone(&owner));
+        let is_it = |owner: &Arc<Owner>| *owner.machine == *machine && *owner.life == *life;
+        let owner = match self.owners.iter().rposition(is_it) {
+            Some(place) => self.owners.swap_remove(place),
+            None => Arc::new(Owner { machine: machine.into(), life: life.into() }),
+        };
+        if self.owners.len() == self.owners.capacity() {
+            self.owners.retain(|owner| Arc::strong_count(owner) > 1);
+        }
+        self.owners.push(Arc::clone(&owner));
         owner
     }
 
@@ -182,6 +188,11 @@ impl Registry {
 
     /// Drops what other machines have that this says of a machine and its life.
     pub(crate) fn drop_all(&mut self, leaves: impl Fn(&str, &str) -> bool) {
+        // Each machine says every few seconds that it is there, and there may be very many entries.
+        if !self.owners.iter().any(|owner| leaves(&owner.machine, &owner.life)) {
+            return;
+        }
+        self.owners.retain(|owner| !leaves(&owner.machine, &owner.life));
         let leaves = |_: &EntryName, kept: &mut Kept| leaves(&kept.owner.machine, &kept.owner.life);
         let names: Vec<_> =
             self.others.extract_if(leaves).map(|(name, kept)| (name, kept.value.len())).collect();
@@ -307,6 +318,30 @@ mod tests {
         registry.unfollow(ONE);
         assert!(registry.take_changed().is_empty());
         assert_eq!(registry.bytes, 2 * BESIDE + 2);
+    }
+
+    #[test]
+    fn what_a_machine_says_of_itself_costs_nothing_for_the_entries_of_others() {
+        let mut registry = Registry::default();
+        let (lives, names) = (10, 20_000);
+        for name in 0..names {
+            let machine = (name % lives).to_string();
+            registry.take(EntryName(name), (&machine, "1"), name, b"");
+        }
+        assert_eq!(registry.owners.len() as u64, lives);
+        let before = std::time::Instant::now();
+        registry.drop_all(|machine, life| machine == "3" && life == "2");
+        (0..100_000).for_each(|_| registry.drop_all(|machine, life| machine == "3" && life != "1"));
+        // A walk through all of them takes more than 50 µs.
+        assert!(before.elapsed().as_secs() < 2, "{:?}", before.elapsed());
+        registry.drop_all(|machine, life| machine == "3" && life != "2");
+        assert_eq!(registry.count() as u64, names - names / lives);
+        assert_eq!(registry.owners.len() as u64, lives - 1);
+        registry.keep_only(&HashSet::new());
+        for life in 0..1_000 {
+            registry.take(ONE, ("m", &life.to_string()), life, b"");
+        }
+        assert!(registry.owners.len() < 50, "those without entries are not kept");
     }
 
     #[test]
