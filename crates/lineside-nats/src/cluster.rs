@@ -12,14 +12,14 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::unconstrained;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, interval_at, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::connecting::{self, Told};
 use crate::health::{Health, Link};
 use crate::joined;
-use crate::members::{Member, Members};
+use crate::members::{BEAT, Member, Members};
 use crate::questions::{AskMachineError, Question, answer};
 use crate::registry::{Entry, EntryName, Registry};
 use crate::settings::{JoinClusterError, JoinSettings};
@@ -215,13 +215,13 @@ impl Cluster {
     ///
     /// # Errors
     /// At once where this machine is not connected, or the other one is known not to be there; when the connection breaks,
-    /// as soon as that is known; else when the time is over.
+    /// or the other machine goes, as soon as that is known; else when the time is over.
     pub async fn ask(&self, machine: &str, text: Bytes, within: Duration) -> Result<Bytes, AskMachineError> {
         let away = || AskMachineError::Away { machine: machine.to_owned() };
         let mut health = self.0.health.subscribe();
-        if !health.borrow_and_update().link.is_together() {
+        let Some(times) = health.borrow_and_update().link.times() else {
             return Err(AskMachineError::NotConnected);
-        }
+        };
         if self.away_since(machine).is_some() {
             return Err(away());
         }
@@ -231,6 +231,7 @@ impl Cluster {
         }
         let request = Request::new().payload(text).timeout(Some(within));
         let mut asked = pin!(self.0.client.send_request(self.0.subjects.to(machine), request));
+        let mut looks = interval_at(Instant::now() + BEAT, BEAT);
         loop {
             tokio::select! {
                 biased;
@@ -244,12 +245,17 @@ impl Cluster {
                         }),
                     };
                 }
-                // No answer comes over a connection that is gone, and a question is asked once.
+                // No answer comes over a connection that is gone, also where there is another one by now, and a question is
+                // asked once.
                 changed = health.changed() => {
-                    if changed.is_err() || !health.borrow_and_update().link.is_together() {
+                    if changed.is_err() || health.borrow_and_update().link.times() != Some(times) {
                         return Err(AskMachineError::NotConnected);
                     }
                 }
+                // Nor does one of a machine that has gone.
+                _ = looks.tick() => if self.away_since(machine).is_some() {
+                    return Err(away());
+                },
             }
         }
     }

@@ -30,7 +30,15 @@ impl Link {
     /// Whether it is connected and has read the registry.
     #[must_use]
     pub fn is_together(&self) -> bool {
-        matches!(self, Self::Together { .. })
+        self.times().is_some()
+    }
+
+    /// How often it has come, if it is connected and has read the registry.
+    pub(crate) fn times(&self) -> Option<u64> {
+        match self {
+            Self::Together { times, .. } => Some(*times),
+            Self::Away { .. } => None,
+        }
     }
 }
 

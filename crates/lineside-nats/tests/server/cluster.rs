@@ -284,3 +284,16 @@ async fn an_entry_that_is_longer_than_the_server_takes_takes_no_other_along_and_
     a.put(ONE, "short again");
     has(&b, ONE, is("short again")).await;
 }
+
+#[tokio::test]
+async fn a_question_under_way_fails_when_the_machine_that_is_asked_goes() {
+    let nats = Nats::new().await;
+    let (a, mut questions_a) = member(&nats.url(), "a").await;
+    let (b, _questions_b) = member(&nats.url(), "b").await;
+    let asked = tokio::spawn(async move { b.ask("a", Bytes::from("well"), 100 * LONG).await });
+    let question = questions_a.next().await.unwrap();
+    a.leave(LONG).await;
+    let away = AskMachineError::Away { machine: "a".to_owned() };
+    assert_eq!(timeout(LONG, asked).await.expect("it does not wait for its time").unwrap(), Err(away));
+    drop(question);
+}
