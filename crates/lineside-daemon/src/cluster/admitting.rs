@@ -126,7 +126,7 @@ impl Joined {
         let word = Word::Stands { from, life, session: name.to_string() };
         match self.cluster().ask(machine, written(&word, "").into(), ASKED).await {
             Ok(answer) => match read::<Reply>(&answer) {
-                Some((Reply::Entry { entry: Some(entry) }, _)) => Told::Now(Box::new(entry)),
+                Some((Reply::Entry { entry: Some(entry) }, _)) => Told::Now(entry),
                 Some((Reply::Entry { entry: None }, _)) => Told::Over,
                 _ => Told::Nothing,
             },

@@ -62,7 +62,7 @@ impl Answering {
             }
             Word::Stands { from, life, session } => {
                 let name = EntryName::parse(&session);
-                let entry = name.and_then(|name| joined.stands(&**daemon, (&from, life), name));
+                let entry = name.and_then(|name| joined.stands(&**daemon, (&from, life), name)).map(Box::new);
                 answer(daemon, question, written(&Reply::Entry { entry }, ""));
             }
             Word::Apply { session, entry } => {

@@ -32,6 +32,8 @@ pub(super) struct Files {
     wanted: Option<ProjectEntry>,
     /// Those that stand for what is not in force here.
     closed: Option<ClosedGuards>,
+    /// Those that stand for hooks of programs that its machine cannot tell.
+    untold: Option<ClosedGuards>,
 }
 
 impl Files {
@@ -73,6 +75,32 @@ impl Files {
         Ok(())
     }
 
+    /// Which hooks of programs there are is not known: whatever they may judge stands closed.
+    ///
+    /// # Errors
+    /// The session is closed.
+    pub(super) fn hide(
+        &mut self,
+        daemon: &dyn Here,
+        (session, machine): (&Session, &str),
+    ) -> Result<(), RegisterHookError> {
+        if self.untold.is_none() {
+            let id = session.id();
+            let why = format!(
+                "session `{id}` of machine `{machine}` has more hooks than that can tell this machine; take some of them away, \
+                 or work on `{machine}`"
+            );
+            let root = Path::new(id.as_str());
+            self.untold = Some(daemon.assembly().close_guards(session, root, None, &why)?);
+        }
+        Ok(())
+    }
+
+    /// They are known, and in force.
+    pub(super) fn show(&mut self) {
+        self.untold.take().into_iter().for_each(ClosedGuards::remove);
+    }
+
     pub(super) fn wanted(&self) -> Option<&ProjectEntry> {
         self.wanted.as_ref()
     }
@@ -84,7 +112,7 @@ impl Files {
 
     /// Nothing is below it any more.
     pub(super) fn release(self) {
-        self.closed.into_iter().for_each(ClosedGuards::remove);
+        self.closed.into_iter().chain(self.untold).for_each(ClosedGuards::remove);
     }
 }
 

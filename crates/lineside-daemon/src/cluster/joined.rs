@@ -26,8 +26,9 @@ use crate::elsewhere::{ELSEWHERE, machine};
 const CONFIRMED: Duration = Duration::from_secs(2);
 /// How many grants are looked for at once.
 const ADMISSIONS: usize = 64;
-/// The longest entry, in bytes.
+/// The longest entry, in bytes, and what of the longest message of the server is left for what stands around it.
 const LONGEST: usize = 512 << 10;
+const AROUND: usize = 4 << 10;
 
 /// A member.
 pub(crate) struct Joined {
@@ -112,7 +113,23 @@ impl Joined {
     ) -> Option<(EntryName, SessionEntry)> {
         let above = self.above(daemon, own, session);
         let known = own.of(session)?;
-        Some((known.name, entry(daemon, known, above)))
+        Some((known.name, self.fitting(entry(daemon, known, above))))
+    }
+
+    /// As much of an entry as fits into a message: without the guards of its project, which count as not known then, or
+    /// without all hooks, which stand closed then.
+    fn fitting(&self, entry: SessionEntry) -> SessionEntry {
+        let server = self.cluster().health().borrow().server.as_ref().map(|server| server.longest);
+        let most = server.map_or(LONGEST, |longest| longest.saturating_sub(AROUND).min(LONGEST));
+        let fits = |entry: &SessionEntry| json::to_vec(entry).is_ok_and(|text| text.len() <= most);
+        if fits(&entry) {
+            return entry;
+        }
+        let short = entry.registered();
+        if fits(&short) {
+            return short;
+        }
+        SessionEntry { verifier: None, hooks: Vec::new(), untold: true, ..short }
     }
 
     /// The name of the session above one.
@@ -138,10 +155,16 @@ impl Joined {
                     .unwrap_or_default(),
             )
         };
+        let untold = entry.untold.then(|| {
+            format!(
+                "the hooks of session `{}` are longer than other machines can be told: below it there every gate stands closed",
+                session.id()
+            )
+        });
         let word = Word::Apply { session: name.to_string(), entry: Some(entry) };
         let text: bytes::Bytes = written(&word, "").into();
         let asked = machines.iter().map(|machine| self.confirmed(daemon, machine, name, text.clone()));
-        join_all(asked).await.into_iter().flatten().collect()
+        untold.into_iter().chain(join_all(asked).await.into_iter().flatten()).collect()
     }
 
     /// Tells a machine how a session is now: what is to be said where it has not confirmed that.
@@ -269,13 +292,10 @@ impl Joined {
     }
 }
 
-/// A session as the others are to know it: where it is not known what it is below, or its hooks do not fit, nothing is let
-/// below it elsewhere.
+/// A session as the others are to know it: where it is not known what it is below, nothing is let below it elsewhere.
 fn entry(daemon: &dyn Here, own: &Own, above: Option<EntryName>) -> SessionEntry {
     let source = own.session.source();
     let is_whole = above.is_some() || source.parent_session.is_none();
-    let declared = daemon.attachments().declared(&own.session);
-    let fits = declared.iter().map(|hook| hook.text.len()).sum::<usize>() < LONGEST;
     let verifier = daemon.grants().verifier(&own.session).map(|(_, verifier)| verifier);
     SessionEntry {
         version: own.version,
@@ -283,8 +303,9 @@ fn entry(daemon: &dyn Here, own: &Own, above: Option<EntryName>) -> SessionEntry
         above: above.map(|above| above.to_string()),
         agent: source.agent.clone(),
         traceparent: source.traceparent.as_deref().map(str::to_owned),
-        verifier: verifier.filter(|_| is_whole && fits),
-        hooks: if fits { declared } else { Vec::new() },
+        verifier: verifier.filter(|_| is_whole),
+        hooks: daemon.attachments().declared(&own.session),
+        untold: false,
         project: own.project.clone(),
     }
 }

@@ -176,6 +176,12 @@ impl StandIns {
         }
         let put = files.put(daemon, (session, machine), entry.project.as_ref());
         put.map_err(|error| unable(&error))?;
+        if entry.untold {
+            // Those that are known stay: nothing says that they are gone.
+            files.hide(daemon, (session, machine)).map_err(|error| unable(&error))?;
+            (stand_in.version, stand_in.is_over) = (entry.version, entry.verifier.is_none());
+            return Ok(Change::InForce { more: 0, fewer: 0 });
+        }
         let (mut more, mut wrong) = (0, None);
         // New ones are in force before others leave: no event comes in between.
         for hook in entry.hooks.iter() {
@@ -211,6 +217,7 @@ impl StandIns {
         let gone: Vec<_> = stand_in.hooks.extract_if(|number, _| !is_there(number)).collect();
         let fewer = gone.len();
         gone.into_iter().for_each(|(_, hook)| hook.remove());
+        stand_in.files.show();
         stand_in.version = entry.version;
         stand_in.is_over = entry.verifier.is_none();
         Ok(Change::InForce { more, fewer })

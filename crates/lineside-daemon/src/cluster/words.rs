@@ -30,6 +30,9 @@ pub(super) struct SessionEntry {
     /// The hooks of programs on it that hold below it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) hooks: Vec<Declared>,
+    /// Its hooks are not among these, because they do not fit: what they would judge stands closed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) untold: bool,
     /// The project that it is in on its machine, whose hooks hold below it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) project: Option<ProjectEntry>,
@@ -93,7 +96,7 @@ pub(super) enum Reply {
     Dropped,
     /// How a session is now.
     Entry {
-        entry: Option<SessionEntry>,
+        entry: Option<Box<SessionEntry>>,
     },
     /// It is in force.
     Applied,

@@ -7,6 +7,7 @@ mod nats;
 #[path = "../../../lineside-nats/tests/server/proxy.rs"]
 mod proxy;
 
+mod bounds;
 mod files;
 mod history;
 mod inheritance;

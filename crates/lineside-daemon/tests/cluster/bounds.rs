@@ -1,0 +1,53 @@
+//! What does not fit stands closed on other machines.
+
+use lineside::client::Session;
+
+use crate::machine::{Machine, guard, reason};
+use crate::nats::Nats;
+
+async fn two() -> (Nats, Machine, Machine) {
+    let nats = Nats::new().await;
+    let (a, b) = (Machine::new(&nats.url(), "a").await, Machine::new(&nats.url(), "b").await);
+    (nats, a, b)
+}
+
+/// Has more hooks on a session than fit into what other machines receive.
+async fn crowd(session: &Session) -> Vec<lineside::client::Registration> {
+    let mut all = Vec::new();
+    for number in 0..16 {
+        all.push(guard(session, &format!("{number} {}", "n".repeat(60_000)), "nothing").await);
+    }
+    all
+}
+
+#[tokio::test]
+async fn what_is_below_a_session_with_more_hooks_than_are_told_stands_closed_until_they_are() {
+    let (_nats, a, b) = two().await;
+    let parent = a.client().session("s1").open().await.unwrap();
+    guard(&parent, "no-rm", "rm").await;
+    let child = b.below(&parent).session("s2").open().await.unwrap();
+    assert_eq!(reason(&child, "rm").await.as_deref(), Some("no rm"));
+    let many = crowd(&parent).await;
+    let why = reason(&child, "rm").await.expect("the guards of its parent are not gone");
+    assert!(why == "no rm" || why.contains("session `s1`"), "{why}");
+    let why = reason(&child, "ls").await.expect("a guard that is not known may have refused it");
+    assert!(why.contains("session `s1` of machine `a`"), "{why}");
+    assert_eq!(reason(&parent, "ls").await, None, "its own machine has all of them");
+    b.below(&parent).session("s3").open().await.unwrap_err();
+    for registration in many {
+        registration.remove().await.unwrap();
+    }
+    assert_eq!(reason(&child, "ls").await, None);
+    assert_eq!(reason(&child, "rm").await.as_deref(), Some("no rm"));
+}
+
+#[tokio::test]
+async fn nor_is_anything_let_through_further_down() {
+    let (_nats, a, b) = two().await;
+    let top = a.client().session("s1").open().await.unwrap();
+    guard(&top, "no-rm", "rm").await;
+    let _many = crowd(&top).await;
+    let parent = a.below(&top).session("s2").open().await.unwrap();
+    let child = b.below(&parent).session("s3").open().await.unwrap();
+    assert!(reason(&child, "rm").await.is_some());
+}
