@@ -64,9 +64,11 @@ impl Joined {
                 break None;
             }
         };
-        if self.stand_ins().get(name).is_none() {
+        let stand_ins = self.stand_ins();
+        if !stand_ins.is_here(name) {
             self.cluster().unfollow(name);
         }
+        drop(stand_ins);
         found
     }
 
@@ -89,8 +91,7 @@ impl Joined {
             return Ok(None);
         }
         let Some((machine, found)) = self.find(name).await else { return Ok(None) };
-        self.cluster().follow(name);
-        let _coming = Coming::begin(self, name);
+        let _coming = Coming::begin(self, name, &machine);
         let entry = match self.told(&machine, name).await {
             Told::Now(now) if now.version >= found.version => *now,
             Told::Over => return Ok(None),
@@ -148,18 +149,26 @@ pub(super) enum Told {
 }
 
 /// A stand-in that is being opened.
-struct Coming<'a>(&'a Joined, EntryName);
+struct Coming<'a>(&'a Joined, EntryName, Arc<str>);
 
 impl<'a> Coming<'a> {
-    fn begin(joined: &'a Joined, name: EntryName) -> Self {
-        joined.stand_ins().comes(name);
-        Self(joined, name)
+    fn begin(joined: &'a Joined, name: EntryName, machine: &Arc<str>) -> Self {
+        let mut stand_ins = joined.stand_ins();
+        stand_ins.comes(name);
+        joined.cluster().follow(name);
+        drop(stand_ins);
+        Self(joined, name, Arc::clone(machine))
     }
 }
 
 impl Drop for Coming<'_> {
+    /// Nothing has come of it, or who asked has left: its machine holds nothing for it.
     fn drop(&mut self) {
-        self.0.stand_ins().has_come(self.1);
+        let Self(joined, name, machine) = self;
+        let mut stand_ins = joined.stand_ins();
+        if stand_ins.has_come(*name) {
+            joined.has_left(machine, *name);
+        }
     }
 }
 

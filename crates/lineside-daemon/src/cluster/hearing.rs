@@ -153,9 +153,21 @@ impl Joined {
 
     /// A session of another machine has ended.
     pub(super) fn end(&self, daemon: &dyn Here, name: EntryName) {
-        let ended = self.stand_ins().end(name);
-        self.cluster().unfollow(name);
+        let mut stand_ins = self.stand_ins();
+        let ended = stand_ins.end(name);
+        if !stand_ins.is_here(name) {
+            self.cluster().unfollow(name);
+        }
+        drop(stand_ins);
         ended.into_iter().for_each(|session| close(daemon, session));
+    }
+
+    /// Nothing is below a session of another machine here any more. Told under the lock of the stand-ins: what is opened below
+    /// it later asks its machine after this word.
+    pub(super) fn has_left(&self, machine: &str, name: EntryName) {
+        self.cluster().unfollow(name);
+        let word = Word::Left { from: self.ways.machine().to_owned(), session: name.to_string() };
+        self.cluster().tell(machine, written(&word, "").into());
     }
 
     /// Ends what nothing has been below for a while, and looks again after what may have ended.
@@ -179,9 +191,13 @@ impl Joined {
             }
         }
         for (name, machine) in idle {
-            self.end(&**daemon, name);
-            let word = Word::Left { from: self.ways.machine().to_owned(), session: name.to_string() };
-            self.cluster().tell(&machine, written(&word, "").into());
+            let mut stand_ins = self.stand_ins();
+            let ended = stand_ins.end(name);
+            if !stand_ins.is_here(name) {
+                self.has_left(&machine, name);
+            }
+            drop(stand_ins);
+            ended.into_iter().for_each(|session| close(&**daemon, session));
         }
         missing.into_iter().for_each(|name| self.look_again(daemon, name));
     }

@@ -61,6 +61,10 @@ impl StandIns {
         self.standing.get(&name)
     }
 
+    pub(super) fn get_mut(&mut self, name: EntryName) -> Option<&mut StandIn> {
+        self.standing.get_mut(&name)
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = (EntryName, &StandIn)> {
         self.standing.iter().map(|(name, one)| (*name, one))
     }
@@ -89,14 +93,20 @@ impl StandIns {
         self.coming.entry(name).or_default().0 += 1;
     }
 
-    /// It has been opened, or has not.
-    pub(super) fn has_come(&mut self, name: EntryName) {
+    /// It has been opened, or has not; whether nothing of it is here any more.
+    pub(super) fn has_come(&mut self, name: EntryName) -> bool {
         if let Some((by, _)) = self.coming.get_mut(&name) {
             *by -= 1;
             if *by == 0 {
                 self.coming.remove(&name);
             }
         }
+        !self.is_here(name)
+    }
+
+    /// Whether one stands, or is being opened.
+    pub(super) fn is_here(&self, name: EntryName) -> bool {
+        self.standing.contains_key(&name) || self.coming.contains_key(&name)
     }
 
     /// Opens it with its hooks, or brings it up to this state.

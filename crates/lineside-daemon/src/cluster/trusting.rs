@@ -43,8 +43,8 @@ impl Joined {
                 held.projects().find_trusted(digest).await;
             }
             let mut stand_ins = joined.stand_ins();
-            let found = stand_ins.iter_mut().find(|(other, _)| *other == name);
-            if let Some((_, one)) = found.filter(|(_, one)| one.files.wanted() == Some(&wanted))
+            let found = stand_ins.get_mut(name);
+            if let Some(one) = found.filter(|one| one.files.wanted() == Some(&wanted))
                 && let Err(error) = one.files.put(&*held, (&one.session, &one.machine), Some(&wanted))
             {
                 tracing::warn!(%error, "the guards of a project elsewhere are not put in force");

@@ -1,6 +1,7 @@
-//! What does not fit stands closed on other machines.
+//! What does not fit stands closed on other machines, and what has failed to open there leaves nothing behind.
 
 use lineside::client::Session;
+use lineside::json::Value;
 
 use crate::machine::{Machine, guard, reason};
 use crate::nats::Nats;
@@ -50,4 +51,22 @@ async fn nor_is_anything_let_through_further_down() {
     let parent = a.below(&top).session("s2").open().await.unwrap();
     let child = b.below(&parent).session("s3").open().await.unwrap();
     assert!(reason(&child, "rm").await.is_some());
+}
+
+#[tokio::test]
+async fn what_could_not_be_opened_elsewhere_holds_no_session_of_this_machine() {
+    let (_nats, a, b) = two().await;
+    let parent = a.client().session("s1").open().await.unwrap();
+    b.client().session("s1").open().await.unwrap();
+    b.below(&parent).session("s2").open().await.unwrap_err();
+    let found = async {
+        loop {
+            let all: Value = a.client().get("/v1/sessions").await.unwrap();
+            if all["sessions"].as_array().unwrap().len() == 1 {
+                return;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(crate::nats::LONG, found).await.expect("only its own is open");
 }
