@@ -225,16 +225,19 @@ impl Joined {
         let mut own = self.own();
         let known = own.named(name)?;
         let session = known.session.clone();
-        match known.machines.get_mut(machine) {
-            Some(held) => held.life = life,
-            None => {
-                let below = session.subagent(format!("{name}@{machine}"));
-                let below =
-                    below.agent(Agent::subagent("elsewhere")).connection(format!("{ELSEWHERE}{machine}"));
-                // A session that has ended has something open below it already, or is over.
-                let below = below.open_now().ok();
-                known.machines.insert(machine.to_owned(), Held { life, session: below });
+        let held = known.machines.get_mut(machine).filter(|held| held.session.is_some());
+        if let Some(held) = held {
+            held.life = life;
+        } else {
+            let below = session.subagent(format!("{name}@{machine}"));
+            let below = below.agent(Agent::subagent("elsewhere")).connection(format!("{ELSEWHERE}{machine}"));
+            // A session that has ended has something open below it already, or is over. One that is open is held, or its hooks
+            // would go with it while something elsewhere is under them.
+            let below = below.open_now().ok();
+            if below.is_none() && session.is_open() {
+                return None;
             }
+            known.machines.insert(machine.to_owned(), Held { life, session: below });
         }
         self.shown(daemon, &mut own, &session).map(|(_, entry)| entry)
     }

@@ -70,3 +70,17 @@ async fn what_could_not_be_opened_elsewhere_holds_no_session_of_this_machine() {
     };
     tokio::time::timeout(crate::nats::LONG, found).await.expect("only its own is open");
 }
+
+#[tokio::test]
+async fn nothing_is_opened_below_a_session_whose_machine_has_no_room_to_hold_its_hooks_for_that() {
+    let nats = Nats::new().await;
+    // A tree has an eighth of them.
+    let (a, b) = (Machine::with_sessions(&nats.url(), "a", 8).await, Machine::new(&nats.url(), "b").await);
+    let parent = a.client().session("s1").open().await.unwrap();
+    guard(&parent, "no-rm", "rm").await;
+    if let Ok(child) = b.below(&parent).session("s2").open().await {
+        parent.close().await.unwrap();
+        let why = reason(&child, "rm").await;
+        panic!("its parent has ended, and its hooks with it: {why:?}");
+    }
+}

@@ -36,6 +36,11 @@ impl Machine {
         Self::set(url, name, |cluster| cluster, |settings| settings.limits.delivery = out).await
     }
 
+    /// One that has room for this many sessions in all.
+    pub(crate) async fn with_sessions(url: &str, name: &str, sessions: usize) -> Self {
+        Self::set(url, name, |cluster| cluster, |settings| settings.limits.sessions = sessions).await
+    }
+
     pub(crate) async fn with(
         url: &str,
         name: &str,
