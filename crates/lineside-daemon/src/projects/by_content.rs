@@ -27,8 +27,12 @@ impl Projects {
 
     /// A project that is loaded and has exactly this content, which a person has trusted.
     pub(crate) fn trusted(&self, digest: &str) -> Option<Arc<Project>> {
-        let known = self.all();
-        known.into_iter().find(|project| project.has(digest))
+        let known = self.known();
+        let project =
+            known.values().filter(|project| project.has(digest)).min_by_key(|project| &project.root)?;
+        // Under the lock: what is about to be put into it keeps it from being forgotten.
+        project.used();
+        Some(Arc::clone(project))
     }
 
     /// The same; one that is not loaded yet is.

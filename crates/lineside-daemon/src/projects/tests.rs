@@ -79,6 +79,13 @@ async fn a_project_without_a_session_is_forgotten_after_a_while() {
     let later = Instant::now() + KEPT + Duration::from_secs(1);
     projects.forget_unused(later).await;
     assert_eq!(projects.all().len(), 1, "it has a session");
+    #[cfg(feature = "nats")]
+    {
+        let before = projects.all()[0].last_used();
+        let digest = projects.all()[0].now().held.clone().unwrap().digest.unwrap();
+        let found = projects.trusted(&digest).unwrap();
+        assert!(found.last_used() > before, "what stands in for something is about to be put into it");
+    }
     let project = Arc::downgrade(&projects.all()[0]);
     session.close().await;
     projects.forget_unused(Instant::now()).await;
