@@ -1,7 +1,7 @@
 //! The sessions that were closed lately, so that an event that comes late does not open one of them again.
 
-use std::collections::hash_map::RandomState;
-use std::collections::{HashSet, VecDeque};
+use std::collections::hash_map::{Entry, RandomState};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::BuildHasher as _;
 
 use crate::sync::{Mutex, MutexGuard, PoisonError};
@@ -31,7 +31,12 @@ pub(crate) enum OpenedBy {
 #[derive(Default)]
 struct Kept {
     closed: HashSet<u64>,
+    /// As they were closed, with those that were opened again since.
     order: VecDeque<u64>,
+    /// How often these stand there for what was opened again; that is before where they stand for being closed.
+    reopened: HashMap<u64, usize>,
+    /// How many of those there are.
+    stale: usize,
 }
 
 impl Default for Closed {
@@ -53,8 +58,10 @@ impl Closed {
             return;
         }
         kept.order.push_back(hash);
-        while kept.order.len() > self.most {
-            if let Some(oldest) = kept.order.pop_front() {
+        while kept.closed.len() > self.most {
+            if let Some(oldest) = kept.order.pop_front()
+                && !kept.was_reopened(oldest)
+            {
                 kept.closed.remove(&oldest);
             }
         }
@@ -97,8 +104,26 @@ impl Closed {
 
 impl Kept {
     fn forget(&mut self, hash: u64) {
-        if self.closed.remove(&hash) {
-            self.order.retain(|closed| *closed != hash);
+        if !self.closed.remove(&hash) {
+            return;
         }
+        *self.reopened.entry(hash).or_default() += 1;
+        self.stale += 1;
+        // All of them at once, so that each costs little of a walk through very many.
+        if self.stale > self.closed.len().max(1_024) {
+            let order = std::mem::take(&mut self.order);
+            self.order = order.into_iter().filter(|hash| !self.was_reopened(*hash)).collect();
+        }
+    }
+
+    /// Whether this place in the order, the first of its kind, is that of something that was opened again.
+    fn was_reopened(&mut self, hash: u64) -> bool {
+        let Entry::Occupied(mut times) = self.reopened.entry(hash) else { return false };
+        *times.get_mut() -= 1;
+        if *times.get() == 0 {
+            times.remove();
+        }
+        self.stale -= 1;
+        true
     }
 }

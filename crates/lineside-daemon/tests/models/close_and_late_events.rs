@@ -74,3 +74,28 @@ fn the_last_ones_are_remembered_and_not_the_first() {
     };
     shuttle::check_random(model, 1);
 }
+
+#[test]
+fn of_what_is_opened_and_closed_again_and_again_the_last_closing_counts() {
+    let model = || {
+        let closed = Closed::most(3);
+        for _ in 0..3 {
+            closed.note("a", || true);
+            closed.forget("a");
+        }
+        for id in ["b", "a", "c"] {
+            closed.note(id, || true);
+        }
+        assert!(["a", "b", "c"].into_iter().all(|id| closed.contains(id)));
+        closed.note("d", || true);
+        assert_eq!(["b", "a", "c", "d"].map(|id| closed.contains(id)), [false, true, true, true]);
+        // More often than is kept of what was opened again.
+        for _ in 0..5_000 {
+            closed.forget("a");
+            closed.note("a", || true);
+        }
+        closed.note("e", || true);
+        assert_eq!(["c", "d", "a", "e"].map(|id| closed.contains(id)), [false, true, true, true]);
+    };
+    shuttle::check_random(model, 1);
+}
