@@ -45,7 +45,7 @@ pub enum OnWord {
     Off,
 }
 
-/// One that hears everything that is decided, refused events as well. One of `file`, `command` and `post` is needed.
+/// One that hears everything that is decided, refused events as well. One of `file`, `command`, `worker` and `post` is needed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Observer {
     /// Its name: letters, digits, hyphens and underscores.
@@ -56,6 +56,8 @@ pub struct Observer {
     pub file: Option<ObserverFile>,
     /// A program and its arguments, which has lines of JSON on its standard input.
     pub command: Option<Vec<String>>,
+    /// The same, of a program that is kept and started again when it ends.
+    pub worker: Option<Vec<String>>,
     /// Where lists of JSON objects are posted to.
     pub post: Option<ObserverPost>,
 }

@@ -1,17 +1,22 @@
-//! What the settings have hear everything that is decided: files, commands and posts.
+//! What the settings have hear everything that is decided: files, commands, workers and posts.
 //!
 //! Each reads the feed in a task of its own, a tenth of a second behind it, many records at a time; no publisher and no other
 //! reader waits for it. What the feed has given up before it was read is counted, and stands as `lost` among the records.
 
-use std::path::Path;
+use std::convert::Infallible;
+use std::future::pending;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use lineside::core::exchange::Addresses;
+use lineside::core::invocation::{Environment, Program};
 use lineside::core::{Diagnostic, Timestamp};
 use lineside::dialects::native::{ObserveSettings, ObserveTo};
+use lineside::exec::LineWorker;
 use lineside::json::Value;
 use lineside::log::Query;
+use tokio::sync::Mutex as AsyncMutex;
 use tokio::task::{spawn_blocking, yield_now};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -37,6 +42,9 @@ const AT_ONCE: usize = 64;
 /// After how long what was not taken is tried again.
 const AGAIN: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(15)];
 
+/// How long the rest may take when the daemon ends, of a worker that does not read.
+const END: Duration = Duration::from_secs(10);
+
 /// How large the file of what could not be delivered becomes.
 const DEAD: u64 = 16 << 20;
 
@@ -55,6 +63,8 @@ enum To {
     /// A program has lines, and a server a list.
     Lines(Outlet),
     List(Outlet),
+    /// A program that is kept. The task of the observer alone has it.
+    Worker(Box<AsyncMutex<LineWorker>>),
 }
 
 /// What has become of records.
@@ -108,6 +118,11 @@ impl Observer {
                 To::File(Arc::new(Rotated::new(path.clone(), *bytes, *keep)))
             }
             ObserveTo::Command(words) => To::Lines(Outlet::command(words)),
+            ObserveTo::Worker(words) => {
+                let (program, environment) = (Program::argv(words), Environment::default());
+                let worker = LineWorker::new(program, environment, Some(PathBuf::from("/")));
+                To::Worker(Box::new(AsyncMutex::new(worker)))
+            }
             ObserveTo::Post(url, headers) => {
                 let headers = headers.iter().map(|(name, text)| (name.clone(), text.reveal().to_owned()));
                 // The settings are those of the machine and of the user, who may name any address.
@@ -138,6 +153,13 @@ impl Observer {
                 sleep(BEHIND).await;
                 is_there
             };
+            let more = async {
+                tokio::select! {
+                    biased;
+                    is_there = more => is_there,
+                    never = self.keep() => match never {},
+                }
+            };
             let goes_on = ending.run_until_cancelled(more).await.unwrap_or(false);
             loop {
                 let batch = self.batch(feed, &mut after).await;
@@ -154,8 +176,30 @@ impl Observer {
                 break;
             }
         }
-        if let To::Lines(outlet) | To::List(outlet) = &self.to {
-            outlet.end().await;
+        match &self.to {
+            To::File(_) => {}
+            To::Lines(outlet) | To::List(outlet) => outlet.end().await,
+            To::Worker(worker) => {
+                let left = worker.lock().await.end(END).await;
+                let records = left.iter().filter(|byte| **byte == b'\n').count() as u64;
+                if records > 0 {
+                    {
+                        let mut count = self.counting();
+                        count.delivered = count.delivered.saturating_sub(records);
+                    }
+                    self.put_aside(left.into(), records).await;
+                }
+            }
+        }
+    }
+
+    /// Keeps what is to run while there is nothing to deliver.
+    async fn keep(&self) -> Infallible {
+        let To::Worker(worker) = &self.to else { return pending().await };
+        let mut worker = worker.lock().await;
+        loop {
+            let why = worker.keep().await;
+            self.counting().trouble = Some(why);
         }
     }
 
@@ -188,7 +232,7 @@ impl Observer {
         let text: Arc<[u8]> = batch.text.into();
         let mut waits = AGAIN.into_iter();
         loop {
-            let Err(why) = self.hand_over(&text).await else {
+            let Err(why) = self.hand_over(&text, ending).await else {
                 let mut count = self.counting();
                 count.delivered += batch.records;
                 count.trouble = None;
@@ -204,17 +248,22 @@ impl Observer {
                 break;
             }
         }
+        self.put_aside(text, batch.records).await;
+    }
+
+    /// Puts what cannot be delivered into the file of it.
+    async fn put_aside(&self, text: Arc<[u8]>, records: u64) {
         let dead = Arc::clone(&self.dead);
         let kept = spawn_blocking(move || dead.append(&text)).await;
         let mut count = self.counting();
-        count.dead += batch.records;
+        count.dead += records;
         if let Ok(Err(error)) = kept {
             let why = count.trouble.take().unwrap_or_default();
             count.trouble = Some(format!("{why}; it cannot be put aside either: {error}"));
         }
     }
 
-    async fn hand_over(&self, text: &Arc<[u8]>) -> Result<(), String> {
+    async fn hand_over(&self, text: &Arc<[u8]>, ending: &CancellationToken) -> Result<(), String> {
         match &self.to {
             To::File(file) => {
                 let (file, text) = (Arc::clone(file), Arc::clone(text));
@@ -223,6 +272,16 @@ impl Observer {
             }
             To::Lines(outlet) => outlet.take(text.to_vec()).await,
             To::List(outlet) => outlet.take(listed(text)).await,
+            // One that does not read may take its time: the feed goes on, and what it loses is counted.
+            To::Worker(worker) => {
+                let mut worker = worker.lock().await;
+                tokio::select! {
+                    biased;
+                    given = worker.give(text) => given,
+                    // What it has not taken is put aside at its end.
+                    () = async { ending.cancelled().await; sleep(END).await } => Ok(()),
+                }
+            }
         }
     }
 }

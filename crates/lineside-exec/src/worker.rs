@@ -3,7 +3,7 @@
 //! A [`Worker`] starts the process, loads the plugins one after the other, keeps it alive, and carries calls to it and
 //! their answers back (OC-59 to OC-81). A [`HookWorkerClient`] does the same with any program that speaks the protocol of the
 //! page `workers.md`, whether we start it or it is there already. Both are supervised in one way; `profile` is the table
-//! in which they differ. Neither knows events and hooks: which functions there are, when they are called and what their
+//! in which they differ. A [`LineWorker`] is asked nothing: it is given lines. None knows events and hooks: which functions there are, when they are called and what their
 //! answers mean is the dialect's business.
 
 use std::path::PathBuf;
@@ -24,6 +24,7 @@ pub use self::client::{HookWorkerClient, WorkerSeat};
 use self::frames::Reason;
 use self::helped::Helped;
 pub use self::kits::{KITS, Kit};
+pub use self::line_worker::LineWorker;
 pub use self::log::{LogLevel, LogSource, WorkerLog};
 use self::log_sink::LogSink;
 pub use self::log_sink::WorkerListener;
@@ -56,6 +57,8 @@ mod restarts;
 mod helped;
 mod supervisor;
 mod retired;
+
+mod line_worker;
 
 mod kits;
 mod client;

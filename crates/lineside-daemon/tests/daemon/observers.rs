@@ -172,3 +172,42 @@ async fn what_came_too_fast_is_counted_and_stands_among_the_records() {
     let others = all.iter().filter(others).count() as u64;
     assert_eq!(lost + others, 201, "the beginning of the session, and each event");
 }
+
+#[tokio::test]
+async fn a_worker_is_kept_and_what_one_that_ends_had_not_read_the_next_one_has() {
+    const SCRIPT: &str = "while IFS= read -r line; do printf '%s\\n' \"$line\" >> taken
+        case $line in *crash*) exit 3 ;; esac
+    done; echo over >> ends";
+    let house = observed(|folder| {
+        let script = format!("cd {}; {SCRIPT}", folder.display());
+        let words = ["sh", "-c", &script].map(str::to_owned).to_vec();
+        let file = ObserveTo::File { path: folder.join("all"), bytes: 1 << 20, keep: 1 };
+        vec![
+            observer("all", "tool:Shell", file),
+            observer("kept", "tool:Shell", ObserveTo::Worker(words)),
+            observer("none", "tool:Shell", ObserveTo::Worker(vec!["/no/such/program".to_owned()])),
+        ]
+    })
+    .await;
+    for command in ["ls", "crash", "crash", "after"] {
+        call(&house, "a", command).await;
+    }
+    loop {
+        let (_, status) = house.get("/v1/status").await;
+        let found = status["findings"].to_string();
+        if found.contains("observer \\\"none\\\" cannot deliver") {
+            assert!(found.contains("/no/such/program") && !found.contains("kept"), "{found}");
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    let House { folder, server } = house;
+    server.end().await;
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    let all = read("all");
+    assert_eq!(lines(&all).len(), 4);
+    assert_eq!(read("taken"), all);
+    assert_eq!(read("ends"), "over\n", "its input ends with the daemon");
+    assert_eq!(read("state/observe/none.dead.jsonl"), all);
+    assert!(!folder.path().join("state/observe/kept.dead.jsonl").exists());
+}

@@ -553,14 +553,14 @@ mod tests {
     }
 
     #[test]
-    fn observers_are_a_file_a_command_or_a_post() {
+    fn observers_are_a_file_a_command_a_worker_or_a_post() {
         let (settings, findings) = read(
             "observe:\n  - {name: audit, file: ~/a.jsonl}\n  - {name: b, query: 'verdict:refused tool:Shell', command: [logger, -t, x]}\n  \
              - name: c\n    file: {path: /var/log/c, size: 1GiB, keep: 9}\n  - name: d\n    post: {url: 'https://e/f', \
-             headers: {X-Home: '${HOME}'}, secrets: [HOME]}\n",
+             headers: {X-Home: '${HOME}'}, secrets: [HOME]}\n  - {name: e, worker: [/opt/follow, -v]}\n",
         );
         assert!(findings.is_empty(), "{findings:?}");
-        let [audit, command, file, post] = &settings.observe[..] else { panic!("{settings:?}") };
+        let [audit, command, file, post, worker] = &settings.observe[..] else { panic!("{settings:?}") };
         let ObserveTo::File { path, bytes, keep } = &audit.to else { panic!("{audit:?}") };
         assert!(
             path.is_absolute() && path.ends_with("a.jsonl") && (*bytes, *keep) == (64 << 20, 5),
@@ -569,12 +569,13 @@ mod tests {
         assert_eq!(command.query, "verdict:refused tool:Shell");
         assert_eq!(command.to, ObserveTo::Command(["logger", "-t", "x"].map(str::to_owned).to_vec()));
         assert_eq!(file.to, ObserveTo::File { path: "/var/log/c".into(), bytes: 1 << 30, keep: 9 });
+        assert_eq!(worker.to, ObserveTo::Worker(["/opt/follow", "-v"].map(str::to_owned).to_vec()));
         let ObserveTo::Post(url, headers) = &post.to else { panic!("{post:?}") };
         assert!(url == "https://e/f" && headers[0].1.reveal().starts_with('/'), "{post:?}");
         let page = include_str!("../../../../docs/watching.md").split("```yaml\n").nth(2).unwrap();
         let page = page.split_once("```").unwrap().0.replace("SIEM_TOKEN", "HOME");
         let (settings, findings) = read(&page);
-        assert!(settings.observe.len() == 3 && findings.is_empty(), "{findings:?}");
+        assert!(settings.observe.len() == 4 && findings.is_empty(), "{findings:?}");
     }
 
     #[test]
@@ -611,6 +612,8 @@ mod tests {
             ("observe:\n  - {name: a, file: {path: /a, keep: 0}}\n", 2, "a number from 1"),
             ("observe:\n  - {name: a, file: {path: /a, size: 3}}\n", 2, "a size such as"),
             ("observe:\n  - {name: a, command: [./b]}\n", 2, "its absolute path"),
+            ("observe:\n  - {name: a, worker: tell}\n", 2, "a list of a program"),
+            ("observe:\n  - {name: a, worker: [b], command: [b]}\n", 2, "one of `file`"),
             ("observe:\n  - {name: a, post: example.com}\n", 2, "an absolute http"),
             (
                 "observe:\n  - name: a\n    post: {url: 'https://a', headers: {B: '${NOT_SET}'}}\n",

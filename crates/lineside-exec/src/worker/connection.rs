@@ -37,6 +37,10 @@ pub(super) struct Connection {
     transport: Box<dyn Transport>,
     unwritten: VecDeque<u8>,
     writes: bool,
+    /// What an end has kept from being taken, in bytes.
+    left: usize,
+    /// Whether anything is expected of it; one that only listens may close its output.
+    answers: bool,
     /// A sender waits for room.
     crowded: bool,
     frames: Lines,
@@ -93,6 +97,8 @@ impl Connection {
             transport,
             unwritten: hello.into(),
             writes: true,
+            left: 0,
+            answers: true,
             crowded: false,
             frames: Lines::new(largest.saturating_add(MARGIN)),
             log: Lines::new(LINE_OF_LOG),
@@ -104,6 +110,16 @@ impl Connection {
         };
         connection.write();
         connection
+    }
+
+    /// Nothing is expected of it; one that does not listen is killed.
+    pub(super) fn that_listens(self) -> Self {
+        Self { answers: false, ..self }
+    }
+
+    /// How much of what was pushed it has not taken, at its end as well.
+    pub(super) fn untaken(&self) -> usize {
+        self.left + self.unwritten.len() + self.transport.untaken()
     }
 
     /// Puts a frame behind those that are not written yet.
@@ -219,7 +235,9 @@ impl Connection {
         self.stop_writing();
     }
 
-    fn stop_writing(&mut self) {
+    /// There is nothing more for it; what it has not taken counts as left.
+    pub(super) fn stop_writing(&mut self) {
+        self.left += self.transport.untaken();
         self.transport.close_input();
         self.writes = false;
     }
@@ -228,6 +246,7 @@ impl Connection {
     fn concluded(&mut self) -> Option<Ending> {
         let End::Exited { why, by } = self.end else {
             if let End::Far = self.end
+                && self.answers
                 && self.frames.is_at_end()
             {
                 self.end = End::Silent { by: Instant::now() + SETTLE };
@@ -241,17 +260,24 @@ impl Connection {
         Some(self.transport.ending(why))
     }
 
-    fn write(&mut self) {
+    /// Writes what there is room for.
+    pub(super) fn write(&mut self) {
         while self.writes && !self.unwritten.is_empty() {
             match self.transport.try_write(self.unwritten.as_slices().0) {
                 Ok(bytes) => drop(self.unwritten.drain(..bytes)),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if try_again(&error) => {}
                 // The worker no longer reads: it is about to end.
-                Err(_) => self.writes = false,
+                Err(_) => {
+                    self.writes = false;
+                    if !self.answers {
+                        self.kill("it closed its input");
+                    }
+                }
             }
         }
         if !self.writes {
+            self.left += self.unwritten.len();
             self.unwritten.clear();
         }
         if self.crowded && self.unwritten.len() < ENOUGH {

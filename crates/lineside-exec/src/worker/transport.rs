@@ -40,6 +40,11 @@ pub(super) trait Transport: fmt::Debug + Send {
     /// Ready when there is room.
     fn poll_writable(&mut self, cx: &mut Context<'_>) -> Poll<()>;
 
+    /// How much of what was written the worker has not taken yet. Zero where that is not known.
+    fn untaken(&self) -> usize {
+        0
+    }
+
     /// There is nothing more to write.
     fn close_input(&mut self);
 

@@ -18,6 +18,7 @@ mod bounds;
 mod conflicts;
 mod endings;
 mod faults;
+mod line_worker;
 mod loading;
 mod output;
 mod restarts;

@@ -43,9 +43,22 @@ pub enum ObserveTo {
     },
     /// To the standard input of a program with these arguments.
     Command(Vec<String>),
+    /// To that of one that is kept, and started again when it ends.
+    Worker(Vec<String>),
     /// To a URL, with these headers.
     Post(String, Vec<(String, Secret)>),
 }
+
+/// Reads the value of a key.
+type Read = fn(&mut Reading<'_>, &str, &Node) -> Option<ObserveTo>;
+
+/// The keys that say where it goes, and how each is read.
+const OUTLETS: [(&str, Read); 4] = [
+    ("file", |reading, _, value| reading.file_of(value)),
+    ("command", |reading, key, value| reading.words_of(key, value).map(ObserveTo::Command)),
+    ("worker", |reading, key, value| reading.words_of(key, value).map(ObserveTo::Worker)),
+    ("post", |reading, _, value| reading.post_of(value)),
+];
 
 impl Reading<'_> {
     pub(super) fn observers(&mut self, value: &Node) {
@@ -61,7 +74,7 @@ impl Reading<'_> {
     }
 
     fn observer(&mut self, item: &Node) {
-        let keys = self.mapping("observe[]", item, &["name", "query", "file", "command", "post"]);
+        let keys = self.mapping("observe[]", item, &["name", "query", "file", "command", "worker", "post"]);
         let get = |name: &str| keys.iter().find(|(key, _)| key == name).map(|(_, value)| *value);
         let is_name = |text: &&str| {
             !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
@@ -80,12 +93,11 @@ impl Reading<'_> {
                 None => return self.wrong("observe[].query", query, "a query such as verdict:refused"),
             },
         };
-        let to = match (get("file"), get("command"), get("post")) {
-            (Some(file), None, None) => self.file_of(file),
-            (None, Some(command), None) => self.command_of(command),
-            (None, None, Some(post)) => self.post_of(post),
-            _ => return self.wrong("observe[]", item, "one of `file`, `command` and `post`"),
+        let to: Vec<_> = OUTLETS.iter().filter_map(|(key, read)| Some((key, read, get(key)?))).collect();
+        let [(key, read, value)] = to[..] else {
+            return self.wrong("observe[]", item, "one of `file`, `command`, `worker` and `post`");
         };
+        let to = read(self, key, value);
         let Some(to) = to else { return };
         let origin = self.findings.origin(item.line);
         self.sets(&format!("observe.{name}"), item);
@@ -132,7 +144,7 @@ impl Reading<'_> {
         found
     }
 
-    fn command_of(&mut self, value: &Node) -> Option<ObserveTo> {
+    fn words_of(&mut self, key: &str, value: &Node) -> Option<Vec<String>> {
         let words: Option<Vec<String>> = match &value.content {
             Content::List(words) => words.iter().map(|word| word.written().map(str::to_owned)).collect(),
             _ => None,
@@ -142,12 +154,12 @@ impl Reading<'_> {
         });
         if words.is_none() {
             self.wrong(
-                "observe[].command",
+                &format!("observe[].{key}"),
                 value,
                 "a list of a program, by its name or its absolute path, and its arguments",
             );
         }
-        words.map(ObserveTo::Command)
+        words
     }
 
     fn post_of(&mut self, value: &Node) -> Option<ObserveTo> {

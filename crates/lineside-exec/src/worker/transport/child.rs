@@ -126,6 +126,11 @@ impl Transport for Started {
         }
     }
 
+    fn untaken(&self) -> usize {
+        let waiting = self.input.as_ref().and_then(|input| rustix::io::ioctl_fionread(input).ok());
+        waiting.map_or(0, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX))
+    }
+
     fn close_input(&mut self) {
         self.input = None;
     }
