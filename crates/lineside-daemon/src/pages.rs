@@ -32,6 +32,7 @@ pub(crate) fn router(daemon: &Arc<Daemon>) -> Router {
         .route("/assets/{name}", get(views::asset));
     Router::new()
         .route("/dashboard/open", get(gate::exchange))
+        .route("/dashboard/", get(gate::without_slash))
         .nest("/dashboard", pages)
         .fallback(gate::elsewhere)
         .layer(middleware::from_fn_with_state(Arc::clone(daemon), gate::enter))

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{Html, IntoResponse as _, Redirect, Response};
 use lineside_dashboard::page::{self, BASE};
@@ -159,6 +159,12 @@ pub(super) async fn may(daemon: &Arc<Daemon>, connection: Option<&Connection>) -
         Ok(if processes.is_empty() { May::Look } else { May::Change })
     });
     asked.await.unwrap_or(Ok(May::Look))
+}
+
+/// Leads to the page that is meant, with what is asked of it.
+pub(super) async fn without_slash(uri: Uri) -> Redirect {
+    let asked = uri.query().map_or_else(String::new, |query| format!("?{query}"));
+    Redirect::to(&format!("{BASE}{asked}"))
 }
 
 /// A path that there is not.

@@ -164,6 +164,20 @@ async fn other_pages_and_other_hosts_are_refused_with_the_key_as_well() {
 }
 
 #[tokio::test]
+async fn a_slash_behind_the_address_leads_to_the_page() {
+    let house = House::new().await;
+    let browser = Browser::of(&house).await;
+    for (path, page) in
+        [("/dashboard/", "/dashboard"), ("/dashboard/?q=verdict:block%20a", "/dashboard?q=verdict:block%20a")]
+    {
+        let answer = browser.get(path).await;
+        assert_eq!((answer.status, &*answer.header("location")), (303, page));
+    }
+    let answer = send(browser.address, request(Method::GET, browser.address, "/dashboard/", &[]), "").await;
+    assert_eq!(answer.status, 401);
+}
+
+#[tokio::test]
 async fn every_answer_says_that_only_our_own_is_loaded() {
     let house = House::new().await;
     let browser = Browser::of(&house).await;

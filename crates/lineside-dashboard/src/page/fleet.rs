@@ -140,7 +140,7 @@ pub(super) fn shape(state: State) -> Markup {
         State::Waiting => "M6 .8 11.2 6 6 11.2.8 6z",
         State::Blocked => "M2 2l8 8M10 2l-8 8",
         State::Stuck => "M6 1.2 11 10.5H1z",
-        State::Idle => "M4.6 4.6h2.8v2.8H4.6z",
+        State::Idle => "M4 4h4v4H4z",
     };
     let is_line = state == State::Blocked;
     html! {
