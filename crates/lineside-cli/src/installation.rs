@@ -39,8 +39,38 @@ pub(crate) enum Removal {
 #[derive(Debug)]
 pub(crate) struct VersionQuestion {
     pub(crate) argv: Vec<String>,
-    /// What is new in its output; none where it has no answer.
-    pub(crate) read: fn(&str) -> Option<Newest>,
+    pub(crate) answer: Answer,
+}
+
+/// Where the output of such a program has what is new.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Answer {
+    /// A version, in the first line that begins so, up to this character.
+    Version { after: &'static str, until: char },
+    /// A number of commits.
+    Commits,
+}
+
+const OF_NPM: Answer = Answer::Version { after: "", until: '\n' };
+/// `lineside (1.2.3)`.
+const OF_PIP: Answer = Answer::Version { after: "lineside (", until: ')' };
+/// `  Candidate: 1.2.3-1`.
+const OF_APT: Answer = Answer::Version { after: "Candidate: ", until: '-' };
+/// `version: 1.2.3 (latest 1.2.4)`.
+const OF_CARGO: Answer = Answer::Version { after: "version: ", until: ' ' };
+
+impl Answer {
+    /// What is new; none where the output has no answer.
+    pub(crate) fn read(self, output: &str) -> Option<Newest> {
+        match self {
+            Self::Version { after, until } => {
+                let found = output.lines().find_map(|line| line.trim().strip_prefix(after))?;
+                let version = found.split(until).next()?;
+                version.starts_with(|c: char| c.is_ascii_digit()).then(|| Newest::Version(version.to_owned()))
+            }
+            Self::Commits => output.trim().parse().ok().map(Newest::Commits),
+        }
+    }
 }
 
 /// What is the newest.
@@ -97,7 +127,10 @@ fn npm(program: &Path) -> Option<Installation> {
     let whose = if is_global { "--global".to_owned() } else { format!("--prefix {}", word(&project)) };
     Some(Installation {
         from: "npm",
-        question: Some(VersionQuestion { argv: argv(["npm", "view", "lineside", "version"]), read: line }),
+        question: Some(VersionQuestion {
+            argv: argv(["npm", "view", "lineside", "version"]),
+            answer: OF_NPM,
+        }),
         update: format!("npm install {whose} lineside@latest"),
         removal: Removal::By(format!("npm uninstall {whose} lineside")),
         place: project,
@@ -138,7 +171,7 @@ fn pip(program: &Path) -> Option<Installation> {
         from: "pip",
         question: Some(VersionQuestion {
             argv: argv([&named, "-m", "pip", "index", "versions", "lineside"]),
-            read: in_parentheses,
+            answer: OF_PIP,
         }),
         update,
         removal: Removal::By(removal),
@@ -153,7 +186,7 @@ fn deb(program: &Path) -> Option<Installation> {
     list.lines().any(|line| Path::new(line) == own).then(|| Installation {
         from: "deb",
         place: root.to_owned(),
-        question: Some(VersionQuestion { argv: argv(["apt-cache", "policy", "lineside"]), read: candidate }),
+        question: Some(VersionQuestion { argv: argv(["apt-cache", "policy", "lineside"]), answer: OF_APT }),
         update: "sudo apt-get install lineside, or the path of a newer .deb in the place of the name"
             .to_owned(),
         removal: Removal::By("sudo apt-get purge lineside".to_owned()),
@@ -199,7 +232,7 @@ fn listed(program: &Path) -> Option<Installation> {
             let argv = argv(["git", "-C", &folder, "rev-list", "--count", "HEAD..@{upstream}"]);
             let clone = word(&clone);
             let update = format!("git -C {clone} pull && cd {clone} && cargo xtask install --root {place}");
-            ("clone", Some(VersionQuestion { argv, read: commits }), update)
+            ("clone", Some(VersionQuestion { argv, answer: Answer::Commits }), update)
         }
     };
     let files = files.iter().map(|file| prefix.join(file)).chain([prefix.join(LISTED)]).collect();
@@ -212,41 +245,10 @@ fn cargo(program: &Path) -> Option<Installation> {
     list.contains("\"lineside-cli ").then(|| Installation {
         from: "cargo",
         place: prefix.to_owned(),
-        question: Some(VersionQuestion { argv: argv(["cargo", "info", "lineside-cli"]), read: of_cargo }),
+        question: Some(VersionQuestion { argv: argv(["cargo", "info", "lineside-cli"]), answer: OF_CARGO }),
         update: format!("cargo install --root {} lineside-cli", word(prefix)),
         removal: Removal::By(format!("cargo uninstall --root {} lineside-cli", word(prefix))),
     })
-}
-
-/// A version alone.
-fn version(text: &str) -> Option<Newest> {
-    let text = text.trim();
-    text.starts_with(|c: char| c.is_ascii_digit()).then(|| Newest::Version(text.to_owned()))
-}
-
-fn line(output: &str) -> Option<Newest> {
-    version(output)
-}
-
-/// `lineside (1.2.3)`.
-fn in_parentheses(output: &str) -> Option<Newest> {
-    version(output.lines().next()?.strip_prefix("lineside (")?.strip_suffix(')')?)
-}
-
-/// `  Candidate: 1.2.3-1`.
-fn candidate(output: &str) -> Option<Newest> {
-    let found = output.lines().find_map(|line| line.trim().strip_prefix("Candidate: "))?;
-    version(found.split('-').next()?)
-}
-
-/// `version: 1.2.3 (latest 1.2.4)`.
-fn of_cargo(output: &str) -> Option<Newest> {
-    let found = output.lines().find_map(|line| line.strip_prefix("version: "))?;
-    version(found.split(' ').next()?)
-}
-
-fn commits(output: &str) -> Option<Newest> {
-    output.trim().parse().ok().map(Newest::Commits)
 }
 
 #[cfg(test)]
@@ -335,12 +337,12 @@ mod tests {
     #[test]
     fn answers_of_installers_are_read() {
         let version = |text: &str| Some(Newest::Version(text.to_owned()));
-        assert_eq!(line("0.2.0\n"), version("0.2.0"));
-        assert_eq!(line("npm error code E404\n"), None);
-        assert_eq!(in_parentheses("lineside (1.2.3)\nAvailable versions: 1.2.3\n"), version("1.2.3"));
-        assert_eq!(candidate("lineside:\n  Installed: 0.1.0-1\n  Candidate: 0.1.1-1\n"), version("0.1.1"));
-        assert_eq!(candidate("lineside:\n  Candidate: (none)\n"), None);
-        assert_eq!(of_cargo("lineside-cli\nversion: 0.3.0 (latest 0.4.0)\n"), version("0.3.0"));
-        assert_eq!(commits("7\n"), Some(Newest::Commits(7)));
+        assert_eq!(OF_NPM.read("0.2.0\n"), version("0.2.0"));
+        assert_eq!(OF_NPM.read("npm error code E404\n"), None);
+        assert_eq!(OF_PIP.read("lineside (1.2.3)\nAvailable versions: 1.2.3\n"), version("1.2.3"));
+        assert_eq!(OF_APT.read("lineside:\n  Installed: 0.1.0-1\n  Candidate: 0.1.1-1\n"), version("0.1.1"));
+        assert_eq!(OF_APT.read("lineside:\n  Candidate: (none)\n"), None);
+        assert_eq!(OF_CARGO.read("lineside-cli\nversion: 0.3.0 (latest 0.4.0)\n"), version("0.3.0"));
+        assert_eq!(Answer::Commits.read("7\n"), Some(Newest::Commits(7)));
     }
 }

@@ -38,6 +38,8 @@ pub(crate) fn own_command() -> Result<OnPath> {
     })?;
     let remark = match named {
         Some(_) if is_found => None,
+        // It is Node that starts this program, and entries start it without that.
+        Some(named) if is_launcher(&named, &own) => None,
         Some(other) => Some(format!(
             "`{NAME}` on PATH is another program, {}, so the entries start {path}",
             other.display()
@@ -45,6 +47,14 @@ pub(crate) fn own_command() -> Result<OnPath> {
         None => Some(format!("`{NAME}` is not on PATH, so the entries start {path}")),
     };
     Ok(OnPath { program, remark })
+}
+
+/// Whether a program on the path is the one by which the package for Node starts this one, which lies in a package of the
+/// same folder, or in one within that package.
+fn is_launcher(named: &Path, own: &Path) -> bool {
+    let Ok(named) = named.canonicalize() else { return false };
+    let mut folders = own.ancestors().filter(|folder| folder.ends_with("node_modules"));
+    folders.any(|modules| named.starts_with(modules.join(NAME)))
 }
 
 /// The path of this program: of the small one that answers hooks, which lies beside the full command, where it does.
@@ -76,4 +86,34 @@ pub(crate) fn find(name: &str) -> Option<PathBuf> {
 /// Whether a path is a file that may be executed.
 pub(crate) fn is_program(path: &Path) -> bool {
     path.is_file() && access(path, Access::EXEC_OK).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn the_launcher_of_the_package_for_node_is_no_other_program() {
+        let room = tempfile::tempdir().unwrap();
+        let root = room.path().canonicalize().unwrap();
+        let launcher = |modules: &str| {
+            let modules = root.join(modules);
+            fs::create_dir_all(modules.join(".bin")).unwrap();
+            fs::create_dir_all(modules.join(NAME)).unwrap();
+            fs::write(modules.join("lineside/bin.js"), "").unwrap();
+            symlink("../lineside/bin.js", modules.join(".bin/lineside")).unwrap();
+            modules.join(".bin/lineside")
+        };
+        let (named, other) = (launcher("app/node_modules"), launcher("other/node_modules"));
+        let own = |path: &str| root.join(path).join("@lineside/linux-x64/bin/lineside-full");
+        for beside in ["app/node_modules", "app/node_modules/lineside/node_modules"] {
+            assert!(is_launcher(&named, &own(beside)), "{beside}");
+            assert!(!is_launcher(&other, &own(beside)), "{beside}");
+        }
+        assert!(!is_launcher(&named, &root.join("app/bin/lineside-full")));
+        assert!(!is_launcher(&root.join("app/node_modules/.bin/none"), &own("app/node_modules")));
+    }
 }

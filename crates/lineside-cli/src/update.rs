@@ -101,7 +101,7 @@ async fn asked(installation: &Installation) -> Result<Newest, String> {
         answered.stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it has no answer");
     match answered.end {
         End::Code(0) => {
-            (question.read)(&answered.stdout).ok_or_else(|| format!("`{line}` says nothing of it"))
+            question.answer.read(&answered.stdout).ok_or_else(|| format!("`{line}` says nothing of it"))
         }
         End::Late => Err(format!("`{line}` has not answered within {} s", PATIENCE.as_secs())),
         End::NotStarted(why) => Err(format!("`{line}` did not start: {why}")),
@@ -135,13 +135,13 @@ fn is_newer(newest: &Newest) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::installation::{Removal, VersionQuestion};
+    use crate::installation::{Answer, Removal, VersionQuestion};
 
     fn installation(argv: &[&str]) -> Installation {
-        let read = |text: &str| Some(Newest::Version(text.trim().to_owned()));
+        let answer = Answer::Version { after: "", until: '\n' };
         let argv = argv.iter().map(|word| (*word).to_owned()).collect();
         let (update, removal) = (String::new(), Removal::None);
-        let question = Some(VersionQuestion { argv, read });
+        let question = Some(VersionQuestion { argv, answer });
         Installation { from: "test", place: "/".into(), question, update, removal }
     }
 

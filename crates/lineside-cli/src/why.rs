@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use lineside::log::Why;
+use lineside::core::EventId;
+use lineside::log::{Look, LookError, Query, Why};
 
 use crate::log::{StoreArgs, machines, query};
 use crate::painter::one_line;
@@ -12,7 +13,7 @@ use crate::style::{COLUMNS, Styles, columns, print_json, print_unbroken, tell};
 
 pub(crate) mod page;
 
-/// Say why an event was decided so; also log, stats, replay, enforce.
+/// Say why an event was decided so; also `log`, stats, replay, enforce.
 ///
 /// The page has the event, every hook that was considered, in order, with why it ran or not and what it said, what was changed,
 /// what the agent received, and what became of background work.
@@ -59,44 +60,62 @@ pub(crate) async fn run(args: &WhyArgs, styles: Styles) -> Result<ExitCode> {
         return of_cluster(args, id, styles).await;
     }
     let look = args.store.open()?;
-    let found = match (&args.id, &args.last, &args.refused) {
-        (Some(id), ..) => look.why(id)?,
-        (None, Some(words), _) => look.why_last(&query(words)?)?.into_iter().collect(),
-        (None, None, words) => {
-            let words = words.as_deref().unwrap_or_default();
-            look.why_last(&query(words)?.refused())?.into_iter().collect()
-        }
+    let asked = match (&args.id, &args.last, &args.refused) {
+        (Some(id), ..) => Asked::Id(id),
+        (None, Some(words), _) => Asked::Last(query(words)?),
+        (None, None, Some(words)) => Asked::Last(query(words)?.refused()),
+        (None, None, None) => Asked::LastRefused(query(&[])?.refused()),
     };
-    match &found[..] {
-        [] => {
-            let asks = args.last.is_some() || args.refused.is_some();
-            let what = args.id.as_ref().map_or_else(
-                || match asks {
-                    true => "no such event is in the log".to_owned(),
-                    false => {
-                        "no event of the log was refused; `lineside why --last` tells of the last one, and \
-                              `lineside why ID` of any that `lineside log` shows"
-                            .to_owned()
-                    }
-                },
-                |id| format!("no event `{}` is in the log; `lineside log` shows what is", one_line(id)),
-            );
-            tell(&format!("lineside: {what}"));
+    match the_one(&look, &asked)? {
+        Err(why_not) => {
+            tell(&format!("lineside: {why_not}"));
             return Ok(ExitCode::FAILURE);
         }
-        [why] if args.json => print_json(&why.to_json())?,
-        [why] => print_unbroken(page::lines(why, columns().unwrap_or(COLUMNS), styles.out))?,
-        [one, other, ..] => {
-            return Ok(several(one, other));
-        }
+        Ok(why) if args.json => print_json(&why.to_json())?,
+        Ok(why) => print_unbroken(page::lines(&why, columns().unwrap_or(COLUMNS), styles.out))?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn several(one: &Why, other: &Why) -> ExitCode {
-    let (one, other) = (one.decision.id, other.decision.id);
-    tell(&format!("lineside: several events have that id, such as {one} and {other}; name more of it"));
-    ExitCode::FAILURE
+/// Which event is asked about.
+pub(crate) enum Asked<'a> {
+    /// The one with an id that begins or ends so.
+    Id(&'a str),
+    /// The last one that a query finds.
+    Last(Query),
+    /// The same, where nothing is asked but of what was refused.
+    LastRefused(Query),
+}
+
+/// What the log has of that event; in words why it is not one.
+///
+/// # Errors
+/// The log cannot be read.
+pub(crate) fn the_one(look: &Look, asked: &Asked<'_>) -> Result<Result<Why, String>, LookError> {
+    let found = match asked {
+        Asked::Id(id) => look.why(id)?,
+        Asked::Last(query) | Asked::LastRefused(query) => look.why_last(query)?.into_iter().collect(),
+    };
+    let (one, others) = match <[Why; 1]>::try_from(found) {
+        Ok([why]) => return Ok(Ok(why)),
+        Err(found) => (found.first().map(|why| why.decision.id), found.get(1).map(|why| why.decision.id)),
+    };
+    Ok(Err(match (one, others, asked) {
+        (Some(one), Some(other), _) => several(one, other),
+        (.., Asked::Id(id)) => {
+            format!("no event `{}` is in the log; `lineside log` shows what is", one_line(id))
+        }
+        (.., Asked::Last(_)) => "no such event is in the log".to_owned(),
+        (.., Asked::LastRefused(_)) => {
+            "no event of the log was refused; `lineside why --last` tells of the last one, and \
+            `lineside why ID` of any that `lineside log` shows"
+                .to_owned()
+        }
+    }))
+}
+
+fn several(one: EventId, other: EventId) -> String {
+    format!("several events have that id, such as {one} and {other}; name more of it")
 }
 
 /// The same of a machine of the cluster, which is named.
@@ -125,6 +144,9 @@ async fn of_cluster(args: &WhyArgs, id: &str, styles: Styles) -> Result<ExitCode
             print_unbroken([format!("on machine {machine}"), String::new()].into_iter().chain(page))?;
             Ok(ExitCode::SUCCESS)
         }
-        [(_, one, _), (_, other, _), ..] => Ok(several(one, other)),
+        [(_, one, _), (_, other, _), ..] => {
+            tell(&format!("lineside: {}", several(one.decision.id, other.decision.id)));
+            Ok(ExitCode::FAILURE)
+        }
     }
 }

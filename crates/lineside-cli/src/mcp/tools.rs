@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::pin::Pin;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Error, Result, bail};
 use lineside::core::nearest::suggestion;
 use lineside::json::{self, Map, Value};
 use lineside::log::{FILE, Look, Query};
@@ -18,7 +18,8 @@ use crate::log::{nothing_found, now};
 use crate::new_hook::read_alone;
 use crate::style::Style;
 use crate::tasks::apart;
-use crate::{list, loading, why};
+use crate::why::{Asked, page, the_one};
+use crate::{list, loading};
 
 /// How wide pages are; no terminal shows them.
 const COLUMNS: usize = 110;
@@ -208,22 +209,17 @@ async fn explain_event(arguments: Arguments, paths: DaemonPaths) -> Result<Strin
 async fn why(arguments: Arguments, paths: DaemonPaths) -> Result<String> {
     let id = arguments.text("id").map(str::to_owned);
     let query = Query::parse(arguments.needed("query"), now())?;
-    let is_any = arguments.0.contains_key("query")
-        && !arguments.0.get("refused").and_then(Value::as_bool).unwrap_or_default();
+    let is_of_query = arguments.0.contains_key("query");
+    let is_any = is_of_query && !arguments.0.get("refused").and_then(Value::as_bool).unwrap_or_default();
     let page = move || {
-        let look = look(&paths)?;
-        let found = match id {
-            Some(id) => look.why(&id)?,
-            None if is_any => look.why_last(&query)?.into_iter().collect(),
-            None => look.why_last(&query.refused())?.into_iter().collect(),
+        let asked = match &id {
+            Some(id) => Asked::Id(id),
+            None if is_any => Asked::Last(query),
+            None if is_of_query => Asked::Last(query.refused()),
+            None => Asked::LastRefused(query.refused()),
         };
-        match &found[..] {
-            [] => bail!("no such event is in the log"),
-            [why] => Ok(why::page::lines(why, COLUMNS, Style::PLAIN).join("\n")),
-            [one, other, ..] => {
-                bail!("several events have that id, such as {} and {}", one.decision.id, other.decision.id)
-            }
-        }
+        let why = the_one(&look(&paths)?, &asked)?.map_err(Error::msg)?;
+        Ok(page::lines(&why, COLUMNS, Style::PLAIN).join("\n"))
     };
     apart(page).await?
 }

@@ -130,7 +130,8 @@ fn an_agent_asks_about_the_hooks_that_it_is_under() {
         let page = client.told("why", &asked);
         assert!(page.contains("not rm (rm)") && page.contains(id), "{asked}: {page}");
     }
-    assert!(client.refused("why", &json!({"id": "ffffffff"})).contains("no such event"));
+    let unknown = client.refused("why", &json!({"id": "ffffffff"}));
+    assert!(unknown.contains("no event `ffffffff` is in the log"), "{unknown}");
 }
 
 #[test]
