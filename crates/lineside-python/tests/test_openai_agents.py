@@ -8,7 +8,13 @@ from agents import Agent, LocalShellTool, Model, ModelResponse, Usage, function_
 from house import House
 from lineside.adapters._run import Refused
 from lineside.adapters.openai_agents import Lineside
-from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
+from openai.types.responses import (
+    Response,
+    ResponseCompletedEvent,
+    ResponseFunctionToolCall,
+    ResponseOutputMessage,
+    ResponseOutputText,
+)
 
 HOOKS = """
 hooks:
@@ -33,8 +39,13 @@ class Script(Model):
         self.asked.append(json.dumps(input, default=str))
         return ModelResponse(output=[self.items.pop(0)], usage=Usage(), response_id=None)
 
-    def stream_response(self, *rest: Any, **more: Any) -> Any:
-        raise NotImplementedError("nothing is streamed here")
+    async def stream_response(self, system_instructions: Any, input: Any, *rest: Any, **more: Any) -> Any:
+        self.asked.append(json.dumps(input, default=str))
+        response = Response(
+            id="1", created_at=0, model="script", object="response", output=[self.items.pop(0)], tool_choice="auto", tools=[],
+            parallel_tool_calls=False,
+        )  # fmt: skip
+        yield ResponseCompletedEvent(response=response, sequence_number=0, type="response.completed")
 
 
 def calls(name: str = "echo", **arguments: str) -> ResponseFunctionToolCall:
@@ -95,6 +106,35 @@ class OpenAiAgents(House):
             self.assertEqual([0, 1], sorted(envelope["depth"] for envelope in refused))
             below = next(envelope for envelope in refused if envelope["depth"] == 1)
             self.assertEqual(("s1", "reviewer"), (below["parent_session"], below["agent"]["type"]))
+
+    async def test_a_streamed_run_is_under_the_same_hooks_and_goes_on_after_a_refused_stop(self) -> None:
+        script = Script(calls(word="secret"), calls(word="quiet"), says("too early"), says("all tests pass"))
+        async with self.client.session("s1") as session:
+            lineside = Lineside(session)
+            streamed = lineside.run_streamed(Agent("main", model=script, tools=[echo]), "go")
+            self.assertEqual([], script.asked)
+            events = [event async for event in streamed.stream_events()]
+            items = [event.name for event in events if event.type == "run_item_stream_event"]
+            called = ["tool_called", "tool_output"]
+            self.assertEqual([*called, *called, "message_output_created", "message_output_created"], items)
+            self.assertEqual("all tests pass", streamed.final_output)
+            self.assertIn("it is secret", results(streamed.result)[0])
+            self.assertEqual("LOUD [key]", results(streamed.result)[1])
+            self.assertIn("run the tests first", script.asked[3])
+            refused = lineside.run_streamed(Agent("main", model=script), "something forbidden")
+            with self.assertRaisesRegex(Refused, "not here"):
+                async for _ in refused.stream_events():
+                    self.fail("it was refused")
+
+    async def test_a_reader_that_goes_away_ends_a_streamed_run(self) -> None:
+        script = Script(calls(word="hello"), calls(word="hello"), says("done"))
+        async with self.client.session("s1") as session:
+            streamed = Lineside(session).run_streamed(Agent("main", model=script, tools=[echo]), "go")
+            events = streamed.stream_events()
+            await events.__anext__()
+            await events.aclose()
+            self.assertIsNone(streamed.final_output)
+            self.assertLess(len(script.asked), 3)
 
     async def test_what_would_be_under_no_hook_is_not_run(self) -> None:
         async with self.client.session("s1") as session:

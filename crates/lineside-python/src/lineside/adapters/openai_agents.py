@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import json
-from typing import Any, Optional
+from typing import Any, AsyncIterator, Awaitable, Callable, Optional
 
 from agents import Agent, FunctionTool, Handoff, RunConfig, Runner
 from agents.tool import Tool
@@ -17,9 +18,56 @@ from ._run import AnySession, Asks, Refused, Run, above
 # They run at the provider, and no code here runs for them.
 _HOSTED = {"WebSearchTool", "FileSearchTool", "CodeInterpreterTool", "ImageGenerationTool", "HostedMCPTool", "ToolSearchTool"}
 
+# As `Runner.run`.
+_Play = Callable[..., Awaitable[Any]]
+# How many events wait for their reader.
+_WAITING = 64
+
+
+class Streamed:
+    """A run whose events are read as they happen; nothing of it happens before. `final_output` and `result`, that of the last
+    turn, are there when they are over."""
+
+    result: Any = None
+
+    def __init__(self, start: Callable[[_Play], Awaitable[Any]]) -> None:
+        self._start = start
+
+    @property
+    def final_output(self) -> Any:
+        return None if self.result is None else self.result.final_output
+
+    async def stream_events(self) -> AsyncIterator[Any]:
+        """The events, once. Raises `Refused` as `run` does. A reader that goes away ends the run."""
+        events: asyncio.Queue[Any] = asyncio.Queue(_WAITING)
+
+        async def play(agent: Agent[Any], input: Any, **more: Any) -> Any:
+            result = Runner.run_streamed(agent, input, **more)
+            async for event in result.stream_events():
+                await events.put(event)
+            return result
+
+        async def run() -> None:
+            self.result = await self._start(play)
+
+        task = asyncio.create_task(run())
+        try:
+            while not (task.done() and events.empty()):
+                event = asyncio.ensure_future(events.get())
+                await asyncio.wait({event, task}, return_when=asyncio.FIRST_COMPLETED)
+                if event.done() or not events.empty():
+                    yield await event
+                else:
+                    event.cancel()
+            await task
+        finally:
+            task.cancel()
+            await asyncio.wait({task})
+
 
 class Lineside:
-    """Runs agents under the hooks of a session: `run` stands in the place of `Runner.run`.
+    """Runs agents under the hooks of a session: `run` stands in the place of `Runner.run`, and `run_streamed` in that of
+    `Runner.run_streamed`.
 
     Within a tool of such a run, another one has a session below it. `asks` answers what hooks ask a person, and gets the
     decision."""
@@ -30,15 +78,22 @@ class Lineside:
     async def run(self, agent: Agent[Any], input: Any, *, run_config: Optional[RunConfig] = None, **more: Any) -> Any:
         """As `Runner.run`; an agent that may not stop goes on with the reason. Raises `Refused` for a prompt or a model call
         that is refused."""
+        return await self._run(Runner.run, agent, input, run_config, more)
+
+    def run_streamed(self, agent: Agent[Any], input: Any, *, run_config: Optional[RunConfig] = None, **more: Any) -> Streamed:
+        """As `Runner.run_streamed`, with the events of all turns one after another: those after a stop that is refused as well."""
+        return Streamed(lambda play: self._run(play, agent, input, run_config, more))
+
+    async def _run(self, play: _Play, agent: Agent[Any], input: Any, run_config: Optional[RunConfig], more: Any) -> Any:
         parent, text = above(), input if isinstance(input, str) else None
         if parent is None:
             run = Run(self._session, self._asks)
             if text is not None:
                 input = await run.reach(run.prompt(text))
-            return await self._turns(run, agent, input, run_config, more)
+            return await self._turns(play, run, agent, input, run_config, more)
         run = await parent.reach(parent.child(agent.name, text))
         try:
-            result = await self._turns(run, agent, input, run_config, more)
+            result = await self._turns(play, run, agent, input, run_config, more)
         except BaseException:
             await parent.reach(parent.child_is_over(run, agent.name, None))
             raise
@@ -60,7 +115,9 @@ class Lineside:
         }  # fmt: skip
         return FunctionTool(tool_name, tool_description, schema, invoke)
 
-    async def _turns(self, run: Run, agent: Agent[Any], input: Any, run_config: Optional[RunConfig], more: Any) -> Any:
+    async def _turns(
+        self, play: _Play, run: Run, agent: Agent[Any], input: Any, run_config: Optional[RunConfig], more: Any
+    ) -> Any:
         config = run_config or RunConfig()
         before = config.call_model_input_filter
 
@@ -75,7 +132,7 @@ class Lineside:
         config = dataclasses.replace(config, call_model_input_filter=filtered)
         guarded = _guarded(agent, run, {})
         while True:
-            result = await Runner.run(guarded, input, run_config=config, **more)
+            result = await play(guarded, input, run_config=config, **more)
             reason = await run.reach(run.before_stop(result.final_output))
             if reason is None:
                 return result
