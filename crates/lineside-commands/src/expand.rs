@@ -1,6 +1,7 @@
 //! Words: quotes, escapes, expansions, braces, tildes and globs, by the rules of bash.
 
 mod braces;
+mod cut;
 mod escapes;
 mod parameter;
 mod pattern;
@@ -318,6 +319,7 @@ impl Walk<'_> {
     /// The value of an arithmetic expression: known only where it is a number or a known variable.
     fn arithmetic(&mut self, text: &str) -> Value {
         self.only_substitutions(text);
+        self.evaluates(text);
         let text = text.trim();
         if text.parse::<i64>().is_ok() {
             return Value::known(text);

@@ -18,6 +18,8 @@ pub(crate) const BRACES: usize = 1000;
 pub(crate) const VALUES: usize = 1024 * 1024;
 /// Bytes of text that are parsed altogether, inner texts and those of functions included.
 pub(crate) const PARSED: usize = 4 * TEXT;
+/// Signs of patterns that are compared with those of values altogether, and bytes that replacements bring.
+pub(crate) const STEPS: usize = 1024 * 1024;
 /// Lines in front of a syntax error at which an end is tried.
 pub(crate) const RETRIES: usize = 8;
 /// Signs that open a level, before the parser is asked at all: data may hold some that are no level.

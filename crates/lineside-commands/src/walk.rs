@@ -6,6 +6,7 @@
 mod assign;
 mod builtins;
 mod data;
+mod evaluated;
 mod inside;
 mod lists;
 mod located;
@@ -68,6 +69,7 @@ fn walk<'s>(text: &str, shell: Shell, state: &Surroundings<'s>, trail: Option<Bo
         words: 0,
         bytes: 0,
         parsed: 0,
+        steps: limits::STEPS,
         calls: Vec::new(),
         aliases: None,
         splits: false,
@@ -126,6 +128,8 @@ pub(crate) struct Walk<'s> {
     words: usize,
     bytes: usize,
     parsed: usize,
+    /// How many steps are left to patterns.
+    pub(crate) steps: usize,
     /// The functions that are being called, and their bodies.
     calls: Vec<(String, String)>,
     /// Names of `alias`, if they hold.

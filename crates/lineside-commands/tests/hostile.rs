@@ -38,6 +38,29 @@ fn a_text_that_passes_a_bound_is_unclear() {
 }
 
 #[test]
+fn patterns_that_take_too_many_steps_are_unclear() {
+    let x = |count: usize| "x".repeat(count);
+    let (four, thirty, by) = (x(4_000), x(30_000), "y".repeat(20_000));
+    for text in [
+        format!("a={four}; b=${{a//*{}y/}}; rm $b", x(2_000)),
+        format!("a={four}; b=${{a//{}y/}}; rm $b", x(2_000)),
+        format!("a={four}; b=${{a##*{}y}}; rm $b", x(2_000)),
+        format!("a={four}; b=${{a%%{}*}}; rm $b", x(2_000)),
+        format!("a={thirty}; b={by}; c=${{a//x/$b}}; rm $c"),
+        format!("a={thirty}; {}", "b=${a//x/yy};".repeat(50)),
+        format!("case {} in {}z) ls;; esac", x(10_000), format!("*{}y*) ls;; ", x(100)).repeat(400)),
+    ] {
+        let analysis = unclear(&text);
+        assert!(analysis.is_cut, "{:?}", analysis.unclear);
+    }
+    let state = Surroundings::new("/proj", "/home/dev");
+    let usual = "a=/usr/lib/x.tar.gz; b=${a##*/}; c=${b%%.*}; d=${a//\\//-}; rm $c $d ${b%.*} ${a/#*lib/y}";
+    let analysis = analyse(usual, Shell::Bash, &state);
+    let words: Vec<String> = analysis.programs[0].args.iter().map(ToString::to_string).collect();
+    assert_eq!(words, ["x", "-usr-lib-x.tar.gz", "x.tar", "y/x.tar.gz"]);
+}
+
+#[test]
 fn levels_of_text_have_a_bound() {
     let mut text = "rm -rf /".to_owned();
     for _ in 0..24 {

@@ -1,9 +1,9 @@
 //! `$name` and `${…}`.
 
-use super::{fits, pattern_of};
+use super::pattern_of;
 use crate::Shell;
 use crate::scan::closing;
-use crate::value::{FRESH, Origin, UNKNOWN, Value, has_marks};
+use crate::value::{FRESH, Origin, Value};
 use crate::walk::Walk;
 
 /// The parts of `${…}`.
@@ -163,7 +163,11 @@ impl Walk<'_> {
             return (Some(vec![all.get(number - 1).cloned().unwrap_or_default()]), false);
         }
         let index = parts.index.map(|index| {
-            if "@*".contains(index) { index.to_owned() } else { self.quoted(index).text.into() }
+            if "@*".contains(index) {
+                return index.to_owned();
+            }
+            self.evaluates(index);
+            self.quoted(index).text.into()
         });
         let Some(values) = self.scope.variables.get(parts.name) else {
             return (self.variable(parts.name).map(|value| vec![value]), false);
@@ -202,9 +206,11 @@ impl Walk<'_> {
         if let Some(sign) = tested.chars().next().filter(|c| "-=+?".contains(*c)) {
             return self.default(name, values, sign, &tested[1..], colon, quoted);
         }
+        let expands = operator == "@P";
         let Some(values) = values else {
             self.only_substitutions(operator);
-            return vec![self.unset(name)];
+            let unset = self.unset(name);
+            return vec![if expands { self.expands_again(&unset) } else { unset }];
         };
         if colon {
             return values.into_iter().map(|value| self.part_of(&value, tested)).collect();
@@ -214,13 +220,13 @@ impl Walk<'_> {
         match operator.chars().next() {
             Some(sign @ ('#' | '%')) => {
                 let pattern = pattern_of(&self.pattern(rest));
-                values.into_iter().map(|value| trim(&value, &pattern, sign == '#', longest)).collect()
+                self.trim_all(values, &pattern, sign == '#', longest)
             }
             Some('/') => {
                 let end = slash(rest);
                 let pattern = pattern_of(&self.pattern(&rest[..end]));
                 let by = self.one(rest.get(end + 1..).unwrap_or_default());
-                values.into_iter().map(|value| replace(&value, &pattern, &by, longest)).collect()
+                self.replace_all(values, &pattern, &by, longest)
             }
             Some(sign @ ('^' | ',')) => {
                 let upper = sign == '^';
@@ -236,7 +242,12 @@ impl Walk<'_> {
                     .map(|value| Value { text: cased(&value.text, upper, true).into(), ..value })
                     .collect()
             }
-            Some('@') if matches!(rest, "Q" | "E" | "P" | "A" | "K" | "a" | "k") => vec![Value::unknown()],
+            Some('@') if expands => values.iter().map(|value| self.expands_again(value)).collect(),
+            Some('@') if rest == "E" => {
+                let read = |value: Value| Value { text: super::ansi(&value.text).into(), ..value };
+                values.into_iter().map(read).collect()
+            }
+            Some('@') if matches!(rest, "Q" | "A" | "K" | "a" | "k") => vec![Value::unknown()],
             _ => values,
         }
     }
@@ -333,58 +344,6 @@ fn slash(text: &str) -> usize {
         before = c;
     }
     text.len()
-}
-
-/// Cuts the shortest or longest part that fits off the front or the end. Only the known side can be cut.
-fn trim(value: &Value, pattern: &str, front: bool, longest: bool) -> Value {
-    let text = &value.text;
-    let mut cuts: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
-    if front == longest {
-        cuts.reverse();
-    }
-    for cut in cuts {
-        let (part, kept) = if front { (&text[..cut], &text[cut..]) } else { (&text[cut..], &text[..cut]) };
-        if has_marks(part) && part.contains(UNKNOWN) {
-            return Value::unknown().from(value.origin);
-        }
-        if fits(pattern, part) {
-            return Value { text: kept.into(), ..value.clone() };
-        }
-    }
-    value.clone()
-}
-
-fn replace(value: &Value, pattern: &str, by: &Value, all: bool) -> Value {
-    if value.text.contains(UNKNOWN) {
-        return Value::unknown().from(value.origin);
-    }
-    let (anchor, pattern) = match pattern.chars().next() {
-        Some(sign @ ('#' | '%')) => (Some(sign), &pattern[1..]),
-        _ => (None, pattern),
-    };
-    let text = &value.text;
-    let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
-    let mut out = Value { text: Default::default(), ..value.clone() };
-    let (mut at, mut done) = (0, false);
-    while at < ends.len() - 1 {
-        let from = ends[at];
-        let may = (all || !done) && (at == 0 || anchor != Some('#')) && !pattern.is_empty();
-        let found = (at + 1..ends.len()).rev().filter(|_| may && ends.len() < 4096).find(|end| {
-            (anchor != Some('%') || *end == ends.len() - 1) && fits(pattern, &text[from..ends[*end]])
-        });
-        match found {
-            Some(end) => {
-                out.push(by);
-                done = true;
-                at = end;
-            }
-            None => {
-                out.text.push_str(&text[from..ends[at + 1]]);
-                at += 1;
-            }
-        }
-    }
-    out
 }
 
 fn cased(text: &str, upper: bool, all: bool) -> String {

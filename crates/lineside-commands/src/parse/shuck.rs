@@ -1,9 +1,9 @@
 //! The parser of `shuck`, whose tree no other file knows.
 
 use shuck_ast::{
-    ArithmeticForCommand, Assignment as Set, AssignmentValue, BinaryOp, BuiltinCommand, Command as Tree,
-    CompoundCommand, DeclOperand, Redirect as Red, RedirectKind, RedirectTarget, Span, Stmt, StmtSeq,
-    StmtTerminator, Word,
+    ArithmeticForCommand, ArrayElem, Assignment as Set, AssignmentValue, BinaryOp, BuiltinCommand,
+    Command as Tree, CompoundCommand, DeclOperand, Redirect as Red, RedirectKind, RedirectTarget, Span, Stmt,
+    StmtSeq, StmtTerminator, Word,
 };
 use shuck_parser::ShellDialect;
 use shuck_parser::parser::Parser;
@@ -254,21 +254,29 @@ impl<'t> Lower<'t> {
         all.iter()
             .map(|set| {
                 let name = self.slice(set.target.name_span);
-                let target = self.slice(set.target.span);
-                let index = target.strip_prefix(name).and_then(|rest| rest.strip_prefix('['));
                 Assignment {
                     name,
-                    index: index.map(|index| index.strip_suffix(']').unwrap_or(index)),
+                    index: set.target.subscript.as_deref().map(|index| self.slice(index.span())),
                     append: set.append,
                     value: match &set.value {
                         AssignmentValue::Scalar(word) => Assigned::Word(self.word(word)),
-                        AssignmentValue::Compound(list) => {
-                            Assigned::List(list.elements.iter().map(|e| self.slice(e.span())).collect())
-                        }
+                        AssignmentValue::Compound(list) => Assigned::List(
+                            list.elements.iter().map(|element| self.element(element)).collect(),
+                        ),
                     },
                 }
             })
             .collect()
+    }
+
+    /// An element of a list, with its key in brackets where it has one: the tree has it without the first of them.
+    fn element(&self, element: &ArrayElem) -> &'t str {
+        let inner = self.slice(element.span());
+        if matches!(element, ArrayElem::Sequential(_)) {
+            return inner;
+        }
+        let start = inner.as_ptr() as usize - self.text.as_ptr() as usize;
+        start.checked_sub(1).and_then(|from| self.text.get(from..start + inner.len())).unwrap_or(inner)
     }
 
     fn redirection(&self, redirect: &Red) -> Option<Redirection<'t>> {

@@ -50,17 +50,22 @@ impl Walk<'_> {
         if !words.iter().any(|word| word.starts_with('[')) {
             return self.words(words);
         }
-        let mut all = Vec::new();
+        let mut all: Vec<(usize, Value)> = Vec::new();
+        let mut next = 0;
         for word in words {
             let keyed = word.strip_prefix('[').and_then(|word| word.split_once("]="));
             let value = self.one(keyed.map_or(*word, |(_, value)| value));
             if let Some((key, _)) = keyed {
                 let key = self.quoted(key).text;
                 self.scope.set(&format!("{name}[{key}]"), vec![value.clone()]);
+                next = key.parse().unwrap_or(next);
             }
-            all.push(value);
+            all.push((next, value));
+            next = next.saturating_add(1);
         }
-        all
+        // Where the keys are numbers, the elements stand in their order; in what order others stand is not known.
+        all.sort_by_key(|(key, _)| *key);
+        all.into_iter().map(|(_, value)| value).collect()
     }
 
     /// The value of `NAME=word`: tildes stand behind colons as well, and nothing is split.
@@ -80,6 +85,9 @@ impl Walk<'_> {
     }
 
     pub(crate) fn note_environment(&mut self, name: &str, value: Option<&Value>) {
+        if let Some(value) = value {
+            self.sets_up_shells(name, value);
+        }
         let value = value.map(|value| crate::value::spelt(&value.text)).unwrap_or_default();
         let entry = format!("{name}={value}");
         if self.analysis.environment.len() < 256 && !self.analysis.environment.contains(&entry) {
@@ -89,16 +97,12 @@ impl Walk<'_> {
 }
 
 fn indexed(mut old: Vec<Value>, index: &str, mut values: Vec<Value>) -> Vec<Value> {
+    let value = values.pop().unwrap_or_default();
     match index.parse::<usize>() {
-        Ok(number) if number <= old.len() && number < 1024 => {
-            let value = values.pop().unwrap_or_default();
-            if number == old.len() {
-                old.push(value);
-            } else {
-                old[number] = value;
-            }
-            old
-        }
-        _ => vec![Value::unknown()],
+        Ok(number) if number < old.len() => old[number] = value,
+        // What lies between is not set, and is no word of `"${x[@]}"`.
+        Ok(number) if number == old.len() || old.is_empty() => old.push(value),
+        _ => return vec![Value::many()],
     }
+    old
 }

@@ -7,11 +7,11 @@ use crate::value::{Origin, UNKNOWN, Value};
 
 /// Those that neither start nor set anything that counts here.
 const QUIET: &[&str] = &[
-    ":", "true", "false", "test", "[", "break", "continue", "exit", "return", "times", "ulimit", "umask",
-    "wait", "jobs", "fg", "bg", "disown", "type", "whence", "hash", "help", "history", "let", "shift",
-    "getopts", "bind", "caller", "compgen", "complete", "compopt", "dirs", "enable", "logout", "suspend",
-    "setopt", "unsetopt", "kill", "autoload", "zmodload", "zstyle", "bindkey", "compdef", "rehash", "vared",
-    "limit", "where", "functions", "disable", "emulate", "print", "typeset", "fc",
+    ":", "true", "false", "break", "continue", "exit", "return", "times", "ulimit", "umask", "wait", "jobs",
+    "fg", "bg", "disown", "type", "whence", "help", "history", "shift", "getopts", "bind", "caller",
+    "complete", "compopt", "dirs", "enable", "logout", "suspend", "setopt", "unsetopt", "kill", "autoload",
+    "zmodload", "zstyle", "bindkey", "compdef", "rehash", "vared", "limit", "where", "functions", "disable",
+    "emulate", "print", "typeset", "fc",
 ];
 
 impl Walk<'_> {
@@ -46,6 +46,7 @@ impl Walk<'_> {
                 self.declare(&words[1..]);
             }
             "unset" => {
+                self.names_variables(name, &words[1..]);
                 for word in &words[1..] {
                     if let Some(name) = word.plain().filter(|name| !name.starts_with('-')) {
                         self.scope.variables.remove(name);
@@ -64,8 +65,17 @@ impl Walk<'_> {
                     (positional, _) => *positional = None,
                 }
             }
-            "read" => self.read_line(&words[1..]),
-            "mapfile" | "readarray" => self.read_lines(&words[1..]),
+            "read" => {
+                self.names_variables(name, &words[1..]);
+                self.read_line(&words[1..]);
+            }
+            "mapfile" | "readarray" => {
+                self.read_lines(&words[1..]);
+                self.calls_back(&words[1..]);
+            }
+            "compgen" => self.calls_back(&words[1..]),
+            "hash" => self.hashes(&words[1..]),
+            "let" | "test" | "[" => self.names_variables(name, &words[1..]),
             "trap" => {
                 let rest = skip(&words[1..], &[]);
                 if let [text, _, ..] = rest
@@ -145,7 +155,10 @@ impl Walk<'_> {
         let Some(format) = words.first() else { return };
         let text = data::printf(format, &words[1..]);
         match variable {
-            Some(name) => self.scope.set(&name, vec![text]),
+            Some(name) => {
+                self.index_of(&name);
+                self.scope.set(&name, vec![text]);
+            }
             None => self.shows(text),
         }
     }
@@ -243,6 +256,9 @@ impl Walk<'_> {
                 None if has('n') => vec![Value::unknown()],
                 None => vec![Value { text: value.into(), stands_for: None, ..word.clone() }],
             };
+            if has('i') {
+                self.names_variables("let", &values);
+            }
             self.note_environment(&name, values.first());
             self.scope.set(&name, values);
         }

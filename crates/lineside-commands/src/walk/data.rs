@@ -50,7 +50,10 @@ pub(crate) fn printf(format: &Value, words: &[Value]) -> Value {
                     let word = left.next();
                     used |= word.is_some();
                     match (sign, word) {
-                        ('s' | 'b' | 'q' | 'd' | 'i', Some(word)) if spec.is_empty() => out.push(word),
+                        ('b', Some(word)) if spec.is_empty() => {
+                            out.push(&Value { text: unescaped(&word.text).into(), ..word.clone() });
+                        }
+                        ('s' | 'q' | 'd' | 'i', Some(word)) if spec.is_empty() => out.push(word),
                         ('s' | 'b', None) => {}
                         ('d' | 'i', None) => out.text.push('0'),
                         ('(', word) => {
@@ -141,9 +144,9 @@ fn translated(text: &str, operands: &[Value]) -> Option<String> {
     let [from, to] = operands else { return None };
     let (from, to) = (set(&spelt(&from.text)), set(&spelt(&to.text)));
     let last = *to.last()?;
-    let change =
-        |c: char| from.iter().position(|f| *f == c).map_or(c, |at| to.get(at).copied().unwrap_or(last));
-    Some(text.chars().map(change).collect())
+    let pairs = from.iter().enumerate().rev().map(|(at, c)| (*c, to.get(at).copied().unwrap_or(last)));
+    let changes: std::collections::HashMap<char, char> = pairs.collect();
+    Some(text.chars().map(|c| changes.get(&c).copied().unwrap_or(c)).collect())
 }
 
 fn set(text: &str) -> Vec<char> {

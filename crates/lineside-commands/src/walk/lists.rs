@@ -88,6 +88,7 @@ impl Walk<'_> {
             Command::Loop { texts, condition, body } => {
                 for text in texts {
                     self.only_substitutions(text);
+                    self.evaluates(text);
                 }
                 let start = self.scope.clone();
                 self.list(condition);
@@ -113,7 +114,7 @@ impl Walk<'_> {
                     for pattern in patterns {
                         let pattern = self.words(&[pattern]).pop().unwrap_or_default();
                         known |= match word.plain() {
-                            Some(text) => crate::expand::fits(&crate::expand::pattern_of(&pattern), text),
+                            Some(text) => self.pattern_fits(&crate::expand::pattern_of(&pattern), text),
                             None => true,
                         };
                     }
@@ -133,6 +134,7 @@ impl Walk<'_> {
             }
             Command::Text(text) => {
                 self.only_substitutions(text);
+                self.evaluates(text);
                 self.assigned_in_arithmetic(text);
             }
             Command::Function { names, body } => {

@@ -25,6 +25,8 @@ impl Walk<'_> {
         }
         if path.contains('/') {
             self.runs_file(&words[0]);
+        } else {
+            self.not_found(words);
         }
         let reading = reading::read(name, &words[1..]);
         let index = self.list_program(Argument::Text(name.to_owned()), words, environment);

@@ -102,7 +102,7 @@ impl Walk<'_> {
         }
     }
 
-    fn call(&mut self, name: &str, body: &str, arguments: Vec<Value>) {
+    pub(crate) fn call(&mut self, name: &str, body: &str, arguments: Vec<Value>) {
         // A function may put another in its own place; one that is the same does nothing new.
         if self.calls.iter().any(|(call, known)| call == name && known == body) {
             // One that starts itself in the background or in a pipe fills the machine.

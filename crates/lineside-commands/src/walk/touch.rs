@@ -78,10 +78,12 @@ impl Walk<'_> {
         {
             return content.clone();
         }
-        if matches!(value.plain(), Some("-" | "/dev/stdin" | "/dev/fd/0")) {
+        let descriptor = ["/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/"];
+        let descriptor = descriptor.iter().find_map(|folder| value.text.strip_prefix(folder));
+        if matches!(value.plain(), Some("-" | "/dev/stdin")) || descriptor == Some("0") {
             return self.input.clone().unwrap_or_else(Value::unknown);
         }
-        if let Some(number) = value.text.strip_prefix("/dev/fd/").and_then(|number| number.parse().ok()) {
+        if let Some(number) = descriptor.and_then(|number| number.parse().ok()) {
             return self.descriptors.get(&number).cloned().unwrap_or_else(Value::unknown);
         }
         if value.text.starts_with("/dev/tcp/") || value.text.starts_with("/dev/udp/") {

@@ -1,0 +1,142 @@
+//! Texts that bash itself runs or expands where none is seen to be run: of settings, prompts, expressions and builtins.
+
+use super::Walk;
+use crate::limits;
+use crate::scan::closing;
+use crate::state::Shell;
+use crate::value::Value;
+
+/// The function that bash calls in the place of a program that there is not.
+const NOT_FOUND: &str = "command_not_found_handle";
+
+impl Walk<'_> {
+    /// A variable whose value a shell runs, expands or takes for a file that it runs.
+    pub(crate) fn sets_up_shells(&mut self, name: &str, value: &Value) {
+        match name {
+            // Expanded with each command that `set -x` shows.
+            "PS4" => {
+                self.expands_again(value);
+            }
+            "PROMPT_COMMAND" => {
+                self.script(value, Shell::Bash, Vec::new(), "what a shell runs in front of its prompt");
+            }
+            "BASH_ENV" | "ENV" => self.begins_with(value),
+            _ => {}
+        }
+    }
+
+    /// A file that a shell runs before all else.
+    pub(crate) fn begins_with(&mut self, file: &Value) {
+        self.runs_file(file);
+        if let Some(content) = self.written_at(file) {
+            self.script(&content, Shell::Bash, Vec::new(), "a file that a shell begins with");
+        }
+    }
+
+    /// A value that is expanded once more, as `${x@P}` and prompts are.
+    pub(crate) fn expands_again(&mut self, value: &Value) -> Value {
+        let Some(text) = value.literal() else {
+            self.unclear_text("a text that is expanded once more is not known");
+            return Value::unknown().from(value.origin);
+        };
+        let before = self.scope.clone();
+        self.nesting += 1;
+        let expanded = if self.nesting > limits::NESTING { Value::unknown() } else { self.quoted(&text) };
+        self.nesting -= 1;
+        self.scope = before;
+        expanded.from(value.origin)
+    }
+
+    /// An expression, in which a name stands for what its value says, and that for what its own names do: an index of an
+    /// array in it may hold a substitution.
+    pub(crate) fn evaluates(&mut self, text: &str) {
+        let mut left = vec![text.to_owned()];
+        let mut seen: Vec<String> = Vec::new();
+        while let Some(text) = left.pop() {
+            for name in names(&text) {
+                if seen.len() >= limits::LEVELS || seen.iter().any(|known| known == name) {
+                    continue;
+                }
+                let Some(values) = self.scope.variables.get(name) else { continue };
+                seen.push(name.to_owned());
+                let texts: Vec<String> = values.iter().filter_map(Value::literal).collect();
+                for text in texts {
+                    self.index_of(&text);
+                    left.push(text);
+                }
+            }
+        }
+    }
+
+    /// What runs within the index of `name[…]`, as builtins take it for the name of a variable.
+    pub(crate) fn index_of(&mut self, text: &str) {
+        if self.nesting > limits::NESTING {
+            return;
+        }
+        self.nesting += 1;
+        let mut at = 0;
+        while let Some(open) = text[at..].find('[') {
+            let from = at + open + 1;
+            at = closing(text, from, ']').unwrap_or(text.len());
+            let index = &text[from..at];
+            if index.contains(['$', '`']) {
+                self.only_substitutions(index);
+            }
+        }
+        self.nesting -= 1;
+    }
+
+    /// `let`, `test -v`, `read`, `unset`: words that are expressions or names of variables.
+    pub(crate) fn names_variables(&mut self, name: &str, words: &[Value]) {
+        for word in words {
+            let Some(text) = word.literal() else { continue };
+            self.index_of(&text);
+            if name == "let" {
+                self.evaluates(&text);
+            }
+        }
+    }
+
+    /// `compgen -C command`, `-F function`, `-W words`; `mapfile -C command`.
+    pub(crate) fn calls_back(&mut self, words: &[Value]) {
+        for pair in words.windows(2) {
+            match pair[0].plain() {
+                Some("-C") => self.in_copy(|walk| walk.run_value(&pair[1], "what a builtin calls back")),
+                Some("-F") => self.in_copy(|walk| walk.exec(vec![pair[1].clone()], Vec::new())),
+                Some("-W") => {
+                    self.expands_again(&pair[1]);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// `hash -p /bin/rm name`: the name starts this program from here on.
+    pub(crate) fn hashes(&mut self, words: &[Value]) {
+        let [option, path, names @ ..] = words else { return };
+        if option.plain() != Some("-p") {
+            return;
+        }
+        let body = match path.plain() {
+            Some(path) => format!("'{}' \"$@\"", path.replace('\'', r"'\''")),
+            None => "\"$hashed_program\" \"$@\"".to_owned(),
+        };
+        for name in names.iter().filter_map(Value::plain) {
+            self.scope.functions.insert(name.to_owned(), body.clone());
+        }
+    }
+
+    /// What bash calls where there is no such program: which there are is not known.
+    pub(crate) fn not_found(&mut self, words: &[Value]) {
+        let is_called = self.calls.iter().any(|(name, _)| name == NOT_FOUND);
+        if let Some(body) = self.scope.functions.get(NOT_FOUND).filter(|_| !is_called).cloned() {
+            self.in_copy(|walk| walk.call(NOT_FOUND, &body, words.to_vec()));
+        }
+    }
+}
+
+/// The names in an expression.
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    let parts = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    parts.filter(|part| part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
+}
