@@ -20,6 +20,12 @@ pub(crate) const VALUES: usize = 1024 * 1024;
 pub(crate) const PARSED: usize = 4 * TEXT;
 /// Signs of patterns that are compared with those of values altogether, and bytes that replacements bring.
 pub(crate) const STEPS: usize = 1024 * 1024;
+/// Folders that are read for the links in them that a glob may mean.
+pub(crate) const FOLDERS: usize = 256;
+/// Names of these folders.
+pub(crate) const NAMES: usize = 16 * 1024;
+/// Paths that a glob may mean whose links are followed.
+pub(crate) const FOLLOWED: usize = 2048;
 /// Lines in front of a syntax error at which an end is tried.
 pub(crate) const RETRIES: usize = 8;
 /// Signs that open a level, before the parser is asked at all: data may hold some that are no level.

@@ -19,6 +19,27 @@ impl Links for FileLinks {
     fn resolve(&self, path: &str, last: bool) -> Option<String> {
         Self::resolve_within(path, last, &|_| true).unwrap_or_default()
     }
+
+    fn names(
+        &self,
+        folder: &str,
+        fits: &dyn Fn(&str) -> bool,
+        left: &mut usize,
+    ) -> Option<Vec<(String, bool)>> {
+        let mut all = Vec::new();
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            *left = left.checked_sub(1)?;
+            let (name, Ok(kind)) = (entry.file_name(), entry.file_type()) else { continue };
+            if let Some(name) =
+                name.to_str().filter(|name| (kind.is_symlink() || kind.is_dir()) && fits(name))
+            {
+                all.push((name.to_owned(), kind.is_symlink()));
+            }
+        }
+        // The order in which a file system has them is no property of the command.
+        all.sort_unstable();
+        Some(all)
+    }
 }
 
 impl FileLinks {

@@ -32,6 +32,19 @@ pub trait Links {
     /// The path with its links resolved; of a path that does not exist yet, its deepest directory that does. None
     /// where it leads nowhere else. With `last` false, a link that is the path itself is not followed.
     fn resolve(&self, path: &str, last: bool) -> Option<String>;
+
+    /// The links and the folders among the names of a folder that fit, each with whether it is a link; nothing of a folder that
+    /// is not there. Each name that is read takes one of `left`. None where that does not suffice, or where what the folder holds
+    /// cannot be known.
+    fn names(
+        &self,
+        folder: &str,
+        fits: &dyn Fn(&str) -> bool,
+        left: &mut usize,
+    ) -> Option<Vec<(String, bool)>> {
+        let _ = (folder, fits, left);
+        Some(Vec::new())
+    }
 }
 
 /// What is known of a command's surroundings.

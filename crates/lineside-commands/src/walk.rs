@@ -7,6 +7,7 @@ mod assign;
 mod builtins;
 mod data;
 mod evaluated;
+mod globbed;
 mod inside;
 mod lists;
 mod located;
@@ -70,6 +71,7 @@ fn walk<'s>(text: &str, shell: Shell, state: &Surroundings<'s>, trail: Option<Bo
         bytes: 0,
         parsed: 0,
         steps: limits::STEPS,
+        left: globbed::Left::default(),
         calls: Vec::new(),
         aliases: None,
         splits: false,
@@ -130,6 +132,8 @@ pub(crate) struct Walk<'s> {
     parsed: usize,
     /// How many steps are left to patterns.
     pub(crate) steps: usize,
+    /// What is left to the reading of folders.
+    left: globbed::Left,
     /// The functions that are being called, and their bodies.
     calls: Vec<(String, String)>,
     /// Names of `alias`, if they hold.

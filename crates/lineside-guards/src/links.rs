@@ -82,6 +82,20 @@ impl Links for LocalLinks {
         }
         found
     }
+
+    /// A folder of a file system that may not answer is not read, and so what it holds is not known.
+    fn names(
+        &self,
+        folder: &str,
+        fits: &dyn Fn(&str) -> bool,
+        left: &mut usize,
+    ) -> Option<Vec<(String, bool)>> {
+        let found = self.resolve(folder, true);
+        let folder = found.as_deref().unwrap_or(folder);
+        let remote = self.remote.get_or_init(remote);
+        let is_local = !remote.iter().any(|mount| Path::new(folder).starts_with(mount));
+        if is_local { FileLinks.names(folder, fits, left) } else { None }
+    }
 }
 
 /// The mounts whose file systems may not answer, as they were when the list was read.
@@ -183,6 +197,27 @@ mod tests {
         mounts.list = None;
         mounts.readings = 0;
         assert!(mounts.are_old(), "what is not known is asked again");
+    }
+
+    #[test]
+    fn the_names_of_a_folder_are_read_where_its_file_system_is_local() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        std::fs::create_dir(root.join("real")).unwrap();
+        std::fs::write(root.join("real/file"), "").unwrap();
+        std::os::unix::fs::symlink("real", root.join("link")).unwrap();
+        std::os::unix::fs::symlink("file", root.join("real/to")).unwrap();
+        let names = |remote: PathBuf, folder: &str, mut left: usize| {
+            let links = LocalLinks { remote: OnceCell::from(Arc::from([remote])), ..LocalLinks::new() };
+            links.names(&format!("{}/{folder}", root.display()), &|name| name != "x", &mut left)
+        };
+        let elsewhere = || PathBuf::from("/mnt/none");
+        let of_root = vec![("link".to_owned(), true), ("real".to_owned(), false)];
+        assert_eq!(names(elsewhere(), "", 9), Some(of_root));
+        assert_eq!(names(elsewhere(), "link", 9), Some(vec![("to".to_owned(), true)]), "files are left out");
+        assert_eq!(names(elsewhere(), "none", 9), Some(vec![]));
+        assert_eq!(names(elsewhere(), "", 1), None, "more than may be read");
+        assert_eq!(names(root.join("real"), "link", 9), None, "behind a link");
     }
 
     #[test]

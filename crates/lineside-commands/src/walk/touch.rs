@@ -49,17 +49,30 @@ impl Walk<'_> {
             });
         }
         let last = access != Access::Delete || value.text.ends_with('/');
-        self.note(Touch { access, path, target: None, whole, unclear, program }, last, value.place);
+        let touch = Touch { access, path, target: None, whole, unclear, program };
+        let known = self.analysis.touches.len();
+        self.note(touch.clone(), last, value.place);
+        if self.analysis.touches.len() > known {
+            self.note_globbed(value, &touch, last);
+        }
     }
 
     /// With `last` false, a link that is the path itself is not followed.
     fn note(&mut self, mut touch: Touch, last: bool, place: Place) {
-        let made = if last { self.files.get(&touch.path).and_then(|file| file.link.clone()) } else { None };
-        let target = made.or_else(|| self.state.links?.resolve(&touch.path, last));
-        touch.target = target.filter(|target| *target != touch.path);
-        if !self.analysis.touches.contains(&touch) {
-            self.analysis.touches.push(touch);
-            self.locate_touch(place);
+        let mut targets = self.made(&touch.path, last);
+        if targets.is_empty() {
+            targets.extend(self.state.links.and_then(|links| links.resolve(&touch.path, last)));
+        }
+        let mut targets = targets.into_iter();
+        loop {
+            touch.target = targets.next().filter(|target| *target != touch.path);
+            if !self.analysis.touches.contains(&touch) {
+                self.analysis.touches.push(touch.clone());
+                self.locate_touch(place);
+            }
+            if targets.len() == 0 {
+                break;
+            }
         }
     }
 
@@ -137,7 +150,11 @@ impl Walk<'_> {
             return Origin::default();
         }
         let (path, unclear) = self.absolute(value);
-        if unclear { Origin::default() } else { self.origin_of(&path) }
+        if unclear {
+            return Origin::default();
+        }
+        let led = self.targets(value, &path).map(|target| self.origin_of_plain(target));
+        led.fold(self.origin_of(&path), Origin::with)
     }
 
     /// Remembers what the command writes into a file.
