@@ -1,7 +1,7 @@
 //! A bus with the hooks that people have written for other programs: found, installed, listed, reloaded.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -29,6 +29,7 @@ use crate::content::Contents;
 use crate::debug_log::DebugLog;
 use crate::last_good::LastGood;
 use crate::limits::Limits;
+use crate::of_project::OfProject;
 use crate::outside::{Effects, Outside};
 use crate::patience::Patience;
 use crate::project::keep_keys_within;
@@ -49,19 +50,6 @@ pub struct Assembly {
     limits: Mutex<Limits>,
     /// One load at a time.
     installing: AsyncMutex<()>,
-}
-
-/// The place of the hooks of one project.
-pub(crate) struct OfProject {
-    pub(crate) root: PathBuf,
-    pub(crate) scope: Scope,
-}
-
-impl OfProject {
-    /// The name of its hooks of a dialect among those of all projects.
-    fn source(&self, dialect: &str) -> String {
-        format!("{dialect} {}", self.root.display())
-    }
 }
 
 /// What a dialect has found, with the worker that its functions live in.
@@ -278,7 +266,7 @@ impl Assembly {
         };
         Self {
             bus: self.bus.clone(),
-            project: Some(OfProject { root: root.to_path_buf(), scope: self.bus.scope() }),
+            project: Some(OfProject::new(root, self.bus.scope())),
             outside,
             workers: Workers::of(root, self.workers.log.clone()),
             patience: Patience::default(),

@@ -113,6 +113,8 @@ mod last_good;
 #[cfg(feature = "dialects")]
 mod limits;
 #[cfg(feature = "dialects")]
+mod of_project;
+#[cfg(feature = "dialects")]
 mod layered;
 #[cfg(feature = "dialects")]
 mod debug_log;

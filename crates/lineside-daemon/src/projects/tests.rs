@@ -97,3 +97,26 @@ async fn a_project_without_a_session_is_forgotten_after_a_while() {
         tokio::task::yield_now().await;
     }
 }
+
+#[tokio::test]
+async fn the_end_of_a_project_that_was_forgotten_takes_nothing_from_the_one_that_is_loaded_in_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let hooks = "hooks: [{name: tidy, on: on_idle, automate: {}, command: [\"true\"]}]\n";
+    let (root, assembly, projects) = projects(folder.path(), hooks);
+    let read = assembly.of_project(&root).read_project(&root, &projects.inner.user, None);
+    projects.inner.store.trust(&read.content.unwrap(), read.guards, Reach::Project).unwrap();
+    let automations = lineside::automation::Automations::of(assembly.bus()).unwrap();
+    let forgotten = projects.load_at(&root).await.unwrap().unwrap();
+    assert!(projects.known().remove(&root).is_some());
+    let project = projects.load_at(&root).await.unwrap().unwrap();
+    forgotten.end(&projects.inner).await;
+    let session = assembly.bus().session("s").scope(project.scope()).open().await.unwrap();
+    let event = session.any_event(Arc::new(lineside::points::OnIdle::new()));
+    let receipt = event.publish_any().await.unwrap();
+    assert_eq!(
+        automations.jobs().of_event(receipt.event.envelope().id).len(),
+        1,
+        "{}",
+        receipt.to_json()["hooks"]
+    );
+}
