@@ -1,5 +1,6 @@
 //! Literal calls in the code of other languages: what is started, deleted, read and written by texts that stand there.
 
+mod names;
 mod tokens;
 mod values;
 
@@ -32,6 +33,8 @@ pub(crate) enum Call {
     Decodes,
     /// Runs a text as code of its own language.
     Evaluates,
+    /// Runs this text as code of its own language.
+    Evaluated(String),
     /// A call that starts what is not literal.
     Unknown,
 }
@@ -136,7 +139,9 @@ const CALLS: &[(&str, &str, Does)] = &[
 
 /// The calls of a code that runs in a folder `here`.
 pub(crate) fn calls(text: &str, language: &str, home: &str, here: &str) -> Vec<Call> {
-    let tokens = values::joined(values::settled(&tokens(text, language), home, here), language);
+    let tokens = values::settled(&names::imported(&tokens(text, language)), home, here);
+    let tokens = names::renamed(tokens, language, |name| does(language, name).is_some());
+    let tokens = values::joined(tokens, language);
     let mut all = Vec::new();
     let mut open: Option<usize> = None;
     for (at, token) in tokens.iter().enumerate() {
@@ -304,9 +309,15 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
         }
         Does::Asks => all.push(Call::Asks),
         Does::Decodes => all.push(Call::Decodes),
-        // What stands there is the code's own.
-        Does::Evaluates if matches!(arguments.first(), Some(Token::Text(_)) | None) => {}
-        Does::Evaluates => all.push(Call::Evaluates),
+        Does::Evaluates => match (first, arguments.len()) {
+            (_, 0) => {}
+            (Some(text), 1) => all.push(Call::Evaluated(text)),
+            (Some(text), _) => {
+                let joins = matches!(arguments.get(1), Some(Token::Sign('+' | '.' | '%')));
+                all.push(Call::Evaluated(if joins { format!("{text}{UNKNOWN}") } else { text }));
+            }
+            (None, _) => all.push(Call::Evaluates),
+        },
         Does::Read => all.extend(first.map(Call::Read)),
         Does::Write => all.extend(first.map(Call::Write)),
         Does::Move => {
@@ -315,6 +326,7 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
                 all.push(Call::Write(to.to_owned()));
             }
         }
+        Does::Open if language == "perl" => all.extend(opened_by_perl(&texts)),
         Does::Open => {
             let Some(path) = first else { return };
             let mode = texts.get(1).copied().unwrap_or("r");
@@ -325,6 +337,22 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
             }
         }
     }
+}
+
+/// `open(F, ">x")`, `open(F, ">", "x")`, `open(F, "x |")`, `open(F, "-|", "x", "y")`.
+fn opened_by_perl(texts: &[&str]) -> Option<Call> {
+    let shell = |text: &str| Call::Shell { text: text.to_owned(), listed: has_signs(text) };
+    let (mode, rest) = texts.split_first()?;
+    let mode = mode.trim();
+    Some(match rest {
+        [] if mode.starts_with('|') || mode.ends_with('|') => shell(mode.trim_matches(['|', ' '])),
+        [] if mode.contains('>') => Call::Write(mode.trim_start_matches(['+', '>', ' ']).to_owned()),
+        [] => Call::Read(mode.trim_start_matches(['<', ' ']).to_owned()),
+        [text] if mode.contains('|') => shell(text),
+        words if mode.contains('|') => Call::Program(words.iter().map(|word| (*word).to_owned()).collect()),
+        [path, ..] if mode.contains('>') || mode.contains('+') => Call::Write((*path).to_owned()),
+        [path, ..] => Call::Read((*path).to_owned()),
+    })
 }
 
 /// Whether perl and ruby ask a shell to start it.

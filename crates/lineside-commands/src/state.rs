@@ -38,11 +38,10 @@ pub trait Links {
     /// cannot be known.
     fn names(
         &self,
-        folder: &str,
-        fits: &dyn Fn(&str) -> bool,
-        left: &mut usize,
+        _folder: &str,
+        _fits: &dyn Fn(&str) -> bool,
+        _left: &mut usize,
     ) -> Option<Vec<(String, bool)>> {
-        let _ = (folder, fits, left);
         Some(Vec::new())
     }
 }

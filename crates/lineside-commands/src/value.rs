@@ -82,6 +82,8 @@ pub(crate) enum StandsFor {
     Content(Value),
     /// The files that a search finds, as patterns of absolute paths.
     Found(Vec<String>),
+    /// The same as a search prints them: a blank in a name makes two of it.
+    Printed(Vec<String>),
 }
 
 impl Value {

@@ -4,9 +4,11 @@
 //! means is said by [`crate::tables`] and done in [`run`].
 
 mod assign;
+mod behind;
 mod builtins;
 mod data;
 mod evaluated;
+mod git;
 mod globbed;
 mod inside;
 mod lists;
@@ -19,6 +21,7 @@ mod spread;
 mod texts;
 mod touch;
 mod wrap;
+mod written;
 
 use std::collections::HashMap;
 

@@ -89,3 +89,119 @@ fn what_bash_runs_by_itself_is_listed() {
         assert!(analysis.programs.is_empty() && analysis.unclear.is_empty(), "{quiet}: {analysis:?}");
     }
 }
+
+#[test]
+fn scripts_that_the_command_writes_are_entered_or_unclear() {
+    check(&[
+        ("echo 'rm -rf /' | dd of=x; sh x", "rm -rf /"),
+        ("echo 'rm -rf /' > y; dd if=y of=x; sh x", "rm -rf /"),
+        ("echo 'rm -rf /' | sed 'w x'; sh x", "?"),
+        ("echo 'rm -rf /' > x; ln -sf x y; sh y", "rm -rf /"),
+        ("echo 'rm -rf /' > x; ln -sf x y; ln -s y z; ./z", "rm -rf /"),
+        ("echo 'rm -rf /' > x; ln x y; ./y", "rm -rf /"),
+        ("echo 'rm -rf /' > x; install -m 755 x y; ./y", "rm -rf /"),
+        ("echo 'rm -rf /' > .x; BASH_ENV=.x bash -c true", "rm -rf /"),
+        ("echo 'rm -rf /' > .x; env BASH_ENV=.x bash -c true", "rm -rf /"),
+        ("echo 'rm -rf /' > .x; export ENV=$PWD/.x; sh -i", "rm -rf /"),
+        ("echo 'rm -rf /' > .x; bash --rcfile .x -i", "rm -rf /"),
+        ("echo 'rm -rf /' > .x; bash --init-file .x -i", "rm -rf /"),
+        ("echo 'BEGIN { system(\"rm -rf /\") }' > p; awk -f p", "rm -rf /"),
+        ("awk -f <(echo 'BEGIN { system(\"rm -rf /\") }')", "rm -rf /"),
+        ("echo '1e rm -rf /' > p; sed -f p q", "rm -rf /"),
+        ("python3 gen.py > p; sed -n -f p q", "?"),
+        ("echo 'import os; os.system(\"rm -rf /\")' > m.py; python3 -m m", "rm -rf /"),
+        ("mkdir m; echo 'import os; os.system(\"rm -rf /\")' > m/__main__.py; python3 -m m", "rm -rf /"),
+        ("echo 'require(\"child_process\").execSync(\"rm -rf /\")' > r.js; node -r ./r.js x.js", "rm -rf /"),
+        ("echo 'rm -rf /' > ls; chmod +x ls; PATH=.:$PATH ls", "rm -rf /"),
+        ("echo 'rm -rf /' > b/ls; chmod +x b/ls; export PATH=$PWD/b:$PATH; ls", "rm -rf /"),
+        ("echo 'rm -rf /' > ls; chmod +x ls; env PATH=.:/bin ls", "rm -rf /"),
+        ("echo '{\"scripts\": {\"x\": \"rm -rf /\"}}' > package.json; npm run x", "?"),
+        ("echo 'rm -rf /' > .git/hooks/pre-commit; git commit -m x", "rm -rf /"),
+        ("echo 'xx -rf /' > x; sed -i s/xx/rm/ x; sh x", "?"),
+        ("echo x > a; sort a -o b; sh b", "?"),
+        ("python3 gen.py > x; sh x", "?"),
+        ("awk 'BEGIN { print \"rm -rf /\" > \"x\" }'; sh x", "?"),
+        ("python3 -c 'open(\"x\", \"w\").write(\"rm -rf /\")'; sh x", "?"),
+        ("perl -e 'open(F, \">x\"); print F \"rm -rf /\"'; sh x", "?"),
+    ]);
+    for known in [
+        "sh run.sh",
+        "sed -i s/a/b/ run.sh && ./run.sh",
+        "gcc -o out/a a.c && ./out/a",
+        "cp a.sh b.sh && sh b.sh",
+        "sed -f p q",
+        "awk -f p q",
+        "python3 -m m",
+        "echo x > ls; ls",
+        "npm run x",
+    ] {
+        let unclear = analysed(known).unclear;
+        assert!(unclear.is_empty(), "{known}: {unclear:?}");
+    }
+}
+
+#[test]
+fn what_git_is_told_to_run_is_listed() {
+    check(&[
+        ("git push --receive-pack='rm -rf /' origin", "rm -rf /"),
+        ("git push --exec='rm -rf /' origin", "rm -rf /"),
+        ("git grep -O'rm -rf /' x", "rm -rf /"),
+        ("git grep --open-files-in-pager='rm -rf /' x", "rm -rf /"),
+        ("GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=alias.x GIT_CONFIG_VALUE_0='!rm -rf /' git x", "rm -rf /"),
+        ("env GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=ALIAS.x GIT_CONFIG_VALUE_0='!rm -rf /' git x", "rm -rf /"),
+        ("export GIT_CONFIG_PARAMETERS=\"'alias.x=!rm -rf /'\"; git x", "rm -rf /"),
+        ("GIT_CONFIG_PARAMETERS=\"'a.b=c' 'alias.x'='!rm -rf /'\" git x", "rm -rf /"),
+        ("X='!rm -rf /' git --config-env=alias.x=X x", "rm -rf /"),
+        ("git --config-env=alias.x=X x", "?"),
+        ("git -c Alias.X='!rm -rf /' x", "rm -rf /"),
+        ("git -c \"$X\" x", "?"),
+        ("git -c remote.origin.receivePack='rm -rf /' push", "rm -rf /"),
+        ("git config Alias.X '!rm -rf /'; git x", "rm -rf /"),
+        ("/usr/lib/git-core/git-push -f", "git push -f"),
+    ]);
+}
+
+#[test]
+fn calls_of_code_under_other_names_are_listed() {
+    check(&[
+        ("python3 -c '__import__(\"os\").system(\"rm -rf /\")'", "rm -rf /"),
+        ("python3 -c 'import importlib; importlib.import_module(\"os\").system(\"rm -rf /\")'", "rm -rf /"),
+        ("python3 -c 'import os; getattr(os, \"system\")(\"rm -rf /\")'", "rm -rf /"),
+        ("python3 -c 'exec(\"import os; os.system(\\\"rm -rf /\\\")\")'", "rm -rf /"),
+        ("node -e 'eval(\"require(\\\"child_process\\\").execSync(\\\"rm -rf /\\\")\")'", "rm -rf /"),
+        ("python3 -c 'from os import system as x; x(\"rm -rf /\")'", "rm -rf /"),
+        ("python3 -c 'from os import path, system; system(\"rm -rf /\")'", "rm -rf /"),
+        ("python3 -c 'import os as o; o.system(\"rm -rf /\")'", "rm -rf /"),
+        ("python3 -c 'import os; s = os.system; s(\"rm -rf /\")'", "rm -rf /"),
+        ("node -e 'const {execSync: e} = require(\"child_process\"); e(\"rm -rf /\")'", "rm -rf /"),
+        ("node -e 'const e = require(\"child_process\").execSync; e(\"rm -rf /\")'", "rm -rf /"),
+        (
+            "node --input-type=module -e 'import {execSync as e} from \"child_process\"; e(\"rm -rf /\")'",
+            "rm -rf /",
+        ),
+        ("perl -e 'exec qw(rm -rf /)'", "rm -rf /"),
+        ("perl -e 'system(qw {rm -rf /})'", "rm -rf /"),
+        ("perl -e 'open(F, \"rm -rf / |\")'", "rm -rf /"),
+        ("perl -e 'open(my $f, \"-|\", \"rm\", \"-rf\", \"/\")'", "rm -rf /"),
+    ]);
+}
+
+#[test]
+fn programs_behind_the_options_of_others_are_listed() {
+    check(&[
+        ("setarch -R rm -rf /", "rm -rf /"),
+        ("setarch x86_64 -R rm -rf /", "rm -rf /"),
+        ("bwrap --dev-bind / / rm -rf /", "rm -rf /"),
+        ("bwrap --setenv A b --unshare-all --chdir /x -- rm -rf /", "rm -rf /"),
+        ("chpst -u dev rm -rf /", "rm -rf /"),
+        ("start-stop-daemon --start --exec /bin/rm -- -rf /", "rm -rf /"),
+        ("start-stop-daemon -S -a /bin/rm -- -rf /", "rm -rf /"),
+        ("yarn exec 'rm -rf /'", "rm -rf /"),
+        ("parallel 'rm -rf {}' ::: /", "rm -rf /"),
+        ("parallel 'rm -rf' ::: /", "rm -rf /"),
+        ("echo / | parallel 'rm -rf {}'", "rm -rf /"),
+        ("echo 'rm -rf /' | parallel", "rm -rf /"),
+        ("cat x | parallel", "?"),
+        ("parallel rm -rf ::: a b", "rm -rf b"),
+    ]);
+}

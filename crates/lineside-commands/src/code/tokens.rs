@@ -53,6 +53,9 @@ pub(super) fn tokens(text: &str, language: &str) -> Vec<Token> {
                 at += 1;
             }
             let name: String = chars[start..at].iter().collect();
+            // `qw (a b)`.
+            let is_list = language == "perl" && name == "qw" && chars.get(at) == Some(&' ');
+            at += usize::from(is_list && chars.get(at + 1).is_some_and(|c| "([{</".contains(*c)));
             // `do shell script "…"` is one call.
             if language == "osascript"
                 && chars[start..].iter().take(15).copied().eq("do shell script".chars())
@@ -60,7 +63,7 @@ pub(super) fn tokens(text: &str, language: &str) -> Vec<Token> {
                 at = start + 15;
                 all.push(Token::Name("do_shell_script".to_owned()));
             } else if let Some(open) = chars.get(at).filter(|_| match language {
-                "perl" => matches!(name.as_str(), "qx" | "q" | "qq"),
+                "perl" => matches!(name.as_str(), "qx" | "q" | "qq" | "qw"),
                 "ruby" => name == "x" && all.pop_if(|last| *last == Token::Sign('%')).is_some(),
                 _ => false,
             }) {
@@ -68,12 +71,17 @@ pub(super) fn tokens(text: &str, language: &str) -> Vec<Token> {
                     '(' => ')',
                     '{' => '}',
                     '[' => ']',
+                    '<' => '>',
                     other => *other,
                 };
                 let end =
                     chars[at + 1..].iter().position(|c| *c == close).map_or(chars.len(), |end| at + 1 + end);
                 let inner: String = chars[at + 1..end].iter().collect();
-                all.push(if name.ends_with('x') { Token::Backquoted(inner) } else { Token::Text(inner) });
+                if name == "qw" {
+                    all.extend(inner.split_whitespace().map(|word| Token::Text(word.to_owned())));
+                } else {
+                    all.push(if name.ends_with('x') { Token::Backquoted(inner) } else { Token::Text(inner) });
+                }
                 at = (end + 1).min(chars.len());
             } else {
                 all.push(Token::Name(name));

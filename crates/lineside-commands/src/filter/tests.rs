@@ -55,6 +55,39 @@ fn letters_behind_one_sign_are_options_of_their_own() {
 }
 
 #[test]
+fn settings_of_git_and_names_of_signals_are_what_they_mean() {
+    let hooks = one(runs(["git"]).any_flag(&["-c=core.hookspath=*"]));
+    for (command, expected) in [
+        ("git -c core.hooksPath=/dev/null commit", true),
+        ("git -c CORE.HOOKSPATH=/dev/null commit", true),
+        ("GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=Core.HooksPath GIT_CONFIG_VALUE_0=/x git commit", true),
+        ("X=/x git --config-env=core.hooksPath=X commit", true),
+        ("git -c core.pager=cat commit", false),
+    ] {
+        check(&hooks, command, expected);
+    }
+    check(
+        &one(runs(["git"]).subcommand("config").operand(&["core.hookspath"])),
+        "git config CORE.hooksPath x",
+        true,
+    );
+    let pushes = one(runs(["git"]).subcommand("push").any_flag(&["-c=remote.*.push=+*"]));
+    check(&pushes, "git -c remote.origin.push=+main push origin", true);
+    check(&pushes, "git -c Remote.origin.Push=+refs/heads/a:refs/heads/b push origin", true);
+    check(&pushes, "git -c remote.origin.push=main push origin", false);
+    let refs = runs(["gh"]).subcommand("api").operand(&["*git/refs/*"]);
+    let forced = one(refs.any_flag(&["-F=force=true", "-f=force=true", "-X=DELETE"]));
+    check(&forced, "gh api -X PATCH repos/a/b/git/refs/heads/main -F force=true -f sha=x", true);
+    check(&forced, "gh api --method DELETE repos/a/b/git/refs/heads/main", true);
+    check(&forced, "gh api repos/a/b/git/refs/heads/main", false);
+    let all = one(runs(["kill"]).no_flag(&["-l", "-L"]).operand(&["-1", "0"]));
+    check(&all, "kill -KILL -- -1", true);
+    check(&all, "kill -SIGTERM -- -1", true);
+    check(&all, "kill -KILL 12", false);
+    check(&one(runs(["kill"]).any_flag(&["-KILL", "-K", "-T"]).flags(&["-1"])), "kill -TERM -1", true);
+}
+
+#[test]
 fn a_folder_that_goes_as_a_whole_takes_what_lies_in_it_along() {
     let deletes = |globs: &[&str]| CommandFilter::Touches(Access::Delete, Paths::matching(globs));
     check(&deletes(&["db/migrations/**"]), "rm -rf db", true);
@@ -111,6 +144,15 @@ fn what_find_does_it_does_to_what_the_tests_before_it_find() {
 }
 
 #[test]
+fn names_that_a_search_prints_are_split_at_blanks_before_they_are_deleted() {
+    let unclear = CommandFilter::Does(Trait::DeletesUnclear);
+    check(&unclear, "find . -name '*.txt' | xargs rm -rf", true);
+    check(&unclear, "rm -rf $(find . -name '*.txt')", true);
+    check(&unclear, "find . -name '*.txt' -print0 | xargs -0 rm -rf", false);
+    check(&unclear, "find . -name '*.txt' -exec rm -rf {} +", false);
+}
+
+#[test]
 fn what_programs_do_to_files_that_they_do_not_name_one_by_one() {
     let secret = CommandFilter::Touches(Access::Read, Paths::secret());
     for (command, expected) in [
@@ -132,6 +174,23 @@ fn what_programs_do_to_files_that_they_do_not_name_one_by_one() {
         ("tar c .", false),
         ("grep -r key ~/.ssh", true),
         ("grep key .env", true),
+        ("grep -r KEY --include=.env .", true),
+        ("grep -r KEY --include='.env.*' .", true),
+        ("grep -r KEY --include='*.json' .", false),
+        ("grep -r KEY --exclude=.env .", false),
+        ("rg KEY -g .env", true),
+        ("rg KEY -g '!.env'", false),
+        ("rg KEY -g '*.rs'", false),
+        ("cat $(find . -name .env)", true),
+        ("cat $(find . -name '*.rs')", false),
+        ("cat $(find . -name a -o -name .env)", true),
+        ("find . -name .env | xargs cat", true),
+        ("for f in $(find . -name .env); do cat \"$f\"; done", true),
+        ("curl file:///proj/.env", true),
+        ("curl file://localhost/proj/.env", true),
+        ("node --env-file=.env -p process.env.KEY", true),
+        // A file that is only used is not shown.
+        ("node --env-file=.env x.js", false),
     ] {
         check(&secret, command, expected);
     }
@@ -152,6 +211,26 @@ fn what_programs_do_to_files_that_they_do_not_name_one_by_one() {
         (Access::Write, "key", "xxd -r -p key.hex key", true),
         (Access::Write, "f", "awk '{ print $1 > \"f\" }' data", true),
         (Access::Write, "f", "awk '$1 > \"f\" { print }' data", false),
+        (Access::Write, "f", "git config -f f a.b c", true),
+        (Access::Write, "f", "git config -f f --unset a.b", true),
+        (Access::Write, "f", "git config -f f a.b", false),
+        (Access::Write, "f", "iconv -f latin1 -t utf8 -o f x", true),
+        (Access::Write, "f", "uniq x f", true),
+        (Access::Write, "f", "uniq f", false),
+        (Access::Write, "f", "dos2unix f", true),
+        (Access::Write, "f", "prettier --write f", true),
+        (Access::Write, "f", "prettier --check f", false),
+        (Access::Write, "f", "gofmt -w f", true),
+        (Access::Write, "f", "black f", true),
+        (Access::Write, "f", "vim -c 'w! f' x", true),
+        (Access::Write, "f", "ex -sc 'saveas f' x", true),
+        (Access::Write, "f/**", "mount --bind x f", true),
+        (Access::Write, "f/**", "mount /dev/sda1 f", false),
+        (Access::Write, "f/**", "find f -exec sed -i s/a/b/ {} +", true),
+        (Access::Write, "f/**", "find f -name x -exec sed -i s/a/b/ {} \\;", true),
+        (Access::Write, "f/**", "find g -exec sed -i s/a/b/ {} +", false),
+        (Access::Delete, "f", "rename s/f/g/ f", true),
+        (Access::Delete, "f", "rename -n s/f/g/ f", false),
         (Access::Delete, "migrations/**", "git clean -fdx", true),
         (Access::Delete, "migrations/**", "git clean -fdx build", false),
         (Access::Delete, "migrations/**", "git clean -ndx", false),

@@ -27,6 +27,9 @@ impl Walk<'_> {
 
     /// A file that a shell runs before all else.
     pub(crate) fn begins_with(&mut self, file: &Value) {
+        if file.plain() == Some("/dev/null") {
+            return;
+        }
         self.runs_file(file);
         if let Some(content) = self.written_at(file) {
             self.script(&content, Shell::Bash, Vec::new(), "a file that a shell begins with");

@@ -1,6 +1,7 @@
 //! Programs whose words are another command in a form of its own: locks, terminals, containers, other machines.
 
 use super::Walk;
+use super::behind::{behind_bwrap, behind_setarch};
 use crate::analysis::{Access, Trait};
 use crate::parse::Command;
 use crate::reading::{self, Reading};
@@ -74,9 +75,12 @@ impl Walk<'_> {
                 }
                 return true;
             }
-            "bwrap" => {
-                let at = words.iter().position(|word| word.plain() == Some("--"));
-                let words = at.map_or_else(|| reading.operands.clone(), |at| words[at + 1..].to_vec());
+            "bwrap" => self.exec_program(behind_bwrap(&words[1..]).to_vec(), Vec::new()),
+            "setarch" => self.exec_program(behind_setarch(&words[1..]).to_vec(), Vec::new()),
+            // `start-stop-daemon --start --exec /bin/x -- words`.
+            "daemon" => {
+                let program = ["-a", "-x"].into_iter().find_map(|flag| reading.values(flag).next());
+                let words = program.into_iter().chain(&reading.operands).cloned().collect();
                 self.exec_program(words, Vec::new());
             }
             "reads-shell" => self.unclear_text("what a shell of another account reads is not known"),
@@ -95,10 +99,27 @@ impl Walk<'_> {
                 }
             }
             "awk" => {
-                if let Some(code) = reading.operands.first().cloned() {
+                let files: Vec<Value> = reading.values("-f").cloned().collect();
+                let given = reading.operands.first().filter(|_| files.is_empty()).cloned();
+                let own: Vec<Value> = files.iter().filter_map(|file| self.script_at(file, index)).collect();
+                for code in given.into_iter().chain(own) {
                     self.code(&code, "awk", index);
                 }
             }
+            // Modules by their paths, which run before the code.
+            "preload" => {
+                let given = ["-r", "--import"].into_iter().flat_map(|flag| reading.values(flag));
+                let files: Vec<Value> =
+                    given.filter(|file| file.text.starts_with(['.', '/'])).cloned().collect();
+                let language =
+                    if self.way.last().is_some_and(|name| name == "ruby") { "ruby" } else { "node" };
+                for file in files {
+                    if let Some(code) = self.script_at(&file, index) {
+                        self.code(&code, language, index);
+                    }
+                }
+            }
+            "package" => self.package_scripts(),
             "passes" => {
                 let input = self.input.clone().unwrap_or_else(Value::unknown);
                 self.out.push(&input);
@@ -185,6 +206,16 @@ impl Walk<'_> {
         else {
             return;
         };
+        for file in
+            [format!("{}.py", module.replace('.', "/")), format!("{}/__main__.py", module.replace('.', "/"))]
+        {
+            let file = Value::known(file);
+            if self.wrote(&file)
+                && let Some(code) = self.script_at(&file, index)
+            {
+                self.code(&code, "python", index);
+            }
+        }
         match module.as_str() {
             "venv" | "virtualenv" => {
                 for folder in reading.operands.clone() {
@@ -333,83 +364,4 @@ impl Walk<'_> {
             }
         }
     }
-
-    /// `git show HEAD:.env`, `git diff -- .env`: what of the files of commits is shown. Behind a commit a path is one of the
-    /// project.
-    fn history(&mut self, words: &[Value], reading: &Reading, index: usize) {
-        let told = ["--stat", "--name-only", "--name-status", "--no-patch", "-s", "--quiet"];
-        let is_log = reading.subcommand.first().is_some_and(|name| name == "log");
-        if told.iter().any(|flag| reading.has(flag)) || is_log && !reading.has("-p") {
-            return;
-        }
-        let dashes = words.iter().position(|word| word.plain() == Some("--")).unwrap_or(words.len());
-        let behind = words.get(dashes + 1..).unwrap_or_default();
-        let named = reading.operands.iter().filter(|operand| !behind.contains(operand));
-        let mut files = behind.to_vec();
-        for operand in named {
-            let text = spelt(&operand.text);
-            match text.split_once(':') {
-                Some((_, path)) if path.starts_with("./") => files.push(Value::known(path)),
-                Some((commit, path)) if !path.is_empty() && !commit.is_empty() => {
-                    files.push(Value::known(format!("{}/{path}", self.state.project)));
-                }
-                None if is_path(&text) || text.starts_with('.') && !text.starts_with("..") => {
-                    files.push(operand.clone());
-                }
-                _ => {}
-            }
-        }
-        for file in files {
-            self.reads_file(&file, index);
-        }
-    }
-
-    /// `git checkout` of files: behind `--`, behind a commit, or by what only a path looks like.
-    fn checkout(&mut self, words: &[Value], reading: &Reading, index: usize) {
-        if ["-b", "-B", "--orphan", "-p", "--help", "-t", "-d"].iter().any(|flag| reading.has(flag)) {
-            return;
-        }
-        let dashes = words.iter().position(|word| word.plain() == Some("--"));
-        let files: Vec<Value> = match (dashes, reading.operands.as_slice()) {
-            (Some(at), _) => words[at + 1..].to_vec(),
-            (None, [one]) if is_path(&spelt(&one.text)) => vec![one.clone()],
-            (None, [first, rest @ ..]) if !rest.is_empty() => {
-                if is_path(&spelt(&first.text)) {
-                    reading.operands.clone()
-                } else {
-                    rest.to_vec()
-                }
-            }
-            _ => Vec::new(),
-        };
-        let from_file = reading.has("--pathspec-from-file");
-        if !files.is_empty() || from_file {
-            self.does(Trait::OverwritesFiles);
-        }
-        for file in files {
-            self.touch(Access::Write, &file, false, Some(index));
-        }
-    }
-}
-
-/// Whether a word looks like a path and not like a branch: `.`, `./x`, `x/`, `*.c`, `x.c`.
-fn is_path(word: &str) -> bool {
-    if matches!(word, "." | "..")
-        || word.starts_with("./")
-        || word.starts_with("../")
-        || word.starts_with(":/")
-        || word.ends_with('/')
-        || word.contains('*')
-        || word.starts_with(":(")
-    {
-        return true;
-    }
-    let name = word.rsplit('/').next().unwrap_or_default();
-    name.rsplit_once('.').is_some_and(|(stem, extension)| {
-        !stem.is_empty()
-            && (1..=5).contains(&extension.len())
-            && extension.chars().any(|c| c.is_ascii_alphabetic())
-            && extension.chars().all(|c| c.is_ascii_alphanumeric())
-            && !(stem.starts_with('v') && stem[1..].starts_with(|c: char| c.is_ascii_digit()))
-    })
 }

@@ -3,7 +3,7 @@
 use super::{Out, Walk};
 use crate::analysis::{Access, Trait};
 use crate::parse::{Redirect, Redirection};
-use crate::value::{Origin, Value};
+use crate::value::{Origin, StandsFor, Value};
 
 /// Where a command reads and prints after its redirections.
 #[derive(Default)]
@@ -126,7 +126,11 @@ impl Walk<'_> {
         match out {
             Out::On => {
                 self.count_bytes(printed.text.len());
-                self.out.push(&Value { stands_for: None, ..printed });
+                // What a search finds is found by whoever reads it; a file of another command stands for nothing there.
+                let found = self.out.text.is_empty() && printed.is_any();
+                let found = found.then(|| printed.stands_for.clone()).flatten();
+                let found = found.filter(|found| matches!(**found, StandsFor::Printed(_)));
+                self.out.push(&Value { stands_for: found, ..printed });
             }
             Out::File(path) => self.written(path.clone(), printed),
             Out::Away => {

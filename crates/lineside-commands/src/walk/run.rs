@@ -3,8 +3,8 @@
 use super::{Walk, data};
 use crate::analysis::{Access, Argument, CommandProgram, Trait, Unknown};
 use crate::reading::{self, Reading};
-use crate::tables::{Deed, When, Which};
-use crate::value::{Origin, UNKNOWN, Value};
+use crate::tables::{self, Deed, When, Which};
+use crate::value::{Origin, StandsFor, UNKNOWN, Value};
 
 impl Walk<'_> {
     /// Starts a program of a known name.
@@ -64,6 +64,17 @@ impl Walk<'_> {
             self.way.push(name.to_owned());
             let arguments = words[1..].to_vec();
             self.script(&content, crate::Shell::Bash, arguments, "a script that the command writes");
+            self.way.pop();
+        }
+        self.found_on_path(words, index);
+        // A program of git by its own name.
+        if let Some(sub) =
+            name.strip_prefix("git-").filter(|sub| tables::find(&format!("git {sub}")).is_some())
+        {
+            let mut inner = vec![Value::known("git"), Value::known(sub)];
+            inner.extend_from_slice(&words[1..]);
+            self.way.push(name.to_owned());
+            self.exec_program(inner, Vec::new());
             self.way.pop();
         }
         if self.state.wrappers.contains(&self.analysis.programs[index].name.pattern()) {
@@ -127,11 +138,15 @@ impl Walk<'_> {
                             read = read.with(self.reads_file(&value, index));
                         } else {
                             self.touch(access, &value, whole, Some(index));
+                            self.rewritten(name, access, &value);
                         }
                         if access == Access::Delete
                             && whole
                             && self.absolute(&value).1
-                            && value.stands_for.is_none()
+                            && !matches!(
+                                value.stands_for.as_deref(),
+                                Some(StandsFor::Found(_) | StandsFor::Content(_))
+                            )
                         {
                             self.does(Trait::DeletesUnclear);
                         }
@@ -180,47 +195,8 @@ impl Walk<'_> {
         if !quiet {
             self.out.push(&printed.unwrap_or_else(|| Value::of_sign(UNKNOWN)).from(origin));
         }
-        if name == "cp" || name == "mv" || name == "tee" {
+        if matches!(name, "cp" | "mv" | "install" | "tee") {
             self.copied(name, reading);
-        }
-    }
-
-    /// Files that a download writes hold what is not known.
-    fn fetched(&mut self, reading: &Reading, deeds: &[&When]) {
-        for when in deeds {
-            if let Deed::Touch(Access::Write, which) = when.deed {
-                for value in chosen(reading, which) {
-                    let (path, unclear) = self.absolute(&value);
-                    if !unclear {
-                        self.written(path, Value::unknown().from(Origin::FETCHED));
-                    }
-                }
-            }
-        }
-    }
-
-    /// A copy holds what its source does.
-    fn copied(&mut self, name: &str, reading: &Reading) {
-        if name == "tee" {
-            let content = self.input.clone().unwrap_or_else(Value::unknown);
-            for value in &reading.operands {
-                let (path, unclear) = self.absolute(value);
-                if !unclear {
-                    self.written(path, content.clone());
-                }
-            }
-            return;
-        }
-        let [source, target] = reading.operands.as_slice() else { return };
-        let (from, unclear_from) = self.absolute(source);
-        let (to, unclear_to) = self.absolute(target);
-        if unclear_from || unclear_to {
-            return;
-        }
-        let origin = self.origin_of(&from);
-        let content = self.written_at(source).unwrap_or_else(|| Value::unknown().from(origin));
-        if origin != Origin::default() || content.plain().is_some() {
-            self.written(to, content);
         }
     }
 

@@ -4,7 +4,9 @@ use std::rc::Rc;
 
 use super::Walk;
 use crate::analysis::{Access, Trait};
+use crate::path;
 use crate::reading::Reading;
+use crate::state::Shell;
 use crate::value::{StandsFor, UNKNOWN, Value, spelt};
 
 impl Walk<'_> {
@@ -24,6 +26,7 @@ impl Walk<'_> {
         let tests = &words[end..];
         let mut names = Names::default();
         let mut at = 0;
+        let mut prints = true;
         while at < tests.len() {
             let test = spelt(&tests[at].text);
             let negated = at > 0 && matches!(tests[at - 1].plain(), Some("!" | "-not"));
@@ -39,7 +42,9 @@ impl Walk<'_> {
                         names.and((test.ends_with("name") && test != "-wholename", pattern));
                     }
                 }
+                "-printf" | "-ls" => prints = false,
                 "-delete" => {
+                    prints = false;
                     let found = self.found(&roots, &names.now());
                     self.touch(Access::Delete, &found, true, Some(index));
                     if roots.iter().any(Value::is_unclear) {
@@ -48,11 +53,13 @@ impl Walk<'_> {
                     }
                 }
                 "-fprint" | "-fprintf" | "-fls" => {
+                    prints = false;
                     if let Some(file) = tests.get(at) {
                         self.touch(Access::Write, file, false, Some(index));
                     }
                 }
                 "-exec" | "-execdir" | "-ok" | "-okdir" => {
+                    prints = false;
                     let names = names.now();
                     let found = self.found(&roots, &names);
                     let stop = |word: &Value| matches!(word.plain(), Some(";" | "+"));
@@ -69,10 +76,35 @@ impl Walk<'_> {
                 _ => {}
             }
         }
-        false
+        if prints {
+            let patterns = self.patterns(&roots, &names.all());
+            let stands_for = Some(Rc::new(StandsFor::Printed(patterns)));
+            self.out.push(&Value { stands_for, ..Value::unknown() });
+        }
+        prints
+    }
+
+    /// `grep -r --include=.env`, `rg -g .env`: files of secrets that a search asks for by their names.
+    pub(crate) fn found_secrets(&mut self, reading: &Reading, roots: &[Value], index: usize) {
+        let asked = ["--include", "-g", "--iglob"].into_iter().flat_map(|flag| reading.values(flag));
+        let patterns: Vec<String> =
+            asked.filter_map(Value::literal).filter(|name| !name.starts_with('!')).collect();
+        for pattern in patterns {
+            let found = self.found(roots, &[(true, pattern.trim_start_matches('/').to_owned())]);
+            // What other names a glob may mean is said of the folder.
+            let literal = format!("/{}", path::literal(&pattern));
+            if crate::tables::secrets::is_secret(&literal, self.state.home) {
+                self.reads_file(&found, index);
+            }
+        }
     }
 
     fn found(&self, roots: &[Value], names: &[(bool, String)]) -> Value {
+        let stands_for = Some(Rc::new(StandsFor::Found(self.patterns(roots, names))));
+        Value { stands_for, ..Value::unknown() }
+    }
+
+    fn patterns(&self, roots: &[Value], names: &[(bool, String)]) -> Vec<String> {
         let mut patterns = Vec::new();
         for root in roots {
             let (path, unclear) = self.absolute(root);
@@ -91,11 +123,7 @@ impl Walk<'_> {
                 });
             }
         }
-        Value {
-            text: Value::of_sign(UNKNOWN).text,
-            stands_for: Some(Rc::new(StandsFor::Found(patterns))),
-            ..Value::default()
-        }
+        patterns
     }
 
     /// A word of the command with what was found in place of `{}`.
@@ -155,8 +183,7 @@ impl Walk<'_> {
 
     /// `xargs` and `parallel`: the words of the input behind those of the command.
     pub(crate) fn xargs(&mut self, words: &[Value], reading: &Reading) -> bool {
-        let Some(place) = reading.places.first() else { return true };
-        let mut command = words[1 + place..].to_vec();
+        let mut command = reading.places.first().map_or_else(Vec::new, |place| words[1 + place..].to_vec());
         let mut given: Option<Vec<Value>> = None;
         // `parallel rm ::: a b`.
         if let Some(at) = command.iter().position(|word| matches!(word.plain(), Some(":::" | ":::+"))) {
@@ -167,8 +194,8 @@ impl Walk<'_> {
         let holder =
             reading.values("-I").next().or_else(|| reading.values("-J").next()).and_then(Value::literal);
         let holder = holder.or_else(|| {
-            let braces =
-                reading.has("-i") || command.iter().any(|word| word.text.contains("{}")) && given.is_some();
+            let braces = reading.has("-i")
+                || command.iter().any(|word| word.text.contains("{}")) && (given.is_some() || is_parallel);
             braces.then(|| "{}".to_owned())
         });
         let origin = self.reads_input();
@@ -178,7 +205,7 @@ impl Walk<'_> {
             let text = input?.literal()?;
             let parts: Vec<&str> = if zero {
                 text.split(['\0']).collect()
-            } else if holder.is_some() {
+            } else if holder.is_some() || is_parallel {
                 text.lines().collect()
             } else {
                 text.split_ascii_whitespace().collect()
@@ -186,6 +213,14 @@ impl Walk<'_> {
             let parts = parts.into_iter().map(|part| part.trim_matches('\n')).filter(|part| !part.is_empty());
             Some(parts.map(|part| Value::known(unquoted(part)).from(origin)).collect())
         });
+        if command.is_empty() && is_parallel {
+            // Each line is a command.
+            let lines = items.unwrap_or_else(|| vec![Value::unknown().from(origin)]);
+            for line in lines {
+                self.script(&line, Shell::Sh, Vec::new(), "what is run several times");
+            }
+            return true;
+        }
         if command.is_empty() {
             return true;
         }
@@ -201,9 +236,20 @@ impl Walk<'_> {
                         word.origin = word.origin.with(origin);
                     }
                 }
-                None => command.push(Value::many().from(origin)),
+                None => {
+                    let found = self.input.as_ref().filter(|_| !from_file);
+                    // With `-0` names are not split.
+                    let stands_for =
+                        found.and_then(|input| input.stands_for.clone()).map(|found| match &*found {
+                            StandsFor::Printed(patterns) if zero => {
+                                Rc::new(StandsFor::Found(patterns.clone()))
+                            }
+                            _ => found,
+                        });
+                    command.push(Value { stands_for, ..Value::many().from(origin) });
+                }
             }
-            self.exec_program(command, Vec::new());
+            self.exec_spread(command, is_parallel);
             return true;
         };
         if items.is_empty() {
@@ -230,12 +276,25 @@ impl Walk<'_> {
                 }
                 None => words.extend(part.iter().cloned()),
             }
-            self.exec_program(words, Vec::new());
+            self.exec_spread(words, is_parallel);
             if self.is_full() {
                 break;
             }
         }
         true
+    }
+}
+
+impl Walk<'_> {
+    /// Starts the words of `xargs`, or those of `parallel`, which a shell reads once more.
+    fn exec_spread(&mut self, words: Vec<Value>, is_parallel: bool) {
+        let is_text = |word: &Value| word.text.contains([' ', ';', '|', '&', '$', '`', '\n']);
+        if is_parallel && words.iter().any(is_text) {
+            let text = super::data::joined(&words);
+            self.script(&text, Shell::Sh, Vec::new(), "what is run several times");
+        } else {
+            self.exec_program(words, Vec::new());
+        }
     }
 }
 
@@ -298,6 +357,15 @@ impl Names {
         if !group.any && !group.negated {
             self.group().now.extend(group.before);
         }
+    }
+
+    /// Of all that is found.
+    fn all(mut self) -> Vec<(bool, String)> {
+        while !self.groups.is_empty() {
+            self.end();
+        }
+        self.or();
+        if self.outer.any { Vec::new() } else { self.outer.before }
     }
 
     fn now(&self) -> Vec<(bool, String)> {

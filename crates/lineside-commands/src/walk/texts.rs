@@ -25,7 +25,7 @@ impl Walk<'_> {
                     self.linked(&name, &target);
                 }
             }
-            "git" => self.git(reading),
+            "git" => self.git(reading, index),
             "sed" => self.sed(reading, index),
             "checkpoint" => self.checkpoint(reading, index),
             "editor" => self.editor(reading, index),
@@ -48,6 +48,9 @@ impl Walk<'_> {
 
     fn a_shell(&mut self, _words: &[Value], reading: &Reading, index: usize) -> bool {
         let name = self.way.last().cloned().unwrap_or_default();
+        for file in reading.values("--rcfile").cloned().collect::<Vec<_>>() {
+            self.begins_with(&file);
+        }
         if reading.has("-n") {
             if let Some(file) = reading.operands.first().filter(|_| !reading.has("-c")) {
                 let file = file.clone();
@@ -91,6 +94,13 @@ impl Walk<'_> {
 
     /// `dd if=… of=…`.
     fn copies_bytes(&mut self, reading: &Reading, index: usize) {
+        let from =
+            reading.operands.iter().find_map(|operand| operand.text.strip_prefix("if=").map(Value::known));
+        let content = match from {
+            Some(file) if !file.text.starts_with("/dev/") => self.written_at(&file),
+            Some(_) => None,
+            None => self.input.clone(),
+        };
         for operand in reading.operands.clone() {
             let Some((key, path)) = operand.text.split_once('=') else { continue };
             let value = Value { text: path.into(), ..operand.clone() };
@@ -98,7 +108,13 @@ impl Walk<'_> {
                 "if" if !path.starts_with("/dev/zero") && !path.starts_with("/dev/null") => {
                     self.reads_file(&value, index);
                 }
-                "of" if path != "/dev/null" => self.touch(Access::Write, &value, false, Some(index)),
+                "of" if path != "/dev/null" => {
+                    self.touch(Access::Write, &value, false, Some(index));
+                    let (path, unclear) = self.absolute(&value);
+                    if !unclear {
+                        self.written(path, content.clone().unwrap_or_else(Value::unknown));
+                    }
+                }
                 _ => {}
             }
         }
@@ -106,6 +122,14 @@ impl Walk<'_> {
 
     /// `curl -d @file`, `curl -F name=@file`, `curl -T file`.
     fn sends_files(&mut self, reading: &Reading, index: usize) {
+        // `curl file:///path`.
+        for operand in reading.operands.clone() {
+            let front = operand.text.get(..7).filter(|front| front.eq_ignore_ascii_case("file://"));
+            if let Some(at) = front.and_then(|_| operand.text[7..].find('/')) {
+                let file = Value { text: operand.text[7 + at..].into(), ..operand.clone() };
+                self.reads_file(&file, index);
+            }
+        }
         for given in &reading.given {
             let Some(value) = given.value.clone() else { continue };
             let data =
@@ -165,52 +189,26 @@ impl Walk<'_> {
         }
     }
 
-    /// `git -c alias.x=!…`, `-c core.pager=…`, `rebase -x`, `bisect run`, `submodule foreach`.
-    fn git(&mut self, reading: &Reading) {
-        let subcommand = reading.subcommand.first().map(String::as_str).unwrap_or_default();
-        if let Some(text) = self.git_aliases.get(subcommand).cloned() {
-            self.script(&text, Shell::Sh, Vec::new(), "what an alias of git runs");
-        }
-        if let ("config", [.., name, text]) = (subcommand, reading.operands.as_slice())
-            && let Some(name) = name.plain().and_then(|name| name.strip_prefix("alias."))
-        {
-            self.git_aliases.insert(name.to_owned(), of_alias(text));
-        }
-        for value in reading.values("-c").chain(reading.values("--config-env")).cloned().collect::<Vec<_>>() {
-            let Some((key, text)) = value.text.split_once('=') else { continue };
-            let key = key.to_ascii_lowercase();
-            let text = match key.strip_prefix("alias.") {
-                Some(name) if subcommand == name => {
-                    of_alias(&Value { text: text.into(), ..value.clone() }).text.into()
-                }
-                Some(_) => continue,
-                None => {
-                    let runs = [
-                        "pager", "editor", "sshcommand", "fsmonitor", "askpass", "external", "textconv",
-                        "helper", "program", "cmd", "clean", "smudge", "proxycommand",
-                    ];
-                    let last = key.rsplit('.').next().unwrap_or_default();
-                    if !(runs.contains(&last) || key.starts_with("pager."))
-                        || matches!(text, "" | "cat" | "true" | "false")
-                    {
-                        continue;
-                    }
-                    text.trim_start_matches('!').to_owned()
-                }
-            };
-            let text = Value { text: text.into(), ..value };
-            self.script(&text, Shell::Sh, Vec::new(), "what a setting of git runs");
-        }
-    }
-
     /// The `e` command and the `w` command of sed.
     fn sed(&mut self, reading: &Reading, index: usize) {
         let scripts: Vec<Value> = match reading.values("-e").cloned().collect::<Vec<_>>() {
-            all if all.is_empty() => reading.operands.first().cloned().into_iter().collect(),
-            all => all,
+            all if all.is_empty() && !reading.has("-f") => {
+                reading.operands.first().cloned().into_iter().collect()
+            }
+            mut all => {
+                for file in reading.values("-f").cloned().collect::<Vec<_>>() {
+                    all.extend(self.script_at(&file, index));
+                }
+                all
+            }
         };
         for script in scripts {
-            let Some(text) = script.literal() else { continue };
+            let Some(text) = script.literal() else {
+                if reading.has("-f") {
+                    self.unclear_text("the script that `sed` runs is not known");
+                }
+                continue;
+            };
             for command in text.split(['\n', ';']) {
                 let command =
                     command.trim_start_matches(|c: char| c.is_ascii_digit() || " \t,$!{".contains(c));
@@ -219,7 +217,7 @@ impl Walk<'_> {
                     None => command,
                 };
                 if let Some(file) = command.strip_prefix("w ").or_else(|| command.strip_prefix("W ")) {
-                    self.touch(Access::Write, &Value::known(file.trim()), false, Some(index));
+                    self.sed_writes(file, index);
                 } else if let Some(program) = command.strip_prefix("e ") {
                     let sh = [Value::known("sh"), Value::known("-c"), Value::known(program.trim())];
                     self.exec_program(sh.to_vec(), Vec::new());
@@ -234,11 +232,17 @@ impl Walk<'_> {
                         self.unclear_text("`sed` runs what it replaces");
                     }
                     if let Some((_, file)) = flags.split_once("w ") {
-                        self.touch(Access::Write, &Value::known(file.trim()), false, Some(index));
+                        self.sed_writes(file, index);
                     }
                 }
             }
         }
+    }
+
+    fn sed_writes(&mut self, file: &str, index: usize) {
+        let file = Value::known(file.trim());
+        self.touch(Access::Write, &file, false, Some(index));
+        self.holds_unknown(&file);
     }
 
     /// `tar --checkpoint-action=exec=…`, `--to-command`, `-I`.
@@ -269,6 +273,12 @@ impl Walk<'_> {
                 Some(text) => {
                     let text = Value { text: text.into(), ..value.clone() };
                     self.script(&text, Shell::Sh, Vec::new(), "what an editor runs");
+                }
+                // `w! FILE`.
+                None if text.starts_with(['w', 's']) && writes(text).is_some() => {
+                    let file = Value { text: writes(text).unwrap_or_default().into(), ..value.clone() };
+                    self.touch(Access::Write, &file, false, Some(index));
+                    self.holds_unknown(&file);
                 }
                 // `call system('…')`.
                 None if !value.is_unclear() => self.code(&value, "vim", index),
@@ -381,17 +391,20 @@ impl Walk<'_> {
         if searches && files.is_empty() && (self.input.is_none() || reading.has("-r")) {
             files.push(Value::known("."));
         }
+        if searches {
+            self.found_secrets(reading, &files, index);
+        }
         for file in files {
             self.reads_file(&file, index);
         }
     }
 }
 
-/// What an alias of git runs: a command of the shell behind `!`, words of git otherwise.
-fn of_alias(text: &Value) -> Value {
-    let spelt = match text.text.strip_prefix('!') {
-        Some(text) => text.into(),
-        None => format!("git {}", text.text).into(),
-    };
-    Value { text: spelt, ..text.clone() }
+/// The file that a command of an editor writes.
+fn writes(command: &str) -> Option<&str> {
+    let (verb, file) = command.split_once(' ')?;
+    let verbs = ["w", "write", "wq", "x", "sav", "saveas", "up", "update"];
+    let file = file.trim_start();
+    let is_file = !file.is_empty() && !file.starts_with(['!', '+']);
+    (verbs.contains(&verb.trim_end_matches('!')) && is_file).then_some(file)
 }

@@ -1,6 +1,6 @@
 //! Paths that are touched, and what files hold as far as the command itself wrote them.
 
-use super::{Walk, Written};
+use super::Walk;
 use crate::analysis::{Access, Analysis, Touch, Unknown};
 use crate::path;
 use crate::places::Place;
@@ -28,8 +28,15 @@ impl Walk<'_> {
     pub(crate) fn touch(&mut self, access: Access, value: &Value, whole: bool, program: Option<usize>) {
         if let Some(found) = &value.stands_for {
             match &**found {
-                StandsFor::Found(patterns) => {
+                // What is deleted by a part of a name is not known.
+                StandsFor::Printed(_) if access == Access::Delete => {
+                    let value = Value { stands_for: None, ..value.clone() };
+                    self.touch(access, &value, whole, program);
+                }
+                StandsFor::Found(patterns) | StandsFor::Printed(patterns) => {
                     for path in patterns.clone() {
+                        // Where no name is asked for, all that is found is all below.
+                        let whole = whole || access == Access::Write && !path.contains("**");
                         let touch = Touch { access, path, target: None, whole, unclear: false, program };
                         self.note(touch, true, value.place);
                     }
@@ -107,9 +114,9 @@ impl Walk<'_> {
         if unclear {
             return Value::unknown().from(value.origin);
         }
-        match self.files.get(&path) {
-            Some(Written { link: None, content }) => content.clone(),
-            _ => Value::unknown().from(self.origin_of(&path)),
+        match self.file(&path) {
+            Some(file) => file.content.clone(),
+            None => Value::unknown().from(self.origin_of(&path)),
         }
     }
 
@@ -141,7 +148,7 @@ impl Walk<'_> {
         if let Some(stands_for) = &value.stands_for {
             return match &**stands_for {
                 StandsFor::Content(content) => content.origin,
-                StandsFor::Found(patterns) => {
+                StandsFor::Found(patterns) | StandsFor::Printed(patterns) => {
                     patterns.iter().fold(Origin::default(), |all, path| all.with(self.origin_of(path)))
                 }
             };
@@ -155,29 +162,5 @@ impl Walk<'_> {
         }
         let led = self.targets(value, &path).map(|target| self.origin_of_plain(target));
         led.fold(self.origin_of(&path), Origin::with)
-    }
-
-    /// Remembers what the command writes into a file.
-    pub(crate) fn written(&mut self, path: String, content: Value) {
-        if self.files.len() < 256 {
-            self.files.insert(path, Written { content, link: None });
-        }
-    }
-
-    pub(crate) fn linked(&mut self, name: &Value, target: &Value) {
-        let (name, unclear) = self.absolute(name);
-        let Some(target) = target.plain() else { return };
-        if !unclear && self.files.len() < 256 {
-            let folder = name.rsplit_once('/').map_or("/", |(folder, _)| folder);
-            let target = path::normal(folder, target);
-            self.files.insert(name, Written { content: Value::unknown(), link: Some(target) });
-        }
-    }
-
-    /// A file that the command itself has written, and that is started by its path.
-    pub(crate) fn written_at(&self, value: &Value) -> Option<Value> {
-        let (path, unclear) = self.absolute(value);
-        let file = self.files.get(&path).filter(|file| !unclear && file.link.is_none())?;
-        Some(file.content.clone())
     }
 }

@@ -204,7 +204,8 @@ impl Walk<'_> {
             self.runs_file(file);
             let content = self.content(file, Some(index));
             // A script by its path is a program as any other, unless the command itself has made it.
-            if content.is_unclear() && !content.origin.has(Origin::FETCHED) && file.stands_for.is_none() {
+            let is_own = file.stands_for.is_some() || self.wrote(file);
+            if content.is_unclear() && !content.origin.has(Origin::FETCHED) && !is_own {
                 return false;
             }
             content
@@ -257,7 +258,10 @@ impl Walk<'_> {
         let asks = has(code::Call::Asks);
         let before = std::mem::take(&mut self.read);
         for call in calls {
-            self.called(call, index);
+            match call {
+                code::Call::Evaluated(text) => self.code(&Value::known(text), language, index),
+                call => self.called(call, index),
+            }
         }
         if asks && self.read.has(Origin::SECRET) {
             self.does(Trait::SendsSecret);
@@ -285,7 +289,11 @@ impl Walk<'_> {
             code::Call::Read(path) => {
                 self.reads_file(&Value::known(path), index);
             }
-            code::Call::Write(path) => self.touch(Access::Write, &Value::known(path), false, Some(index)),
+            code::Call::Write(path) => {
+                let file = Value::known(path);
+                self.touch(Access::Write, &file, false, Some(index));
+                self.holds_unknown(&file);
+            }
             code::Call::Delete { path, whole } => {
                 if whole && path.contains(UNKNOWN) {
                     self.does(Trait::DeletesUnclear);
@@ -296,7 +304,7 @@ impl Walk<'_> {
                 self.does(Trait::ShowsEnvironment);
                 self.read = self.read.with(Origin::SECRET);
             }
-            code::Call::Asks | code::Call::Decodes | code::Call::Evaluates => {}
+            code::Call::Asks | code::Call::Decodes | code::Call::Evaluates | code::Call::Evaluated(_) => {}
             code::Call::Unknown => self.unclear_text("code runs a text that is not known"),
         }
     }

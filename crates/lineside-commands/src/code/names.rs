@@ -1,0 +1,133 @@
+//! Names that code gives to the calls of modules: `from os import system as x`, `{execSync: e} = require(…)`, `e = os.system`.
+
+use std::collections::HashMap;
+
+use super::tokens::Token;
+
+fn name(token: Option<&Token>) -> Option<&str> {
+    if let Some(Token::Name(name)) = token { Some(name) } else { None }
+}
+
+fn is(token: Option<&Token>, sign: char) -> bool {
+    token == Some(&Token::Sign(sign))
+}
+
+/// The tokens with the name of a module in the place of what the code asks for it by: `__import__("os").system`,
+/// `getattr(os, "system")`.
+pub(super) fn imported(tokens: &[Token]) -> Vec<Token> {
+    let mut out = Vec::with_capacity(tokens.len());
+    let mut at = 0;
+    while at < tokens.len() {
+        let (name, used) = match &tokens[at..] {
+            [
+                Token::Name(call),
+                Token::Sign('('),
+                Token::Text(module),
+                Token::Sign(')'),
+                Token::Name(method),
+                ..,
+            ] if method.starts_with('.') && is_import(call) => (format!("{module}{method}"), 5),
+            [Token::Name(call), Token::Sign('('), Token::Text(module), Token::Sign(')'), ..]
+                if is_import(call) =>
+            {
+                (module.clone(), 4)
+            }
+            [
+                Token::Name(call),
+                Token::Sign('('),
+                Token::Name(of),
+                Token::Text(name),
+                Token::Sign(')'),
+                ..,
+            ] if call == "getattr" => (format!("{of}.{name}"), 5),
+            _ => {
+                out.push(tokens[at].clone());
+                at += 1;
+                continue;
+            }
+        };
+        out.push(Token::Name(name));
+        at += used;
+    }
+    out
+}
+
+fn is_import(call: &str) -> bool {
+    matches!(call, "__import__" | "import_module" | "importlib.import_module")
+}
+
+/// The tokens with the names of modules and their calls in the place of those that the code has given them.
+pub(super) fn renamed(mut tokens: Vec<Token>, language: &str, is_call: impl Fn(&str) -> bool) -> Vec<Token> {
+    let mut known: HashMap<String, String> = HashMap::new();
+    let mut at = 0;
+    while at < tokens.len() {
+        let from = name(tokens.get(at)).map(str::to_owned);
+        match (from.as_deref(), name(tokens.get(at + 1)).map(str::to_owned), name(tokens.get(at + 2))) {
+            (Some("from"), Some(module), Some("import")) if language == "python" => {
+                at = taken_from(&module, &tokens, at + 3, &mut known);
+                continue;
+            }
+            (Some("import"), Some(module), Some("as")) => {
+                if let Some(given) = name(tokens.get(at + 3)) {
+                    known.insert(given.to_owned(), module);
+                }
+                at += 4;
+                continue;
+            }
+            _ => {}
+        }
+        // `execSync: e` and `execSync as e`.
+        if let Some(call) = from.as_deref().filter(|name| is_call(name)) {
+            let given = if is(tokens.get(at + 1), ':') || name(tokens.get(at + 1)) == Some("as") {
+                at + 2
+            } else {
+                0
+            };
+            if let Some(given) = name(tokens.get(given)).filter(|_| given > 0) {
+                known.insert(given.to_owned(), call.to_owned());
+            }
+        }
+        // `e = os.system`, where it is not called.
+        if let (Some(given), true, Some(value)) =
+            (&from, is(tokens.get(at + 1), '='), name(tokens.get(at + 2)))
+            && !is(tokens.get(at + 3), '(')
+        {
+            let value = real(value, &known);
+            if is_call(&value) {
+                known.insert(given.clone(), value);
+                at += 3;
+                continue;
+            }
+        }
+        if let Some(Token::Name(name)) = tokens.get_mut(at) {
+            *name = real(name, &known);
+        }
+        at += 1;
+    }
+    tokens
+}
+
+/// The names of `from module import a, b as c`; answers where they end.
+fn taken_from(module: &str, tokens: &[Token], from: usize, known: &mut HashMap<String, String>) -> usize {
+    let mut at = from + usize::from(is(tokens.get(from), '('));
+    while let Some(call) = name(tokens.get(at)) {
+        let renamed = name(tokens.get(at + 1)) == Some("as");
+        let given = if renamed { name(tokens.get(at + 2)).unwrap_or(call) } else { call };
+        known.insert(given.to_owned(), format!("{module}.{call}"));
+        at += if renamed { 3 } else { 1 };
+    }
+    at
+}
+
+fn real(given: &str, known: &HashMap<String, String>) -> String {
+    if let Some(name) = known.get(given) {
+        return name.clone();
+    }
+    match given.split_once('.') {
+        Some((module, rest)) if !module.is_empty() => match known.get(module) {
+            Some(module) => format!("{module}.{rest}"),
+            None => given.to_owned(),
+        },
+        _ => given.to_owned(),
+    }
+}

@@ -1,0 +1,174 @@
+//! Files that the command itself writes, and what runs of them.
+
+use super::run::chosen;
+use super::{Walk, Written};
+use crate::analysis::Access;
+use crate::path;
+use crate::reading::Reading;
+use crate::state::Shell;
+use crate::tables::{Deed, When};
+use crate::value::{Origin, Value};
+
+/// Links that lead to links, of those that the command makes.
+const LINKS: usize = 8;
+
+/// Programs that write and leave what a file holds as it is.
+const KEEPS: &[&str] = &[
+    "chmod", "chown", "chgrp", "chattr", "chcon", "setfacl", "setfattr", "xattr", "touch", "mkdir", "ln",
+    "git",
+];
+
+/// Programs that write texts anew, which may be scripts; one that changes a file that is there leaves most of it.
+const WRITES_TEXTS: &[&str] = &[
+    "sort", "gsort", "uniq", "iconv", "xxd", "sponge", "jq", "yq", "openssl", "gpg", "split", "csplit",
+    "uudecode",
+];
+
+impl Walk<'_> {
+    /// Files that a download writes hold what is not known.
+    pub(super) fn fetched(&mut self, reading: &Reading, deeds: &[&When]) {
+        for when in deeds {
+            if let Deed::Touch(Access::Write, which) = when.deed {
+                for value in chosen(reading, which) {
+                    let (path, unclear) = self.absolute(&value);
+                    if !unclear {
+                        self.written(path, Value::unknown().from(Origin::FETCHED));
+                    }
+                }
+            }
+        }
+    }
+
+    /// A copy holds what its source does.
+    pub(super) fn copied(&mut self, name: &str, reading: &Reading) {
+        if name == "tee" {
+            let content = self.input.clone().unwrap_or_else(Value::unknown);
+            for value in &reading.operands {
+                let (path, unclear) = self.absolute(value);
+                if !unclear {
+                    self.written(path, content.clone());
+                }
+            }
+            return;
+        }
+        let [source, target] = reading.operands.as_slice() else { return };
+        let (from, unclear_from) = self.absolute(source);
+        let (to, unclear_to) = self.absolute(target);
+        if unclear_from || unclear_to {
+            return;
+        }
+        let origin = self.origin_of(&from);
+        let content = self.written_at(source).unwrap_or_else(|| Value::unknown().from(origin));
+        if origin != Origin::default() || self.wrote(source) || self.files.contains_key(&to) {
+            self.written(to, content);
+        }
+    }
+
+    /// Remembers what the command writes into a file.
+    pub(crate) fn written(&mut self, path: String, content: Value) {
+        if self.files.len() < 256 {
+            self.files.insert(path, Written { content, link: None });
+        }
+    }
+
+    pub(crate) fn linked(&mut self, name: &Value, target: &Value) {
+        let (name, unclear) = self.absolute(name);
+        let Some(target) = target.plain() else { return };
+        if !unclear && self.files.len() < 256 {
+            let folder = name.rsplit_once('/').map_or("/", |(folder, _)| folder);
+            let target = path::normal(folder, target);
+            self.files.insert(name, Written { content: Value::unknown(), link: Some(target) });
+        }
+    }
+
+    /// A file that the command itself has written, and that is started by its path.
+    pub(crate) fn written_at(&self, value: &Value) -> Option<Value> {
+        let (path, unclear) = self.absolute(value);
+        self.file(&path).filter(|_| !unclear).map(|file| file.content.clone())
+    }
+
+    /// The file at a path, if the command itself has written it; by a link that it has made as well.
+    pub(crate) fn file(&self, path: &str) -> Option<&Written> {
+        let mut file = self.files.get(path)?;
+        for _ in 0..LINKS {
+            match &file.link {
+                Some(target) => file = self.files.get(target)?,
+                None => return Some(file),
+            }
+        }
+        None
+    }
+
+    /// Whether the command itself has written a file.
+    pub(crate) fn wrote(&self, value: &Value) -> bool {
+        let (path, unclear) = self.absolute(value);
+        !unclear && value.stands_for.is_none() && self.file(&path).is_some()
+    }
+
+    /// Notes that a program writes a file, in a way of which it is not told what the file holds then.
+    pub(super) fn rewritten(&mut self, name: &str, access: Access, value: &Value) {
+        let (path, unclear) = self.absolute(value);
+        if access != Access::Write || unclear || KEEPS.contains(&name) {
+            return;
+        }
+        if WRITES_TEXTS.contains(&name) || self.file(&path).is_some() {
+            self.holds_unknown(value);
+        }
+    }
+
+    /// Notes that a file holds what is not known.
+    pub(crate) fn holds_unknown(&mut self, value: &Value) {
+        let (path, unclear) = self.absolute(value);
+        if !unclear && value.stands_for.is_none() {
+            let origin = self.files.get(&path).map(|file| file.content.origin).unwrap_or_default();
+            self.written(path, Value::unknown().from(origin));
+        }
+    }
+
+    /// What a file of code or of a script holds, which a program is given by an option; none of one that is there already.
+    pub(crate) fn script_at(&mut self, file: &Value, program: usize) -> Option<Value> {
+        self.runs_file(file);
+        let is_own = file.stands_for.is_some() || self.wrote(file) || file.plain() == Some("-");
+        is_own.then(|| self.content(file, Some(program)))
+    }
+
+    /// A program of this name that the command has written into a folder of the `PATH` that it sets.
+    pub(crate) fn found_on_path(&mut self, words: &[Value], index: usize) {
+        if words[0].text.contains('/') || self.files.is_empty() {
+            return;
+        }
+        let given = self.analysis.programs[index].environment.iter();
+        let given = given.rev().find_map(|entry| entry.strip_prefix("PATH=")).map(Value::known);
+        let Some(path) = given.or_else(|| self.scope.variables.get("PATH")?.first().cloned()) else { return };
+        for folder in path.text.split(':') {
+            let file =
+                Value::known(format!("{}/{}", if folder.is_empty() { "." } else { folder }, words[0].text));
+            if let Some(content) = self.written_at(&file) {
+                self.runs_file(&file);
+                self.way.push(words[0].text.to_string());
+                self.script(&content, Shell::Bash, words[1..].to_vec(), "a script that the command writes");
+                self.way.pop();
+                return;
+            }
+        }
+    }
+
+    /// Scripts of `package.json`, where the command writes that.
+    pub(crate) fn package_scripts(&mut self) {
+        if self.wrote(&Value::known("package.json")) {
+            self.unclear_text("which scripts a `package.json` has that the command writes is not told");
+        }
+    }
+
+    /// Hooks of git that the command writes.
+    pub(crate) fn own_hooks(&mut self) {
+        let is_hook = |path: &&String| path.contains("/.git/hooks/") || path.contains("/.husky/");
+        let hooks: Vec<Value> =
+            self.files.keys().filter(is_hook).map(|path| Value::known(path.as_str())).collect();
+        for hook in hooks {
+            if let Some(content) = self.written_at(&hook) {
+                self.script(&content, Shell::Bash, Vec::new(), "a hook of git that the command writes");
+            }
+        }
+    }
+}
