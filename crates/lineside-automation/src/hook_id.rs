@@ -47,6 +47,11 @@ impl Owner {
     }
 }
 
+/// Whether an automation is declared in a file: its place is a path, and that of any other is one part or none.
+pub(crate) fn is_of_file(id: &str) -> bool {
+    Owner::of(id) == Owner::Automation && id.rsplitn(3, '/').nth(2).is_some_and(|place| place.contains('/'))
+}
+
 impl fmt::Display for HookId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { dialect, content, line, file, trigger, name } = self;

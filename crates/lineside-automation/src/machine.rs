@@ -189,7 +189,7 @@ struct Automation<E> {
     id: AutomationId,
     /// Whose work its jobs are.
     owner: Owner,
-    /// The rules that it has, or had when it was there last.
+    /// The rules that it has, or had when it was there last, as long as its rate counts starts of then.
     rules: Option<Arc<Rules>>,
     active: bool,
     /// It goes when its work is over: it was taken away, or no further event will come for it.

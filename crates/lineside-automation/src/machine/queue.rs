@@ -8,7 +8,7 @@ use super::job::{ClaimId, JobId, Place, Stage, State};
 use super::timers::Timer;
 use super::weights::of_rate;
 use super::{Effect, Machine, Occurrence};
-use crate::control::{Excess, KeyTemplate, Rate, Rules};
+use crate::control::{Excess, KeyTemplate, LONGEST, Rate, Rules};
 use crate::unix_micros::UnixMicros;
 
 /// What has a key or waits for it.
@@ -121,7 +121,8 @@ impl<E: Occurrence> Machine<E> {
     pub(super) fn admit_waiting(&mut self, place: usize, key: &Arc<str>) {
         let now = self.now;
         let Some(rules) = self.automations.get(place).and_then(|automation| automation.rules.clone()) else {
-            return;
+            // Of an earlier life, and its automation has not come: no period is longer.
+            return self.keep_starts(place, key, &Rate::new(1, LONGEST));
         };
         let Some((rate, _)) = &rules.rate else {
             // No job waits for it: when rules change, everything is put in line anew.
@@ -139,6 +140,12 @@ impl<E: Occurrence> Machine<E> {
             }
             self.queue_for_key(next.1, &rules);
         }
+        self.keep_starts(place, key, rate);
+    }
+
+    /// Keeps the starts of a rate until they have left its period.
+    fn keep_starts(&mut self, place: usize, key: &Arc<str>, rate: &Rate) {
+        let now = self.now;
         let state = self.rate_of(place, key);
         state.has_room(rate, now);
         match state.starts.front().map(|start| *start + rate.period) {
@@ -157,6 +164,15 @@ impl<E: Occurrence> Machine<E> {
         if let Some(state) = known {
             state.timer = None;
             self.admit_waiting(place, key);
+            self.let_go(place);
+        }
+    }
+
+    /// Has the starts that were read looked at in the first step, which knows the time.
+    pub(super) fn look_at_rates(&mut self) {
+        for (place, own) in self.automations.iter().enumerate() {
+            let timers = own.rates.keys().map(|key| Timer::Rate(place, Arc::clone(key)));
+            timers.for_each(|timer| self.timers.set(UnixMicros(0), timer));
         }
     }
 

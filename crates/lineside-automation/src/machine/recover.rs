@@ -56,6 +56,7 @@ impl<E: Occurrence> Machine<E> {
         }
         machine.bounds = bounds;
         machine.forget_finished();
+        machine.look_at_rates();
         (machine, troubles)
     }
 

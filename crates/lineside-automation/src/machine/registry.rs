@@ -7,7 +7,7 @@ use super::weights::of_rate;
 use super::{Automation, Effect, Machine, Occurrence};
 use crate::bursts::Bursts;
 use crate::control::Rules;
-use crate::hook_id::Owner;
+use crate::hook_id::{Owner, is_of_file};
 
 impl<E: Occurrence> Machine<E> {
     /// No further event will come for it: it goes when its work is over.
@@ -54,19 +54,27 @@ impl<E: Occurrence> Machine<E> {
         self.jobs.values().map(|job| &**job).filter(rests).count()
     }
 
-    /// Lets go of an automation that leaves and has no work, except for its name while there are jobs to be shown.
+    /// Lets go of an automation that leaves and has no work, except for its name while there are jobs to be shown. That
+    /// of a file keeps the starts of its rate, with the rules that say for how long: it comes back when its project does.
     pub(super) fn let_go(&mut self, place: usize) {
         let Some(own) = self.automations.get_mut(place).filter(|own| own.leaves && own.live == 0) else {
             return;
         };
         let id = Arc::clone(&own.id);
-        if own.active || own.rules.is_some() || !own.seen.order.is_empty() {
-            let (jobs, leaves) = (own.jobs, own.leaves);
-            self.weights.rates -= own.rates.keys().map(|key| of_rate(key)).sum::<usize>();
-            *own = Automation { jobs, leaves, ..Automation::new(Arc::clone(&id)) };
+        let keeps_rates = is_of_file(&id);
+        if own.active || !own.seen.order.is_empty() || !keeps_rates && !own.rates.is_empty() {
+            let (jobs, leaves, rules, mut rates) =
+                (own.jobs, own.leaves, own.rules.take(), std::mem::take(&mut own.rates));
+            rates.retain(|key, state| {
+                let is_kept = keeps_rates && !state.starts.is_empty();
+                self.weights.rates -= if is_kept { 0 } else { of_rate(key) };
+                is_kept
+            });
+            let rules = rules.filter(|_| !rates.is_empty());
+            *own = Automation { jobs, leaves, rules, rates, ..Automation::new(Arc::clone(&id)) };
             self.effects.push(Effect::Gone(Arc::clone(&id)));
         }
-        if own.jobs == 0 && self.names.get(&id) == Some(&place) {
+        if own.jobs == 0 && own.rates.is_empty() && self.names.get(&id) == Some(&place) {
             self.names.remove(&id);
             self.free.push(place);
         }
@@ -167,11 +175,13 @@ impl<E: Occurrence> Machine<E> {
             (held @ None, Some(hold)) => *held = Some(Bursts::new(hold.pace).due_at(hold.count)),
             (_, None) => {}
         }
+        let rates: Vec<Arc<str>> = automation.rates.keys().cloned().collect();
         let windows = automation.held.as_ref().map(|held| held.keys(|_| true)).unwrap_or_default();
+        rates.iter().for_each(|key| self.admit_waiting(place, key));
         if rules.is_adopted() {
             return;
         }
-        let parked = std::mem::take(&mut automation.parked);
+        let parked = std::mem::take(&mut self.automations[place].parked);
         // What was under way has its key again before what waited for it asks.
         let waited = |id: &JobId| {
             matches!(self.jobs.get(id).map(|job| &job.state), Some(State::Parked(Parked::Accepted)))

@@ -129,14 +129,14 @@ impl<E: Occurrence> Machine<E> {
     }
 
     fn is_adopted(&self, job: JobId) -> bool {
-        let automation = self.jobs.get(&job).and_then(|job| self.automations.get(job.automation));
-        automation.and_then(|own| own.rules.as_deref()).is_some_and(crate::control::Rules::is_adopted)
+        let rules = self.jobs.get(&job).and_then(|job| self.rules(job.automation));
+        rules.is_some_and(|rules| rules.is_adopted())
     }
 
     /// How long a job has when its session ends; `None` if it goes on.
     fn drain_of(&self, job: JobId) -> Option<std::time::Duration> {
         let job = self.jobs.get(&job)?;
-        match self.automations.get(job.automation)?.rules.as_ref()?.at_end {
+        match self.rules(job.automation)?.at_end {
             AtEnd::Drain(deadline) => Some(deadline),
             AtEnd::LeaveRunning => None,
         }

@@ -8,7 +8,7 @@ use lineside_core::point::{PointRole, Slot};
 use lineside_core::{EventId, Phase, PointInfo, SessionId};
 
 use super::job::{ClaimId, Fence, Job, JobId, Parked, Settled, State, Why};
-use super::{Bounds, Ended, Input, Machine, Occurrence, Shown, Standing};
+use super::{Bounds, Effect, Ended, Input, Machine, Occurrence, Shown, Standing};
 use crate::control::{Control, KeyTemplate, OnBusy, Rate, Rules};
 use crate::record::Record;
 use crate::report::Report;
@@ -185,6 +185,88 @@ fn nothing_is_kept_of_keys_rates_and_names_that_are_over() {
     ends(&mut machine, 2_004, 2);
     assert_eq!(machine.names.keys().collect::<Vec<_>>(), [&Arc::from("b")]);
     assert_eq!(machine.free, [0]);
+}
+
+const FILE: &str = "native:/p/hooks.yaml/after_tool_batch/a";
+
+/// Rules of one start an hour.
+fn hourly() -> Arc<Rules> {
+    rules(&Control { rate: Some(Rate::new(1, Duration::from_secs(3_600))), ..Control::default() })
+}
+
+#[test]
+fn the_rate_of_an_automation_of_a_file_goes_on_when_it_comes_back() {
+    for id in [FILE, "s/after_tool_batch/a", "attached:s/after_tool_batch/a", "after_tool_batch/a"] {
+        let mut machine = Machine::new(Bounds { finished: 0, ..Bounds::default() });
+        step(&mut machine, 1, Input::Registered(id.into(), hourly()));
+        step(&mut machine, 1, Input::Offered(id.into(), ev(1)));
+        ends(&mut machine, 2, 1);
+        let told = machine.step(UnixMicros::millis(3), Input::Leaves(id.into()));
+        assert!(told.iter().any(|effect| matches!(effect, Effect::Gone(gone) if **gone == *id)), "{id}");
+        step(&mut machine, 4, Input::Offered(id.into(), ev(2)));
+        assert_eq!(machine.refused_so_far(), 1, "it is not there");
+        step(&mut machine, 5, Input::Registered(id.into(), hourly()));
+        step(&mut machine, 5, Input::Offered(id.into(), ev(3)));
+        let waits = matches!(machine.why(JobId(2)), Some(Standing::Rate { .. }));
+        assert_eq!(waits, id == FILE, "{id}: {:?}", machine.why(JobId(2)));
+    }
+}
+
+#[test]
+fn the_rate_of_an_automation_that_has_gone_is_kept_for_its_period() {
+    let mut machine = Machine::new(Bounds { finished: 0, ..Bounds::default() });
+    step(&mut machine, 1, Input::Registered(FILE.into(), hourly()));
+    step(&mut machine, 1, Input::Offered(FILE.into(), ev(1)));
+    ends(&mut machine, 2, 1);
+    step(&mut machine, 3, Input::Leaves(FILE.into()));
+    assert_eq!((machine.snapshot().len(), machine.names.len()), (2, 1), "the numbers, and the start");
+    step(&mut machine, 3_600_002, Input::Tick);
+    assert_eq!((machine.snapshot().len(), machine.names.len(), &*machine.free), (1, 0, &[0][..]));
+    assert_eq!(machine.weights.rates, 0);
+}
+
+/// The rules that are kept with a rate say nothing else.
+#[test]
+fn a_job_that_is_taken_up_while_its_automation_is_away_waits_for_it_beyond_the_end_of_its_session() {
+    let mut machine = Machine::new(Bounds::default());
+    step(&mut machine, 1, Input::Registered(FILE.into(), hourly()));
+    step(&mut machine, 1, Input::Offered(FILE.into(), ev(1)));
+    let State::Running(fence, _) = machine.jobs[&JobId(1)].state else { panic!("it does not run") };
+    let failed = Ended::With(Err((lineside_core::FailureKind::Error, "no".to_owned())));
+    step(&mut machine, 2, Input::Ended(JobId(1), fence, failed));
+    step(&mut machine, 2, Input::Delivered(JobId(1)));
+    step(&mut machine, 3, Input::Leaves(FILE.into()));
+    step(&mut machine, 4, Input::Revive(JobId(1)));
+    step(&mut machine, 5, Input::SessionEnds("s".into()));
+    step(&mut machine, 1_000_000, Input::Tick);
+    assert_eq!(machine.why(JobId(1)), Some(Standing::Parked));
+}
+
+#[test]
+fn a_rate_on_record_is_kept_for_the_automation_that_comes_late_or_for_thirty_days() {
+    let starts = |automation: &str, rate: &str| Record::<Ev>::Starts {
+        automation: automation.into(),
+        rate: rate.into(),
+        starts: [UnixMicros::millis(1)].into(),
+    };
+    let all = [starts(FILE, "*"), starts(FILE, "other"), starts("s/after_tool_batch/a", "*")];
+    let mut machine = recovered(all);
+    step(&mut machine, 2, Input::AllRegistered);
+    assert_eq!(machine.names.keys().collect::<Vec<_>>(), [&Arc::from(FILE)]);
+    let snapshot = machine.snapshot();
+    step(&mut machine, 3, Input::Registered(FILE.into(), hourly()));
+    step(&mut machine, 3, Input::Offered(FILE.into(), ev(1)));
+    assert!(matches!(machine.why(JobId(1)), Some(Standing::Rate { .. })), "{:?}", machine.why(JobId(1)));
+    step(&mut machine, 3_600_001, Input::Tick);
+    let rates = machine.automations[0].rates.keys().collect::<Vec<_>>();
+    assert_eq!(rates, [&Arc::from("*")], "the job that waited has started, the other key is forgotten");
+
+    let mut machine = recovered(snapshot);
+    step(&mut machine, 2, Input::AllRegistered);
+    step(&mut machine, 30 * 24 * 3_600_000, Input::Tick);
+    assert_eq!(machine.names.len(), 1);
+    step(&mut machine, 30 * 24 * 3_600_000 + 1, Input::Tick);
+    assert_eq!((machine.names.len(), machine.weights.rates), (0, 0));
 }
 
 #[test]
