@@ -25,6 +25,9 @@ const KEYS: [&str; 23] = [
     REQUIRED,
 ];
 
+/// The key of the policies that a file uses.
+pub(super) const USE: &str = "use";
+
 /// Whether a hook counts, or all hooks of a file.
 pub(super) const MODE: &str = "mode";
 
@@ -65,6 +68,11 @@ pub(super) fn read(
         let guard = Guard::everywhere();
         return Entry { name: unnamed, line, points: Vec::new(), definition: None, tightens: None, guard };
     };
+    if let Some((used, _)) = keys.iter().find(|(key, _)| key.written() == Some(USE)) {
+        findings.hook_error(used.line, About(&unnamed), LoadError::UseInEntry);
+        let guard = Guard::of_tools();
+        return Entry { name: unnamed, line, points: Vec::new(), definition: None, tightens: None, guard };
+    }
     let name = {
         let mut values = Values { keys, within: "", hook: &unnamed, findings, sound: true };
         if values.get("name").is_none() {

@@ -10,7 +10,7 @@ use lineside_core::nearest::suggestion;
 use lineside_guards::Account;
 use lineside_search::Searcher;
 
-use super::entry::{self, Entry, MODE, MODES};
+use super::entry::{self, Entry, MODE, MODES, USE};
 use super::findings::{About, Findings, LoadError, LoadWarning, UnknownKey};
 use super::guard::Guard;
 use super::places::Place;
@@ -109,8 +109,13 @@ pub(super) fn contents(bytes: &[u8], place: &Place, places: &Places, findings: &
     };
     let mut of_line: HashMap<u32, Vec<&DuplicateKey>> = HashMap::new();
     for twice in &duplicates {
-        if let Some(line) = owner(&items, twice.line) {
-            of_line.entry(line).or_default().push(twice);
+        match owner(&items, twice.line) {
+            Some(line) => of_line.entry(line).or_default().push(twice),
+            // It stands in a policy that is used, and which of the two was meant is not known.
+            None => {
+                findings.error(twice.line, LoadError::Duplicate(twice.key.clone()));
+                lose(findings);
+            }
         }
     }
     let mut reading =
@@ -220,7 +225,10 @@ fn items(bytes: &[u8], layer: Layer, findings: &mut Findings) -> Option<Items> {
         findings.error(*line, LoadError::Duplicate(key.clone()));
         return None;
     }
-    let doubled = twice(ENVIRONMENT).filter(|_| layer <= Layer::User);
+    // What stands first counts as well, as far as it can; of words for all hooks the strictest does.
+    for DuplicateKey { line, key } in &of_file {
+        findings.error(*line, LoadError::Duplicate(key.clone()));
+    }
     let mut hooks = None;
     let (mut inherit, mut wrappers) = (None, None);
     let (mut used, mut trusts) = (Vec::new(), Vec::new());
@@ -230,8 +238,8 @@ fn items(bytes: &[u8], layer: Layer, findings: &mut Findings) -> Option<Items> {
         let name = key.label();
         if name == "hooks" {
             hooks = Some((key, value));
-        } else if name == "use" {
-            used = used::read(&value, findings);
+        } else if name == USE {
+            used.extend(used::read(&value, findings));
         } else if name == WRAPPERS && layer <= Layer::User {
             wrappers = names_of(key.line, &value, findings);
         } else if name == WRAPPERS {
@@ -250,7 +258,7 @@ fn items(bytes: &[u8], layer: Layer, findings: &mut Findings) -> Option<Items> {
             let why = "only the user's file has one for all hooks; here it stands in a hook";
             findings.warning(key.line, &LoadWarning::NoEffect { key: ENVIRONMENT, why });
         } else {
-            let known = ["hooks", "use", WRAPPERS, TRUSTS, MODE, ENVIRONMENT];
+            let known = ["hooks", USE, WRAPPERS, TRUSTS, MODE, ENVIRONMENT];
             let near = suggestion(&name, known);
             let nearest = known.into_iter().find(|known| near == Some(known));
             if nearest == Some("hooks") && matches!(value.content, Content::List(_) | Content::Mapping(_)) {
@@ -271,12 +279,10 @@ fn items(bytes: &[u8], layer: Layer, findings: &mut Findings) -> Option<Items> {
             Vec::new()
         }
     };
-    if let Some(DuplicateKey { line, key, .. }) = doubled {
-        findings.error(*line, LoadError::Duplicate(key.clone()));
+    if twice(ENVIRONMENT).is_some() && layer <= Layer::User {
         inherit = Some(Inherit::minimal_and([]));
     }
-    if let Some(DuplicateKey { line, key, .. }) = twice(MODE) {
-        findings.error(*line, LoadError::Duplicate(key.clone()));
+    if twice(MODE).is_some() {
         mode = Mode::Enforced;
     }
     Some(Items { items, used, wrappers, trusts, duplicates: of_hooks, inherit, mode, lost })

@@ -32,6 +32,8 @@ pub(super) enum LoadError {
     HooksType(String),
     #[error("the entry is {0}, not a mapping")]
     EntryType(String),
+    #[error("`use` is no key of a hook: it stands at the top of the file, beside `hooks`")]
+    UseInEntry,
     #[error("there is no `{0}`, which every hook needs")]
     Missing(&'static str),
     #[error("a hook of this name stands on line {0} already")]

@@ -181,6 +181,14 @@ fn a_file_that_cannot_be_used_costs_no_other() {
 }
 
 #[test]
+fn a_key_that_stands_twice_in_a_policy_that_is_used_closes_the_file() {
+    let loaded = project("use:\n  - no-force-push: {verdict: block, verdict: ask}\n");
+    assert!(loaded.hooks.iter().any(|hook| hook.closed && &*hook.hook.name == "hooks.yaml"));
+    let told: Vec<_> = loaded.diagnostics.iter().map(ToString::to_string).collect();
+    assert!(told.len() == 1 && told[0].contains("2: key `verdict` occurs twice"), "{told:?}");
+}
+
+#[test]
 fn a_broken_hook_costs_no_other_and_stands_closed_where_it_may_have_judged() {
     let loaded = project(
         "hooks:\n- {name: a, on: before_tool, command: x}\n- {name: b, on: before_tool, comand: x}\n- {name: c, on: on_idle, command: x}\n",

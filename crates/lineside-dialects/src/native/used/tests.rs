@@ -127,3 +127,24 @@ fn wrappers_are_the_users_to_name() {
     let (_, told) = read_as(Layer::User, "wrappers: [a/b]");
     assert!(told[0].starts_with("1: `wrappers` is a list, not a list of names of programs"), "{told:?}");
 }
+
+#[test]
+fn a_policy_that_is_used_within_a_hook_is_said_to_stand_elsewhere_and_nothing_else_is_said_of_it() {
+    let (entries, told) = read("hooks:\n  - use: standard\n  - {name: a, on: on_idle, command: a}");
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(
+        told[0].ends_with("`use` is no key of a hook: it stands at the top of the file, beside `hooks`"),
+        "{told:?}"
+    );
+    let are_whole: Vec<bool> = entries.iter().map(|entry| entry.definition.is_some()).collect();
+    assert_eq!(are_whole, [false, true]);
+}
+
+#[test]
+fn a_key_that_stands_twice_takes_no_policy_away() {
+    for text in ["use: [standard]\nuse: []", "use: [standard]\nuse:\n", "use: []\nuse: standard"] {
+        let (entries, told) = read(text);
+        assert_eq!(told, ["2: key `use` occurs twice in a mapping"], "{text}");
+        assert_eq!(entries.iter().filter(|entry| entry.definition.is_some()).count(), 10, "{text}");
+    }
+}
