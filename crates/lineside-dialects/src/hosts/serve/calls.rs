@@ -7,7 +7,7 @@ use lineside_core::json::Value;
 use lineside_core::plan::Generation;
 
 use super::incoming::Incoming;
-use super::known::{Digest, Known, Shared, digest_of_text};
+use super::known::{Digest, Known, Shared, digest_of_folder, digest_of_text};
 use super::outcome::Decided;
 use crate::hosts::program::Host;
 use crate::hosts::tools::in_any_words;
@@ -58,8 +58,10 @@ pub(super) struct Arriving {
     input: Known,
     /// The result, at a review.
     output: Option<Known>,
-    /// Where the agent works, as the document says it.
-    cwd: Option<Digest>,
+    /// Where the agent works: the folder that the document names, else the root of the workspace.
+    folder: Option<Digest>,
+    /// Whether the document names it.
+    names_folder: bool,
     entry: (Host, Digest),
 }
 
@@ -81,8 +83,7 @@ impl Arriving {
             return None;
         }
         let payload = &incoming.payload;
-        // The root of the workspace stands for a folder that is not named.
-        let cwd = incoming.cwd.as_deref().filter(|cwd| Some(*cwd) != incoming.project_root.as_deref());
+        let cwd = incoming.cwd.as_deref().filter(|cwd| !cwd.is_empty());
         let output = ["tool_output", "error"].into_iter().find_map(|field| payload.value(field));
         Some(Self {
             session: session.to_owned(),
@@ -91,7 +92,8 @@ impl Arriving {
             tool: payload.text("tool_name").map(|name| digest_of_text(in_any_words(name))),
             input: Known::of(payload.value("tool_input").unwrap_or(&Value::Null)),
             output: output.filter(|_| is_review(point)).map(Known::of),
-            cwd: cwd.filter(|cwd| !cwd.is_empty()).map(digest_of_text),
+            folder: cwd.or(incoming.project_root.as_deref()).map(digest_of_folder),
+            names_folder: cwd.is_some(),
             entry: (entry, digest_of_text(event)),
         })
     }
@@ -111,7 +113,7 @@ impl Call {
         if self.of.session != *session || self.of.point != *point || self.of.tool != *tool {
             return false;
         }
-        if !self.has_output_of(arriving) {
+        if !self.has_output_of(arriving) || !self.is_where(arriving) {
             return false;
         }
         let is_young = now.saturating_duration_since(self.since) <= OPEN;
@@ -123,22 +125,22 @@ impl Call {
         }
         is_open
             && is_young
-            && self.is_where(arriving)
             && self.of.entry != arriving.entry
             && !self.partners.contains(&arriving.entry)
             && self.any_input(|input| {
-                arriving.input.shared(input) == Shared::Equal && input.covers(&arriving.input)
+                arriving.input.shared(input) == Shared::Equal && self.covers(input, arriving)
             })
     }
 
-    /// Whether nothing says that an arrival is of an agent that works elsewhere. Of the two events of one program for a call
-    /// one may name the folder that the other does not; another program's has to name the same.
+    /// Whether an arrival names no other folder than the one for which the call was judged: what is harmless in one is
+    /// not in another.
     fn is_where(&self, arriving: &Arriving) -> bool {
-        match (&self.of.cwd, &arriving.cwd) {
-            (Some(own), Some(other)) => own == other,
-            (None, Some(_)) => self.of.entry.0 == arriving.entry.0,
-            (_, None) => true,
-        }
+        !arriving.names_folder || self.of.folder == arriving.folder
+    }
+
+    /// Whether an arrival has nothing in its input that was not in this one, nor another folder.
+    fn covers(&self, input: &Known, arriving: &Arriving) -> bool {
+        input.covers(&arriving.input, self.of.folder.as_ref())
     }
 
     fn amended(&self) -> Option<&Known> {
@@ -161,7 +163,7 @@ impl Call {
             if self.of.entry == arriving.entry {
                 arriving.input == *input
             } else {
-                arriving.input.shared(input) != Shared::Differs && input.covers(&arriving.input)
+                arriving.input.shared(input) != Shared::Differs && self.covers(input, arriving)
             }
         })
     }

@@ -25,10 +25,11 @@ enum Members {
     TooMany,
 }
 
-/// Members that one event of a program has and another has not, and that say where and how long something is done, not
-/// what: Cursor's `beforeShellExecution` has the `cwd` that its `preToolUse` has not.
-const SURROUNDINGS: [&str; 6] =
-    ["cwd", "working_directory", "workdir", "timeout", "timeout_ms", "description"];
+/// Members that one event of a program has and another has not, and that do not say what is done.
+const SURROUNDINGS: [&str; 3] = ["timeout", "timeout_ms", "description"];
+
+/// Those that say where: Cursor's `beforeShellExecution` has the `cwd` that its `preToolUse` has not.
+const FOLDERS: [&str; 3] = ["cwd", "working_directory", "workdir"];
 
 /// What two values have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,15 +84,19 @@ impl Known {
         self.has_all_but(other, |_| false)
     }
 
-    /// The same, but for the surroundings of a call.
-    pub(super) fn covers(&self, other: &Self) -> bool {
-        self.has_all_but(other, |name| SURROUNDINGS.iter().any(|known| digest_of_text(known) == *name))
+    /// The same, but for the surroundings of a call that runs in this folder.
+    pub(super) fn covers(&self, other: &Self, folder: Option<&Digest>) -> bool {
+        self.has_all_but(other, |(name, value)| {
+            let is = |known: &&str| digest_of_text(known) == *name;
+            let is_there = || folder == Some(value) || digest_of_folder("") == *value;
+            SURROUNDINGS.iter().any(|known| is(known)) || FOLDERS.iter().any(|known| is(known)) && is_there()
+        })
     }
 
-    fn has_all_but(&self, other: &Self, is_apart: impl Fn(&Digest) -> bool) -> bool {
+    fn has_all_but(&self, other: &Self, is_apart: impl Fn(&(Digest, Digest)) -> bool) -> bool {
         match (&self.members, &other.members) {
             (Members::Each(own), Members::Each(others)) => {
-                others.iter().all(|member| own.binary_search(member).is_ok() || is_apart(&member.0))
+                others.iter().all(|member| own.binary_search(member).is_ok() || is_apart(member))
             }
             _ => self.whole == other.whole,
         }
@@ -110,6 +115,15 @@ pub(super) fn digest_of_text(text: &str) -> Digest {
     Sha256::digest(text).into()
 }
 
+/// That of the name of a folder, as a member has it.
+pub(super) fn digest_of_folder(name: &str) -> Digest {
+    digest_of(b"s", name)
+}
+
+fn digest_of(tag: &[u8], text: &str) -> Digest {
+    Sha256::new_with_prefix(tag).chain_update(text).finalize().into()
+}
+
 fn digest_of_members(sorted: &[(Digest, Digest)]) -> Digest {
     let mut hasher = Sha256::new_with_prefix(b"o");
     for (name, value) in sorted {
@@ -121,12 +135,11 @@ fn digest_of_members(sorted: &[(Digest, Digest)]) -> Digest {
 
 /// The digest of a value: equal for equal values, and for no others.
 fn digest(value: &Value) -> Digest {
-    let tagged = |tag: &[u8], text: &str| Sha256::new_with_prefix(tag).chain_update(text).finalize().into();
     match value {
-        Value::Null => tagged(b"n", ""),
-        Value::Bool(is) => tagged(b"b", if *is { "1" } else { "0" }),
-        Value::Number(number) => tagged(b"d", &number.to_string()),
-        Value::String(text) => tagged(b"s", text),
+        Value::Null => digest_of(b"n", ""),
+        Value::Bool(is) => digest_of(b"b", if *is { "1" } else { "0" }),
+        Value::Number(number) => digest_of(b"d", &number.to_string()),
+        Value::String(text) => digest_of(b"s", text),
         Value::Array(items) => {
             let mut hasher = Sha256::new_with_prefix(b"a");
             items.iter().for_each(|item| hasher.update(digest(item)));

@@ -8,7 +8,8 @@ use lineside_core::json::{Value, json};
 use lineside_core::{Amendment, Verdict};
 
 use super::{
-    Arriving, Call, CallId, Calls, Decided, Digest, Found, Known, MOST, MOST_BYTES, OPEN, digest_of_text,
+    Arriving, Call, CallId, Calls, Decided, Digest, Found, Known, MOST, MOST_BYTES, OPEN, digest_of_folder,
+    digest_of_text,
 };
 use crate::hosts::program::Host;
 use crate::hosts::serve::Outcome;
@@ -23,7 +24,8 @@ fn gate(entry: Host, input: impl Borrow<Value>) -> Arriving {
         tool: Some(digest_of_text("shell")),
         input,
         output: None,
-        cwd: None,
+        folder: Some(digest_of_folder("/w")),
+        names_folder: false,
         entry: (entry, digest_of_text("e")),
     }
 }
@@ -68,29 +70,36 @@ fn decided(now: Instant) -> Calls {
     calls
 }
 
+/// The same in a folder that its document names.
+fn within(folder: &str, arriving: Arriving) -> Arriving {
+    Arriving { folder: Some(digest_of_folder(folder)), names_folder: true, ..arriving }
+}
+
 #[test]
-fn ho_41_a_call_in_another_folder_is_one_of_its_own() {
-    let start = Instant::now();
+fn a_call_in_another_folder_is_one_of_its_own_with_an_id_and_without() {
+    let now = Instant::now();
+    for call in [None, Some(digest_of_text("call_0"))] {
+        let rm = |entry| Arriving { call, ..gate(entry, json!({"command": "rm -rf etc"})) };
+        for (judged, arriving, is_same) in [
+            (within("/tmp/a", rm(Host::Claude)), within("/tmp/a", rm(Host::Cursor)), true),
+            (within("/tmp/a", rm(Host::Claude)), within("/", rm(Host::Cursor)), false),
+            // The root of the workspace is the folder of who names none.
+            (rm(Host::Claude), within("/w", rm(Host::Cursor)), true),
+            (rm(Host::Claude), within("/", rm(Host::Cursor)), false),
+            (within("/w", rm(Host::Claude)), rm(Host::Cursor), true),
+            (within("/w", rm(Host::Claude)), within("/", rm(Host::Cursor)), false),
+        ] {
+            let mut calls = Calls::default();
+            let id = new(arrive(&mut calls, judged, now));
+            decide(&mut calls, id);
+            assert_eq!(is_decided(&arrive(&mut calls, arriving, now)), is_same);
+        }
+    }
+    // Through one entry an id alone says it.
     let mut calls = Calls::default();
-    let within = |entry, cwd: &str| {
-        Arc::new(Arriving { cwd: Some(digest_of_text(cwd)), ..gate(entry, json!({"command": "rm -r *"})) })
-    };
-    let Found::New(id) = calls.arrive(&within(Host::Gemini, "/tmp/scratch"), None, start) else { panic!() };
+    let id = new(arrive(&mut calls, within("/w", named(Host::Kimi, "a")), now));
     decide(&mut calls, id);
-    assert!(matches!(calls.arrive(&within(Host::Claude, "/important"), None, start), Found::New(_)));
-    assert!(matches!(calls.arrive(&within(Host::Claude, "/tmp/scratch"), None, start), Found::Decided(_)));
-    let nowhere = Arc::new(gate(Host::Cursor, json!({"command": "ls"})));
-    let Found::New(id) = calls.arrive(&nowhere, None, start) else { panic!() };
-    decide(&mut calls, id);
-    let ls = |entry: (Host, Digest)| {
-        let input = Known::of(&json!({"command": "ls"}));
-        Arc::new(Arriving { cwd: Some(digest_of_text("/w")), input, entry, ..gate(Host::Cursor, json!({})) })
-    };
-    assert!(matches!(calls.arrive(&ls((Host::Kimi, digest_of_text("e"))), None, start), Found::New(_)));
-    assert!(matches!(
-        calls.arrive(&ls((Host::Cursor, digest_of_text("other"))), None, start),
-        Found::Decided(_)
-    ));
+    new(arrive(&mut calls, within("/", named(Host::Kimi, "a")), now));
 }
 
 #[test]
@@ -255,6 +264,9 @@ fn ho_41_without_an_id_the_members_that_both_inputs_have_say_it() {
     for (input, is_same) in [
         (ls(), true),
         (json!({"command": "ls", "timeout": 1}), true),
+        (json!({"command": "ls", "cwd": "/w"}), true),
+        (json!({"command": "ls", "cwd": ""}), true),
+        (json!({"command": "ls", "workdir": "/"}), false),
         // Nothing has judged where it writes.
         (json!({"command": "ls", "file_path": "/etc/passwd"}), false),
         (json!({"command": "rm"}), false),
