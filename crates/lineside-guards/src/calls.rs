@@ -41,8 +41,15 @@ pub const PATCHES: [&str; 3] = ["command", "input", "patch"];
 /// What applies a patch: a tool, and in a shell a program that the agent program itself may stand for.
 const PATCHING: [&str; 2] = ["apply_patch", "applypatch"];
 
-/// Tools that show what stands in files without being the one by which a file is read.
-const SEARCHES: [&str; 6] = ["Grep", "NotebookRead", "grep", "grep_search", "rg", "search_file_content"];
+/// What stands in the name of a tool of no known class that takes files away from where they are.
+const DELETING: [&str; 6] = ["delete", "remove", "unlink", "trash", "move", "rename"];
+
+/// What the members of a tool's input are called that have what is to stand in a file.
+const WRITTEN: [&str; 9] =
+    ["content", "contents", "text", "data", "edits", "patch", "new_string", "new_str", "newText"];
+
+/// What the members of the input of a tool of no known class are called that have paths, beside those of all tools.
+const ENDS: [&str; 5] = ["source", "destination", "old_path", "new_path", "target"];
 
 /// What the calls of one version of an event do.
 pub(crate) struct Calls {
@@ -140,10 +147,23 @@ impl Calls {
                 self.calls.extend(calls);
                 return;
             }
+            Some("task") => return,
             Some("read") => self.touching(Access::Read, tool, input, paths, cwd),
-            None if SEARCHES.contains(&tool) => self.touching(Access::Read, tool, input, paths, cwd),
             Some("write" | "edit") => self.touching(Access::Write, tool, input, paths, cwd),
-            _ => return,
+            // It is one of a server's, or one that is not known: what it does shows in its name and in what it is given.
+            _ => {
+                if input.is_some_and(|input| commands(input).next().is_some()) {
+                    let calls = self.shell(tool, input, cwd);
+                    self.calls.extend(calls);
+                }
+                let ends = ENDS.iter().filter_map(|end| input?.get(end)?.as_str()).map(str::to_owned);
+                let ends: Vec<String> = ends.collect();
+                // Which of them is written to is not known.
+                let written = self.touching(Access::Write, tool, None, &ends, cwd);
+                self.calls.extend(written);
+                let paths = [paths, &*ends].concat();
+                self.touching(access(tool, input), tool, input, &paths, cwd)
+            }
         };
         self.calls.extend(touching);
     }
@@ -200,6 +220,19 @@ impl Calls {
             analysis
         });
         (!analysis.touches.is_empty()).then_some(Call { command: None, analysis })
+    }
+}
+
+/// What a tool of no known class does to the files that it is given.
+fn access(tool: &str, input: Option<&Value>) -> Access {
+    let name = tool.to_ascii_lowercase();
+    let is_given = |member: &&str| input.is_some_and(|input| input.get(member).is_some());
+    if DELETING.iter().any(|word| name.contains(word)) {
+        Access::Delete
+    } else if WRITTEN.iter().any(|member| is_given(&member)) {
+        Access::Write
+    } else {
+        Access::Read
     }
 }
 
