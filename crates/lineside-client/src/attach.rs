@@ -412,6 +412,12 @@ impl Hooks {
             ("ping", ..) => Asked::Frame(json!({"type": "pong"})),
             ("cancel", Some(id), _) => Asked::Cancel(id),
             ("shutdown", ..) => Asked::Leave,
+            ("released", _, Some(hook)) => {
+                let gone = self.state().hooks.remove(&hook);
+                // What the closure holds is dropped without the lock.
+                drop(gone);
+                Asked::Nothing
+            }
             ("call", Some(id), Some(hook)) => {
                 let run = self.state().hooks.get(&hook).and_then(|hook| hook.run.clone());
                 let until = Instant::now() + Duration::from_millis(deadline_ms);

@@ -427,6 +427,10 @@ impl State {
             self.count -= 1;
             self.bytes -= owned.bytes;
             owned.hook.remove();
+            // It has kept the hook for these sessions, whose ends it does not see.
+            if let Some(program) = self.programs.get(&owned.owner) {
+                program.place.release(&owned.called);
+            }
         }
     }
 

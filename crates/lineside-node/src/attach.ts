@@ -216,7 +216,9 @@ export class Attachment {
         const line = Buffer.concat([...rest, chunk.subarray(0, end)]).toString('utf8');
         [rest, length, chunk] = [[], 0, chunk.subarray(end + 1)];
         const frame = object(parsed(line));
-        if (frame) calls.take(frame, (hook) => this.#hooks.get(hook)?.run);
+        // Sessions that were under it are over, which this process does not see.
+        if (frame?.type === 'released') this.#hooks.delete(String(frame.hook));
+        else if (frame) calls.take(frame, (hook) => this.#hooks.get(hook)?.run);
       }
       if (chunk.length > 0) rest.push(chunk);
       length += chunk.length;

@@ -2,6 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { Heard } from 'lineside';
 import { Daemon, event } from './daemon.ts';
 
@@ -38,6 +41,24 @@ test('a gate that throws has failed, which blocks; an amender that throws is pas
   const decision = await session.publish('before_tool', LS);
   assert.equal(decision.isRefused, true);
   assert.match(JSON.stringify(decision.json.failed), /TypeError: a mistake/);
+});
+
+test('an inherited hook is let go of when the last session below is over', async (t) => {
+  const session = await (await Daemon.start(t)).client(t).session('s1');
+  let gate: (() => object) | undefined = () => ({ verdict: 'block', reason: 'it is held' });
+  const held = new WeakRef(gate);
+  await session.intercept('before_tool', 'gate', {}, gate);
+  gate = undefined;
+  const child = await session.subagent('s2');
+  await session.close();
+  assert.equal((await child.publish('before_tool', LS)).reason, 'it is held');
+  await child.close();
+  setFlagsFromString('--expose-gc');
+  const collect: () => void = runInNewContext('gc');
+  while (held.deref()) {
+    await setImmediate();
+    collect();
+  }
 });
 
 test('a setting that cannot be meant is an error that names it', async (t) => {

@@ -57,6 +57,21 @@ class Intercepting(House):
             await session.registrations[1].remove()
             self.assertFalse((await session.publish(shell("cat secret"))).is_refused)
 
+    async def test_an_inherited_hook_is_let_go_of_when_the_last_session_below_is_over(self) -> None:
+        @intercept(BeforeTool)
+        async def gate(event: Any) -> Any:
+            return block("it is held")
+
+        async with self.client.session("s1", hooks=[gate]) as session:
+            child = await session.subagent(agent="reviewer")
+        self.assertEqual("it is held", (await child.publish(shell("ls"))).reason)
+        await child.close()
+        for _ in range(3_000):
+            if not self.client._attachment.hooks:
+                break
+            await asyncio.sleep(0.01)
+        self.assertEqual({}, self.client._attachment.hooks)
+
     async def test_a_failure_is_what_it_declares(self) -> None:
         @intercept(BeforeTool, matching={"tool": "A"})
         async def fails(event: Any) -> Any:

@@ -76,6 +76,11 @@ impl Attachment {
         self.worker.call(call).await
     }
 
+    /// Has the program know that its hook of this name is asked no more.
+    pub fn release(&self, called: &str) {
+        self.worker.release(called);
+    }
+
     /// Lets the calls under way finish, closes the connection, and waits for that. Cancel safe.
     pub async fn shutdown(&self) {
         self.worker.shutdown().await;

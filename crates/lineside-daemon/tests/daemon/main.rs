@@ -19,6 +19,7 @@ mod crowd;
 mod dashboard;
 mod inheritance;
 mod files;
+mod heirs;
 mod hosts;
 mod http;
 mod kept;

@@ -36,6 +36,9 @@ pub(super) struct Order {
 /// What part of the room of a worker one tree of sessions leaves to others.
 const OTHERS: usize = 8;
 
+/// How many releases wait for a worker at most.
+const RELEASES: usize = 4_096;
+
 /// How many calls there may be, and what becomes of them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Room {
@@ -89,6 +92,8 @@ pub(super) struct Calls {
     sent: HashMap<Id, Ticket>,
     /// Calls that are over for us and were not for the worker.
     to_cancel: VecDeque<(Id, Reason)>,
+    /// Hooks that the worker may forget, and was not told of yet.
+    to_release: VecDeque<String>,
     /// Calls that are repeated after a restart, by handler, in the order of their first sending.
     repeats: Vec<Order>,
     /// The time limits of calls without a waiter.
@@ -111,6 +116,7 @@ impl Calls {
             waiting: VecDeque::new(),
             sent: HashMap::new(),
             to_cancel: VecDeque::new(),
+            to_release: VecDeque::new(),
             repeats: Vec::new(),
             unattended: BTreeMap::new(),
             void: 0,
@@ -222,6 +228,7 @@ impl Calls {
         }
         self.waiting.clear();
         self.to_cancel.clear();
+        self.to_release.clear();
         self.refusal.get_or_insert(refusal);
     }
 
@@ -309,6 +316,18 @@ impl Calls {
         self.to_cancel.pop_front()
     }
 
+    /// A hook is asked no more. One that a worker which reads nothing is not told of stays with that worker.
+    pub(super) fn release(&mut self, hook: String) {
+        if self.to_release.len() < RELEASES {
+            self.to_release.push_back(hook);
+        }
+    }
+
+    /// The next hook whose release has to be sent.
+    pub(super) fn next_release(&mut self) -> Option<String> {
+        self.to_release.pop_front()
+    }
+
     /// The handler of a call that was just sent is gone.
     pub(super) fn gone(&mut self, ticket: Ticket) {
         self.fail(ticket, FailureKind::Closed, "the handler is gone");
@@ -318,6 +337,7 @@ impl Calls {
     /// what has started, all that was sent fails.
     pub(super) fn ended(&mut self, ending: &Ending) {
         self.to_cancel.clear();
+        self.to_release.clear();
         let open: Vec<(Ticket, Stage, bool)> =
             self.open.iter().map(|(ticket, call)| (*ticket, call.stage, call.resent)).collect();
         let mut again = Vec::new();

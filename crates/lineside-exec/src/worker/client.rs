@@ -128,6 +128,16 @@ impl HookWorkerClient {
         self.kept.call(Order { handler: None, class, body: body.into(), timeout, until, repeat, tree }).await
     }
 
+    /// Has the worker know that a hook is asked no more, so that it can let go of what that holds.
+    ///
+    /// A worker that is not there does not hear of it, nor one that has left 4,096 of these unread.
+    pub fn release(&self, hook: &str) {
+        if self.is_there() {
+            self.kept.shared.calls().release(hook.to_owned());
+            self.kept.shared.wake.notify_one();
+        }
+    }
+
     /// Whether it is there: started, or come, and its first frame read. It may be gone the next moment.
     #[must_use]
     pub fn is_there(&self) -> bool {

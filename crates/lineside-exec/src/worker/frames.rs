@@ -231,6 +231,11 @@ pub(super) fn shutdown(protocol: &Protocol, grace: Duration) -> Vec<u8> {
     line(&json!({ "type": "shutdown", (protocol.grace): millis(grace) }))
 }
 
+/// A hook of the worker is asked no more.
+pub(super) fn released(hook: &str) -> Vec<u8> {
+    line(&json!({ "type": "released", "hook": hook }))
+}
+
 pub(super) fn ping() -> Vec<u8> {
     line(&json!({ "type": "ping" }))
 }

@@ -378,6 +378,11 @@ impl Supervisor {
             live.connection.push(&frames::cancel(id, reason));
             cancelling.insert(id, now + self.profile.cancel);
         }
+        while live.connection.has_room()
+            && let Some(hook) = calls.next_release()
+        {
+            live.connection.push(&frames::released(&hook));
+        }
         let may_send = !stopping && (cancelling.is_empty() || !self.profile.waits_for_ends);
         while may_send && calls.may_send() && live.connection.has_room() {
             let id = live.ids.next();

@@ -398,6 +398,9 @@ class Attachment:
                 call.cancel()
             else:
                 _say(stream, {"type": "cancelled", "id": frame["id"]})
+        elif kind == "released":
+            # Sessions that were under it are over, which this process does not see.
+            self.hooks.pop(str(frame.get("hook")), None)
         elif kind == "shutdown":
             _say(stream, {"type": "bye"})
 
