@@ -229,7 +229,7 @@ fn access(tool: &str, input: Option<&Value>) -> Access {
     let is_given = |member: &&str| input.is_some_and(|input| input.get(member).is_some());
     if DELETING.iter().any(|word| name.contains(word)) {
         Access::Delete
-    } else if WRITTEN.iter().any(|member| is_given(&member)) {
+    } else if WRITTEN.iter().any(is_given) {
         Access::Write
     } else {
         Access::Read

@@ -89,7 +89,7 @@ impl Known {
         self.has_all_but(other, |(name, value)| {
             let is = |known: &&str| digest_of_text(known) == *name;
             let is_there = || folder == Some(value) || digest_of_folder("") == *value;
-            SURROUNDINGS.iter().any(|known| is(known)) || FOLDERS.iter().any(|known| is(known)) && is_there()
+            SURROUNDINGS.iter().any(is) || FOLDERS.iter().any(is) && is_there()
         })
     }
 
