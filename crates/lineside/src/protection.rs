@@ -69,8 +69,23 @@ impl Protection {
         // Those of a project are other ones for another project.
         let of_all: BTreeSet<_> = watched(&places_of_no_project(places)).collect();
         let hooks = watched(places).filter(|path| of_all.contains(path));
-        own.into_iter().chain(settings).chain(off).chain(self.entries()).chain(hooks).collect()
+        own.into_iter()
+            .chain(settings)
+            .chain(off)
+            .chain(self.entries())
+            .chain(programs())
+            .chain(hooks)
+            .collect()
     }
+}
+
+/// The programs that the entries start, where this process is one of them.
+fn programs() -> Vec<PathBuf> {
+    const NAMES: [&str; 2] = ["lineside", "lineside-full"];
+    let own = std::env::current_exe().unwrap_or_default();
+    let is_one = own.file_name().is_some_and(|name| NAMES.iter().any(|one| name == *one));
+    let folder = own.parent().filter(|_| is_one);
+    folder.map_or_else(Vec::new, |folder| NAMES.map(|name| folder.join(name)).to_vec())
 }
 
 /// Where the hooks of all formats are looked for. A folder in which the home lies, or what is worked at, is none of hooks.

@@ -19,6 +19,12 @@ const BETWEEN: [char; 10] = [' ', '\t', '\n', ';', '&', '|', '<', '>', '(', ')']
 const STARTERS: [&str; 12] =
     ["if", "then", "elif", "else", "while", "until", "do", "!", "exec", "command", "time", "env"];
 
+/// Programs whose first argument that is no option is a script, and the options behind which there is none.
+const INTERPRETERS: [&str; 13] = [
+    "sh", "bash", "dash", "ksh", "zsh", "python", "python3", "node", "bun", "ruby", "perl", ".", "source",
+];
+const WITHOUT_SCRIPT: [&str; 4] = ["-c", "-e", "-m", "--eval"];
+
 /// Puts the copies in the place of what this starts in a folder.
 ///
 /// # Errors
@@ -77,6 +83,7 @@ fn seal_line(seal: &Seal, line: &str, environment: &Environment, base: &Path) ->
     let has_groups = line.contains(['(', '{', '`']);
     let (mut is_certain, mut is_written, mut is_first, mut moves, mut before) =
         (true, false, true, false, "");
+    let mut is_script = false;
     while let Some(first) = rest.chars().next() {
         let end = if BETWEEN.contains(&first) { Some(first.len_utf8()) } else { rest.find(BETWEEN) };
         let (word, behind) = rest.split_at(end.unwrap_or(rest.len()));
@@ -85,7 +92,9 @@ fn seal_line(seal: &Seal, line: &str, environment: &Environment, base: &Path) ->
             // What stands behind `>` is written.
             is_written = word == ">" || (is_written && word.trim().is_empty());
             is_certain &= !(word == "<" && before == "<");
-            is_first |= matches!(word, "\n" | ";" | "&" | "|" | "(");
+            if matches!(word, "\n" | ";" | "&" | "|" | "(") {
+                (is_first, is_script) = (true, false);
+            }
             sealed.push_str(word);
             before = word;
             continue;
@@ -94,13 +103,15 @@ fn seal_line(seal: &Seal, line: &str, environment: &Environment, base: &Path) ->
         let named = value(word, environment, base.as_deref()).or_else(folder).filter(|_| is_certain);
         let path =
             named.and_then(|path| Some(if path.is_absolute() { path } else { base.as_ref()?.join(path) }));
+        // What a shell puts in the place of a program or of a script is not known.
+        let is_open = is_certain && !moves && path.is_none() && (is_first || is_script) && is_changed(word);
         let copy = path.as_deref().filter(|_| !is_written).map(|path| copied(seal, path)).transpose()?;
         match (copy.flatten(), &path) {
             (Some(copy), _) => sealed.extend(["'", &copy.to_string_lossy().replace('\'', r"'\''"), "'"]),
             (None, Some(path)) if !is_written && !moves && seal.is_run_in(path, is_first) => {
                 return Err(format!("{} is not among what was trusted", path.display()));
             }
-            (None, None) if !is_written && seal.has_run(word) => {
+            (None, None) if !is_written && (is_open || seal.has_run(word)) => {
                 return Err(format!(
                     "it is not certain which file `{word}` is; name it by itself and without quotes around more, as \
                      ./path or \"$VARIABLE\"/path"
@@ -119,10 +130,20 @@ fn seal_line(seal: &Seal, line: &str, environment: &Environment, base: &Path) ->
         // Within quotes that hold more than a word, and in a text, nothing is certain.
         let is_open = |quote: char| word.matches(quote).count() % 2 == 1;
         is_certain &= !(is_open('"') || is_open('\'') || word.contains('\\'));
+        let name = word.rsplit('/').next().unwrap_or(word);
+        is_script = match is_first {
+            true => INTERPRETERS.contains(&name),
+            false => is_script && word.starts_with('-') && !WITHOUT_SCRIPT.contains(&word),
+        };
         is_first &= word.contains('=') || STARTERS.contains(&word);
         (is_written, before) = (false, word);
     }
     Ok(sealed)
+}
+
+/// Whether a shell puts something else in the place of a word, or of a part of it.
+fn is_changed(word: &str) -> bool {
+    word.contains(['$', '`', '*', '?', '[']) && !word.contains('=') && !matches!(word, "[" | "[[")
 }
 
 /// Whether a shell changes nothing in a text.
@@ -233,6 +254,8 @@ mod tests {
             ("/usr/bin/env guard", "/usr/bin/env guard"),
             ("/opt/guard.sh", "/opt/guard.sh (partial)"),
             ("echo 'a b'", "echo 'a b'"),
+            ("[ -n \"$Q\" ] && cat *.md", "[ -n \"$Q\" ] && cat *.md"),
+            ("A=$Q python3 -c 'print(1)' $Q", "A=$Q python3 -c 'print(1)' $Q"),
             ("cat <<x\ncheck\nx", "cat <<x\ncheck\nx (partial)"),
         ] {
             assert_eq!(seen(&seal, Program::shell("/bin/sh", line)), format!("/bin/sh -c {expected}"));
@@ -245,6 +268,11 @@ mod tests {
         fs::write(seal.root().join("late.sh"), "").unwrap();
         for (line, told) in [
             ("$Q/guard.sh", "it is not certain which file `$Q/guard.sh` is"),
+            ("sh g*.sh", "`g*.sh`"),
+            ("bash -eu \"$Q\"", "`\"$Q\"`"),
+            ("for f in *.sh; do sh $f; done", "`$f`"),
+            ("ls *.sh | while read f; do $f; done", "`$f`"),
+            ("./g?ard.sh --strict", "`./g?ard.sh`"),
             ("cd $Q && ./guard.sh", "`./guard.sh`"),
             ("(cd .x); ./guard.sh", "`./guard.sh`"),
             ("pushd .x; python3 hooks/a.py", "`hooks/a.py`"),
