@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::io::{BufRead as _, IsTerminal as _, stdin};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
@@ -15,7 +16,7 @@ use lineside::hosts::SERVED;
 use lineside::hosts::install::Level;
 use lineside::json::Map;
 use lineside_account::{Account, Named, Places as Daemon};
-use lineside_daemon::guarded::agent_above;
+use lineside_daemon::guarded::{agent_above, are_elsewhere};
 
 use crate::control::ask;
 use crate::daemon_paths::{DaemonArgs, DaemonPaths};
@@ -40,7 +41,19 @@ pub(crate) async fn refuse_agents(named: &DaemonArgs) -> Result<()> {
     if let Some(agent) = agent_above(std::process::id(), &states) {
         bail!("{}", agent.refusal());
     }
+    if are_elsewhere(&states) {
+        bail!(
+            "this runs in other namespaces than agents of the daemon, so that it is not known whether it stands below one; {INSTEAD}"
+        );
+    }
     for daemon in &daemons {
+        let stands_in = std::fs::symlink_metadata(&daemon.socket).is_ok_and(|found| {
+            let kind = found.file_type();
+            !kind.is_socket() && !kind.is_symlink()
+        });
+        if stands_in {
+            bail!("{} is no socket, so that the daemon cannot be asked; {INSTEAD}", daemon.socket.display());
+        }
         let asked = ask(daemon, async |client| client.get::<Map>("/v1/person").await).await;
         if let Err(error) = asked
             && let Some(RequestError::Refused { status: 403, detail, .. }) = error.downcast_ref()

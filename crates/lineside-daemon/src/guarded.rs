@@ -23,6 +23,15 @@ const MANY: usize = 64;
 static BOOT: LazyLock<String> =
     LazyLock::new(|| fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default());
 
+/// The numbers of processes and the users that this process sees, where the system says so: those of others may differ.
+static NAMESPACES: LazyLock<String> = LazyLock::new(|| {
+    let named = ["pid", "user"].map(|kind| fs::read_link(format!("/proc/self/ns/{kind}")));
+    match named {
+        [Ok(pid), Ok(user)] => format!("{} {}\n", pid.display(), user.display()),
+        _ => String::new(),
+    }
+});
+
 /// The records of a daemon.
 pub(crate) struct Guarded {
     folder: PathBuf,
@@ -69,8 +78,9 @@ impl Guarded {
         let living = fs::read_dir(&guarded.folder).into_iter().flatten().filter_map(|entry| {
             let path = entry.ok()?.path();
             let process = Process::named(path.file_name()?.to_str()?)?;
-            let is_living = process.is_alive() && session_of(&path).is_some();
-            if !is_living {
+            let record = Record::of(&path);
+            let is_living = process.is_alive() && record.as_ref().is_some_and(|record| !record.is_elsewhere);
+            if !is_living && !record.is_some_and(|record| record.is_elsewhere) {
                 fs::remove_file(&path).ok();
             }
             is_living.then_some(process)
@@ -118,7 +128,7 @@ impl Guarded {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
         let path = self.folder.join(process.name());
         let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
-        write!(file, "{}{session}", *BOOT)
+        write!(file, "{}{}{session}", *BOOT, *NAMESPACES)
     }
 
     /// Whether a process is recorded, as far as this daemon remembers.
@@ -148,13 +158,42 @@ fn nearest(folder: &Path, line: &[Process]) -> Option<AgentAbove> {
     })
 }
 
-/// The session of a record of this start of the machine. One that a full disk has cut off counts, and names no session.
-fn session_of(record: &Path) -> Option<String> {
-    let text = fs::read(record).ok()?;
-    if BOOT.as_bytes().starts_with(&text) {
-        return Some(String::new());
+/// Whether daemons of these state folders have recorded agents in other namespaces than that of this process, so that it does
+/// not see what stands above it.
+#[must_use]
+pub fn are_elsewhere(states: &[&Path]) -> bool {
+    let records =
+        states.iter().flat_map(|state| fs::read_dir(state.join(FOLDER)).into_iter().flatten().flatten());
+    records.filter_map(|record| Record::of(&record.path())).any(|record| record.is_elsewhere)
+}
+
+/// What is written down of a process.
+struct Record {
+    session: String,
+    is_elsewhere: bool,
+}
+
+impl Record {
+    /// That of this start of the machine. One that a full disk has cut off counts, and names no session.
+    fn of(file: &Path) -> Option<Self> {
+        let text = fs::read(file).ok()?;
+        if BOOT.as_bytes().starts_with(&text) {
+            return Some(Self { session: String::new(), is_elsewhere: false });
+        }
+        let text = String::from_utf8_lossy(text.strip_prefix(BOOT.as_bytes())?).into_owned();
+        match text.split_once('\n').filter(|(namespaces, _)| namespaces.starts_with("pid:[")) {
+            Some((namespaces, session)) => {
+                let is_elsewhere = NAMESPACES.trim_end() != namespaces;
+                Some(Self { session: session.to_owned(), is_elsewhere })
+            }
+            None => Some(Self { session: text, is_elsewhere: false }),
+        }
     }
-    Some(String::from_utf8_lossy(text.strip_prefix(BOOT.as_bytes())?).into_owned())
+}
+
+/// The session of a record whose process can be looked for here.
+fn session_of(file: &Path) -> Option<String> {
+    Record::of(file).filter(|record| !record.is_elsewhere).map(|record| record.session)
 }
 
 #[cfg(test)]
@@ -180,6 +219,22 @@ mod tests {
         fs::write(&record, "of another start of the machine").unwrap();
         assert_eq!(above(), None);
         assert!(Guarded::of(state.path()).kept.into_inner().unwrap().recorded.is_empty() && !record.exists());
+    }
+
+    #[test]
+    fn an_agent_that_was_recorded_in_other_namespaces_may_stand_above_unseen() {
+        let state = tempfile::tempdir().unwrap();
+        let guarded = Guarded::of(state.path());
+        let own = Process::of(std::process::id()).unwrap();
+        guarded.note(own, "s1");
+        assert!(!are_elsewhere(&[state.path()]));
+        let record = state.path().join(FOLDER).join(own.name());
+        fs::write(&record, format!("{}pid:[1] user:[2]\ns1", *BOOT)).unwrap();
+        assert!(are_elsewhere(&[state.path()]));
+        assert!(Guarded::of(state.path()).kept().recorded.is_empty() && record.exists());
+        // As earlier versions wrote it.
+        fs::write(&record, format!("{}s1", *BOOT)).unwrap();
+        assert!(!are_elsewhere(&[state.path()]) && Guarded::of(state.path()).is_recorded(own));
     }
 
     #[test]

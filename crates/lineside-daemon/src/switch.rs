@@ -92,6 +92,10 @@ impl Switch {
             Err(error) => return Err(error),
         };
         if !is_of_own(path) {
+            if is_made {
+                // What says that hooks are on leaves nothing behind that has them off.
+                fs::remove_file(path)?;
+            }
             let text =
                 format!("{} or its folder is another user's, or may be written by others", path.display());
             return Err(io::Error::other(text));
