@@ -90,6 +90,33 @@ except OSError:
 ";
 
 #[test]
+fn an_address_of_the_dashboard_is_worth_nothing_to_another_user() {
+    let Some(ground) = beside_another() else { return };
+    let _daemon = ground.daemon(&[]);
+    let printed = answer(ground.command(&["dashboard", "--print"]).spawn().unwrap());
+    let url = printed.out.trim().to_owned();
+    assert!(url.contains("/dashboard/open?token="), "{printed:?}");
+    let status = |user: Option<u32>| {
+        let mut opens = Command::new("python3");
+        opens.args(["-c", OPENS, &url]).current_dir("/").stdout(Stdio::piped());
+        if let Some(user) = user {
+            opens.uid(user).gid(user);
+        }
+        answer(opens.spawn().unwrap()).out
+    };
+    assert_eq!(status(Some(ANOTHER)), "403 False\n");
+    assert_eq!(status(None), "303 True\n", "it is worth something still");
+}
+
+/// Opens an address, and prints the status and whether there is a cookie.
+const OPENS: &str = "
+import http.client, sys, urllib.parse
+url = urllib.parse.urlsplit(sys.argv[1])
+c = http.client.HTTPConnection(url.netloc); c.request('GET', f'{url.path}?{url.query}')
+r = c.getresponse(); print(r.status, r.getheader('set-cookie') is not None)
+";
+
+#[test]
 fn what_a_web_page_can_send_changes_nothing() {
     let ground = Ground::new();
     let _daemon = ground.daemon(&[]);

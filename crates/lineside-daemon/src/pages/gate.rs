@@ -16,7 +16,8 @@ use tokio::task::spawn_blocking;
 use crate::body::Query;
 use crate::caller::Connection;
 use crate::daemon::Daemon;
-use crate::dashboard::{keys::May, peer};
+use crate::dashboard::keys::May;
+use crate::dashboard::peer::{self, Peer};
 use crate::door::meant;
 
 /// Only what is ours is loaded; nothing else shows the pages, and they do not say where they are.
@@ -143,7 +144,7 @@ pub(super) async fn exchange(
 /// What the process at the other end may do: one that is not shown may look, a person may change something as well.
 ///
 /// # Errors
-/// It stands below an agent.
+/// It stands below an agent, or may do so, or it is of another user.
 pub(super) async fn may(daemon: &Arc<Daemon>, connection: Option<&Connection>) -> Result<May, String> {
     let ends = connection.and_then(|connection| {
         let stream = connection.stream.downcast_ref::<TcpStream>()?;
@@ -152,11 +153,16 @@ pub(super) async fn may(daemon: &Arc<Daemon>, connection: Option<&Connection>) -
     let Some((near, far)) = ends else { return Ok(May::Look) };
     let held = Arc::clone(daemon);
     let asked = spawn_blocking(move || {
-        let processes = peer::of(near, far);
-        for process in &processes {
-            held.agents.is_of_a_person(Some(*process))?;
+        let (processes, may) = match peer::of(near, far) {
+            Peer::Unknown => (Vec::new(), May::Look),
+            Peer::Stranger => return Err("This is not the dashboard of the user who asks.".to_owned()),
+            Peer::Processes(processes) => (processes, May::Change),
+            Peer::Hidden(processes) => (processes, May::Look),
+        };
+        for process in processes {
+            held.agents.is_of_a_person(Some(process))?;
         }
-        Ok(if processes.is_empty() { May::Look } else { May::Change })
+        Ok(may)
     });
     asked.await.unwrap_or(Ok(May::Look))
 }
