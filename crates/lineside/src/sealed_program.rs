@@ -20,9 +20,8 @@ const STARTERS: [&str; 12] =
     ["if", "then", "elif", "else", "while", "until", "do", "!", "exec", "command", "time", "env"];
 
 /// Programs whose first argument that is no option is a script, and the options behind which there is none.
-const INTERPRETERS: [&str; 13] = [
-    "sh", "bash", "dash", "ksh", "zsh", "python", "python3", "node", "bun", "ruby", "perl", ".", "source",
-];
+const INTERPRETERS: [&str; 13] =
+    ["sh", "bash", "dash", "ksh", "zsh", "python", "python3", "node", "bun", "ruby", "perl", ".", "source"];
 const WITHOUT_SCRIPT: [&str; 4] = ["-c", "-e", "-m", "--eval"];
 
 /// Puts the copies in the place of what this starts in a folder.

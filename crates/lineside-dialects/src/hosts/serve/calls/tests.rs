@@ -14,6 +14,8 @@ use super::{
 use crate::hosts::program::Host;
 use crate::hosts::serve::Outcome;
 
+mod folders;
+
 /// An arrival of a shell call through the entry of a host, known by its input alone.
 fn gate(entry: Host, input: impl Borrow<Value>) -> Arriving {
     let input = Known::of(input.borrow());
@@ -68,38 +70,6 @@ fn decided(now: Instant) -> Calls {
     let id = new(arrive(&mut calls, gate(Host::Claude, ls()), now));
     decide(&mut calls, id);
     calls
-}
-
-/// The same in a folder that its document names.
-fn within(folder: &str, arriving: Arriving) -> Arriving {
-    Arriving { folder: Some(digest_of_folder(folder)), names_folder: true, ..arriving }
-}
-
-#[test]
-fn a_call_in_another_folder_is_one_of_its_own_with_an_id_and_without() {
-    let now = Instant::now();
-    for call in [None, Some(digest_of_text("call_0"))] {
-        let rm = |entry| Arriving { call, ..gate(entry, json!({"command": "rm -rf etc"})) };
-        for (judged, arriving, is_same) in [
-            (within("/tmp/a", rm(Host::Claude)), within("/tmp/a", rm(Host::Cursor)), true),
-            (within("/tmp/a", rm(Host::Claude)), within("/", rm(Host::Cursor)), false),
-            // The root of the workspace is the folder of who names none.
-            (rm(Host::Claude), within("/w", rm(Host::Cursor)), true),
-            (rm(Host::Claude), within("/", rm(Host::Cursor)), false),
-            (within("/w", rm(Host::Claude)), rm(Host::Cursor), true),
-            (within("/w", rm(Host::Claude)), within("/", rm(Host::Cursor)), false),
-        ] {
-            let mut calls = Calls::default();
-            let id = new(arrive(&mut calls, judged, now));
-            decide(&mut calls, id);
-            assert_eq!(is_decided(&arrive(&mut calls, arriving, now)), is_same);
-        }
-    }
-    // Through one entry an id alone says it.
-    let mut calls = Calls::default();
-    let id = new(arrive(&mut calls, within("/w", named(Host::Kimi, "a")), now));
-    decide(&mut calls, id);
-    new(arrive(&mut calls, within("/", named(Host::Kimi, "a")), now));
 }
 
 #[test]

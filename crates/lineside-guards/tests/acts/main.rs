@@ -12,6 +12,8 @@ use lineside_guards::{Account, Acts, Change, Ruling, WhenUnclear, Wording, delet
 use lineside_points::parts::ToolCall;
 use lineside_points::{AfterToolBatch, BeforeTool, OnIdle};
 
+mod carried;
+
 fn event(payload: impl Payload) -> AnyEvent {
     let source = Source { project_root: Some("/p".into()), cwd: Some("/p/sub".into()), ..Source::root("s") };
     let envelope = Envelope {
@@ -47,31 +49,6 @@ fn acts(written: Value) -> Acts {
 fn check(acts: &Acts, event: &AnyEvent, expected: bool) {
     let found = acts.find(event);
     assert_eq!(found.is_some(), expected, "{} of {:?}: {found:?}", acts.describe(), event.payload_json());
-}
-
-#[test]
-fn a_tool_that_is_not_known_is_taken_for_what_it_carries() {
-    let of = |access: &str| acts(json!({access: "/p/x", "unclear": "skip"}));
-    let one = json!({"path": "/p/x"});
-    let written = json!({"path": "/p/x", "content": "a"});
-    for (tool, input, access) in [
-        ("Delete", one.clone(), "deletes"),
-        ("mcp__filesystem__move_file", json!({"source": "../x", "destination": "/p/y"}), "deletes"),
-        ("StrReplace", json!({"path": "/p/x", "old_string": "a", "new_string": "b"}), "writes"),
-        ("mcp__filesystem__write_file", written, "writes"),
-        ("mcp__filesystem__read_text", one, "reads"),
-        ("mcp__shell__run", json!({"command": "rm /p/x"}), "deletes"),
-        ("Watch", json!({"command": "cat /p/x"}), "reads"),
-        ("mcp__web__fetch", json!({"url": "https://example.org/p/x"}), "none"),
-        ("Task", json!({"description": "delete", "prompt": "rm /p/x", "path": "/p/x"}), "none"),
-    ] {
-        for asked in ["deletes", "writes", "reads"] {
-            // What is moved is written somewhere.
-            let is_so = asked == access || asked == "writes" && tool.ends_with("move_file");
-            let found = of(asked).find(&call(tool, input.clone()));
-            assert_eq!(found.is_some(), is_so, "{asked}: {tool} {input}: {found:?}");
-        }
-    }
 }
 
 #[test]

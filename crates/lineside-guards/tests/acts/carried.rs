@@ -1,0 +1,31 @@
+//! Tools of no known class.
+
+use lineside_core::json::json;
+use lineside_core::matcher::Condition as _;
+
+use crate::{acts, call};
+
+#[test]
+fn a_tool_that_is_not_known_is_taken_for_what_it_carries() {
+    let of = |access: &str| acts(json!({access: "/p/x", "unclear": "skip"}));
+    let one = json!({"path": "/p/x"});
+    let written = json!({"path": "/p/x", "content": "a"});
+    for (tool, input, access) in [
+        ("Delete", one.clone(), "deletes"),
+        ("mcp__filesystem__move_file", json!({"source": "../x", "destination": "/p/y"}), "deletes"),
+        ("StrReplace", json!({"path": "/p/x", "old_string": "a", "new_string": "b"}), "writes"),
+        ("mcp__filesystem__write_file", written, "writes"),
+        ("mcp__filesystem__read_text", one, "reads"),
+        ("mcp__shell__run", json!({"command": "rm /p/x"}), "deletes"),
+        ("Watch", json!({"command": "cat /p/x"}), "reads"),
+        ("mcp__web__fetch", json!({"url": "https://example.org/p/x"}), "none"),
+        ("Task", json!({"description": "delete", "prompt": "rm /p/x", "path": "/p/x"}), "none"),
+    ] {
+        for asked in ["deletes", "writes", "reads"] {
+            // What is moved is written somewhere.
+            let is_so = asked == access || asked == "writes" && tool.ends_with("move_file");
+            let found = of(asked).find(&call(tool, input.clone()));
+            assert_eq!(found.is_some(), is_so, "{asked}: {tool} {input}: {found:?}");
+        }
+    }
+}
