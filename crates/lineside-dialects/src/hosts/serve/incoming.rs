@@ -40,7 +40,7 @@ pub struct Incoming {
     pub project_root: Option<String>,
     /// The model that was selected.
     pub model: Option<Model>,
-    /// When it happened.
+    /// When it happened; `None` of what is still to be decided.
     pub time: Option<Timestamp>,
     /// Everything that has no place of its own.
     pub extra: Map,
@@ -306,7 +306,7 @@ pub(super) fn read(arrival: &Arrival) -> Incoming {
     let point_name = row.map(|row| row.point);
     let about_a_subagent = matches!(point_name, Some("before_subagent" | "after_subagent"));
     let Names { root, agent, child } = unread.names(*host, about_a_subagent);
-    let time = if *host == Host::Cursor { None } else { unread.time() };
+    let mut time = if *host == Host::Cursor { None } else { unread.time() };
     // Where the input of a tool has it as well, it is read from the whole document.
     let cwd = unread.text(&["cwd"]);
     let (cwd, project_root) = match host {
@@ -366,6 +366,11 @@ pub(super) fn read(arrival: &Arrival) -> Incoming {
     let point = point.unwrap_or(OnIdle::INFO);
     tool_fields(point, &mut payload);
     let mut extra = unread.0;
+    // What is still to be decided happens now: limits go by its time, which a document could have stand still.
+    if let Some(said) = document.get("timestamp").filter(|_| time.is_some() && !point.is_fact()) {
+        time = None;
+        extra.insert("timestamp".to_owned(), said.clone());
+    }
     let payload = decoded(point, payload, &mut extra);
     Incoming {
         point,

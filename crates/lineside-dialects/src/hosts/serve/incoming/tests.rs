@@ -27,10 +27,13 @@ fn tool(host: Host, fields: Value) -> Incoming {
 
 #[test]
 fn ho_7_the_time_is_a_text_or_milliseconds_and_anything_else_stays() {
-    let at = |timestamp: Value| {
-        let incoming = tool(Host::Claude, json!({"timestamp": timestamp, "tool_input": {}}));
+    let at_point = |name: &str, timestamp: Value| {
+        let document = json!({"hook_event_name": name, "tool_name": "Bash", "tool_input": {}, "tool_response": "",
+            "timestamp": timestamp});
+        let incoming = incoming(Host::Claude, &document);
         (incoming.time, incoming.extra.get("timestamp").cloned())
     };
+    let at = |timestamp| at_point("PostToolUse", timestamp);
     let second = Timestamp::from_millisecond(1_767_225_600_123);
     assert!(second.is_some());
     assert_eq!(at(json!("2026-01-01T00:00:00.123Z")), (second, None));
@@ -38,8 +41,15 @@ fn ho_7_the_time_is_a_text_or_milliseconds_and_anything_else_stays() {
     for other in [json!("soon"), json!(1.5), json!(true), json!([])] {
         assert_eq!(at(other.clone()), (None, Some(other)));
     }
+    // What is still to be decided happens now: a limit would not end by a time that stands still.
+    let said = json!("2026-01-01T00:00:00.123Z");
+    for name in ["PreToolUse", "UserPromptSubmit", "Stop", "SubagentStop"] {
+        assert_eq!(at_point(name, said.clone()), (None, Some(said.clone())), "{name}");
+    }
     // Cursor's are those of a plugin of its own.
-    let cursor = tool(Host::Cursor, json!({"timestamp": "2026-01-01T00:00:00Z", "tool_input": {}}));
+    let cursor = json!({"hook_event_name": "postToolUse", "tool_name": "Shell", "tool_input": {},
+        "tool_output": "", "timestamp": said});
+    let cursor = incoming(Host::Cursor, &cursor);
     assert_eq!((cursor.time, cursor.extra.contains_key("timestamp")), (None, true));
 }
 
