@@ -316,7 +316,7 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
                 let joins = matches!(arguments.get(1), Some(Token::Sign('+' | '.' | '%')));
                 all.push(Call::Evaluated(if joins { format!("{text}{UNKNOWN}") } else { text }));
             }
-            (None, _) => all.push(Call::Evaluates),
+            (None, _) => all.extend([Call::Evaluates, Call::Unknown]),
         },
         Does::Read => all.extend(first.map(Call::Read)),
         Does::Write => all.extend(first.map(Call::Write)),

@@ -21,11 +21,24 @@ pub(crate) const PARSED: usize = 4 * TEXT;
 /// Signs of patterns that are compared with those of values altogether, and bytes that replacements bring.
 pub(crate) const STEPS: usize = 1024 * 1024;
 /// Folders that are read for the links in them that a glob may mean.
-pub(crate) const FOLDERS: usize = 256;
+const FOLDERS: usize = 256;
 /// Names of these folders.
-pub(crate) const NAMES: usize = 16 * 1024;
+const NAMES: usize = 16 * 1024;
 /// Paths that a glob may mean whose links are followed.
-pub(crate) const FOLLOWED: usize = 2048;
+const FOLLOWED: usize = 2048;
+/// What is left of the bounds on what is read of folders.
+pub(crate) struct Left {
+    pub(crate) folders: usize,
+    pub(crate) names: usize,
+    pub(crate) followed: usize,
+}
+
+impl Default for Left {
+    fn default() -> Left {
+        Left { folders: FOLDERS, names: NAMES, followed: FOLLOWED }
+    }
+}
+
 /// Lines in front of a syntax error at which an end is tried.
 pub(crate) const RETRIES: usize = 8;
 /// Signs that open a level, before the parser is asked at all: data may hold some that are no level.

@@ -74,7 +74,7 @@ fn walk<'s>(text: &str, shell: Shell, state: &Surroundings<'s>, trail: Option<Bo
         bytes: 0,
         parsed: 0,
         steps: limits::STEPS,
-        left: globbed::Left::default(),
+        left: limits::Left::default(),
         calls: Vec::new(),
         aliases: None,
         splits: false,
@@ -136,7 +136,7 @@ pub(crate) struct Walk<'s> {
     /// How many steps are left to patterns.
     pub(crate) steps: usize,
     /// What is left to the reading of folders.
-    left: globbed::Left,
+    left: limits::Left,
     /// The functions that are being called, and their bodies.
     calls: Vec<(String, String)>,
     /// Names of `alias`, if they hold.

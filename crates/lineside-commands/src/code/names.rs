@@ -59,11 +59,16 @@ fn is_import(call: &str) -> bool {
 /// The tokens with the names of modules and their calls in the place of those that the code has given them.
 pub(super) fn renamed(mut tokens: Vec<Token>, language: &str, is_call: impl Fn(&str) -> bool) -> Vec<Token> {
     let mut known: HashMap<String, String> = HashMap::new();
+    // Modules whose names are all taken.
+    let mut all_of: Vec<String> = Vec::new();
     let mut at = 0;
     while at < tokens.len() {
         let from = name(tokens.get(at)).map(str::to_owned);
         match (from.as_deref(), name(tokens.get(at + 1)).map(str::to_owned), name(tokens.get(at + 2))) {
             (Some("from"), Some(module), Some("import")) if language == "python" => {
+                if is(tokens.get(at + 3), '*') {
+                    all_of.push(module.clone());
+                }
                 at = taken_from(&module, &tokens, at + 3, &mut known);
                 continue;
             }
@@ -100,7 +105,8 @@ pub(super) fn renamed(mut tokens: Vec<Token>, language: &str, is_call: impl Fn(&
             }
         }
         if let Some(Token::Name(name)) = tokens.get_mut(at) {
-            *name = real(name, &known);
+            let taken = all_of.iter().map(|module| format!("{module}.{name}")).find(|name| is_call(name));
+            *name = taken.filter(|_| !name.contains('.')).unwrap_or_else(|| real(name, &known));
         }
         at += 1;
     }

@@ -32,7 +32,7 @@ pub(super) fn behind_bwrap(words: &[Value]) -> &[Value] {
     words.get(at..).unwrap_or_default()
 }
 
-/// The program that `setarch` starts, which may be told the architecture or not.
+/// The program that `setarch` starts, with the architecture in front of it or without.
 pub(super) fn behind_setarch(words: &[Value]) -> &[Value] {
     const ARCHITECTURES: &[&str] = &[
         "x86", "i386", "i486", "i586", "i686", "amd64", "linux32", "linux64", "arm", "aarch64", "ppc",

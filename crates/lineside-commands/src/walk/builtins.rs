@@ -237,6 +237,9 @@ impl Walk<'_> {
         if flags.len() == words.len() && !has('f') && !has('F') {
             self.shows_variables();
         }
+        if has('f') {
+            self.scope.exported.extend(words.iter().filter_map(Value::plain).map(str::to_owned));
+        }
         for word in words {
             let Some((name, value)) = word.text.split_once('=') else {
                 continue;

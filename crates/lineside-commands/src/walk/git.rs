@@ -1,4 +1,4 @@
-//! What git is told to run, by its options, its settings and its environment, and which files it shows and overwrites.
+//! What git runs by its options, its settings and its environment, and which files it shows and overwrites.
 
 use super::Walk;
 use crate::analysis::{Access, Flag, Trait};

@@ -3,20 +3,7 @@
 use super::Walk;
 use crate::analysis::{Access, Touch, Unknown};
 use crate::value::{FRESH, MANY, OPEN, QUEST, STAR, UNKNOWN, Value, spelt};
-use crate::{expand, limits, path};
-
-/// What is left of the bounds on what is read of folders.
-pub(crate) struct Left {
-    folders: usize,
-    names: usize,
-    followed: usize,
-}
-
-impl Default for Left {
-    fn default() -> Left {
-        Left { folders: limits::FOLDERS, names: limits::NAMES, followed: limits::FOLLOWED }
-    }
-}
+use crate::{expand, path};
 
 const SIGNS: [char; 3] = [STAR, QUEST, OPEN];
 const NOT_KNOWN: [char; 3] = [UNKNOWN, FRESH, MANY];

@@ -126,7 +126,7 @@ impl Walk<'_> {
         match out {
             Out::On => {
                 self.count_bytes(printed.text.len());
-                // What a search finds is found by whoever reads it; a file of another command stands for nothing there.
+                // What a search finds keeps that meaning for the command that reads it; a file of another command stands for nothing there.
                 let found = self.out.text.is_empty() && printed.is_any();
                 let found = found.then(|| printed.stands_for.clone()).flatten();
                 let found = found.filter(|found| matches!(**found, StandsFor::Printed(_)));

@@ -67,6 +67,7 @@ impl Walk<'_> {
             self.way.pop();
         }
         self.found_on_path(words, index);
+        self.runs_own_files(name, &reading);
         // A program of git by its own name.
         if let Some(sub) =
             name.strip_prefix("git-").filter(|sub| tables::find(&format!("git {sub}")).is_some())

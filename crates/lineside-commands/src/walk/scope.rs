@@ -18,6 +18,8 @@ pub(crate) struct Scope {
     pub(crate) unset: HashSet<String, foldhash::fast::FixedState>,
     /// Texts of functions.
     pub(crate) functions: HashMap<String, String, foldhash::fast::FixedState>,
+    /// Names of functions that the shells have that are started from here.
+    pub(crate) exported: HashSet<String, foldhash::fast::FixedState>,
     /// `$1` and on; none where the caller gave them.
     pub(crate) positional: Option<Vec<Value>>,
 }
@@ -31,6 +33,7 @@ impl Scope {
             variables: HashMap::default(),
             unset: HashSet::default(),
             functions: HashMap::default(),
+            exported: HashSet::default(),
             positional: None,
         }
     }

@@ -93,7 +93,7 @@ impl Walk<'_> {
             let found = self.found(roots, &[(true, pattern.trim_start_matches('/').to_owned())]);
             // What other names a glob may mean is said of the folder.
             let literal = format!("/{}", path::literal(&pattern));
-            if crate::tables::secrets::is_secret(&literal, self.state.home) {
+            if self.is_secret(&literal) {
                 self.reads_file(&found, index);
             }
         }

@@ -33,7 +33,21 @@ impl Walk<'_> {
                     let value = Value { stands_for: None, ..value.clone() };
                     self.touch(access, &value, whole, program);
                 }
-                StandsFor::Found(patterns) | StandsFor::Printed(patterns) => {
+                StandsFor::Printed(patterns) => {
+                    for path in patterns.clone() {
+                        // A file of a usual name may hold a secret, as one of each folder may.
+                        let may_be = self.is_secret(&path) && !self.is_secret(&path::literal(&path));
+                        let root =
+                            path.split("/**").next().filter(|_| may_be).map(|root| format!("{root}/*"));
+                        let path = root.unwrap_or(path);
+                        self.note(
+                            Touch { access, path, target: None, whole, unclear: may_be, program },
+                            true,
+                            value.place,
+                        );
+                    }
+                }
+                StandsFor::Found(patterns) => {
                     for path in patterns.clone() {
                         // Where no name is asked for, all that is found is all below.
                         let whole = whole || access == Access::Write && !path.contains("**");
@@ -136,11 +150,11 @@ impl Walk<'_> {
     }
 
     fn origin_of_plain(&self, path: &str) -> Origin {
-        if crate::tables::secrets::is_secret(path, self.state.home) {
-            Origin::SECRET
-        } else {
-            Origin::default()
-        }
+        if self.is_secret(path) { Origin::SECRET } else { Origin::default() }
+    }
+
+    pub(crate) fn is_secret(&self, path: &str) -> bool {
+        crate::tables::secrets::is_secret(path, self.state.home)
     }
 
     /// Where what a value names as a path comes from.
@@ -148,8 +162,12 @@ impl Walk<'_> {
         if let Some(stands_for) = &value.stands_for {
             return match &**stands_for {
                 StandsFor::Content(content) => content.origin,
-                StandsFor::Found(patterns) | StandsFor::Printed(patterns) => {
+                StandsFor::Found(patterns) => {
                     patterns.iter().fold(Origin::default(), |all, path| all.with(self.origin_of(path)))
+                }
+                StandsFor::Printed(patterns) => {
+                    let origins = patterns.iter().map(|path| self.origin_of(&path::literal(path)));
+                    origins.fold(Origin::default(), Origin::with)
                 }
             };
         }

@@ -1,7 +1,7 @@
 //! Programs that start other programs: of their operands, of a text, of code.
 
-use super::Walk;
 use super::run::chosen;
+use super::{Scope, Walk};
 use crate::analysis::Trait;
 use crate::reading::Reading;
 use crate::state::Shell;
@@ -168,7 +168,9 @@ impl Walk<'_> {
         let outer = self.shell;
         self.shell = shell;
         let kept = self.scope.clone();
-        self.scope.functions = std::mem::take(&mut self.exported_functions).into_iter().collect();
+        let Scope { functions, exported, .. } = &mut self.scope;
+        functions.retain(|name, _| exported.contains(name));
+        functions.extend(std::mem::take(&mut self.exported_functions));
         self.scope.positional = Some(arguments);
         let calls = std::mem::take(&mut self.calls);
         self.run_value(text, what);

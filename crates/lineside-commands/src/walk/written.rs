@@ -24,6 +24,17 @@ const WRITES_TEXTS: &[&str] = &[
     "uudecode",
 ];
 
+/// Programs that run what a file says, and the option that names it, or none where the first operand does.
+const RUNS_FILES: &[(&str, &str)] = &[
+    ("vim|vi|nvim|gvim|rvim|ex|rview", "-S"),
+    ("gdb|lldb", "-x"),
+    ("ssh|scp|sftp", "-F"),
+    ("psql", "-f"),
+    ("at|batch", "-f"),
+    ("expect", ""),
+    ("emacs", "-l"),
+];
+
 impl Walk<'_> {
     /// Files that a download writes hold what is not known.
     pub(super) fn fetched(&mut self, reading: &Reading, deeds: &[&When]) {
@@ -89,7 +100,14 @@ impl Walk<'_> {
 
     /// The file at a path, if the command itself has written it; by a link that it has made as well.
     pub(crate) fn file(&self, path: &str) -> Option<&Written> {
-        let mut file = self.files.get(path)?;
+        let Some(mut file) = self.files.get(path) else {
+            // In a folder that a link of the command leads to.
+            return self
+                .made(path, true)
+                .iter()
+                .find_map(|path| self.files.get(path))
+                .filter(|file| file.link.is_none());
+        };
         for _ in 0..LINKS {
             match &file.link {
                 Some(target) => file = self.files.get(target)?,
@@ -105,7 +123,7 @@ impl Walk<'_> {
         !unclear && value.stands_for.is_none() && self.file(&path).is_some()
     }
 
-    /// Notes that a program writes a file, in a way of which it is not told what the file holds then.
+    /// Notes that a program writes a file, which holds what is not known from then on.
     pub(super) fn rewritten(&mut self, name: &str, access: Access, value: &Value) {
         let (path, unclear) = self.absolute(value);
         if access != Access::Write || unclear || KEEPS.contains(&name) {
@@ -153,10 +171,22 @@ impl Walk<'_> {
         }
     }
 
+    /// Files that a program is given to run what they say, in a language that is not read here.
+    pub(crate) fn runs_own_files(&mut self, name: &str, reading: &Reading) {
+        let Some((_, flag)) = RUNS_FILES.iter().find(|(names, _)| names.split('|').any(|one| one == name))
+        else {
+            return;
+        };
+        let given = if flag.is_empty() { reading.operands.first() } else { reading.values(flag).next() };
+        if given.is_some_and(|file| self.wrote(file)) {
+            self.unclear_text(&format!("what `{name}` runs of a file that the command writes is not known"));
+        }
+    }
+
     /// Scripts of `package.json`, where the command writes that.
     pub(crate) fn package_scripts(&mut self) {
         if self.wrote(&Value::known("package.json")) {
-            self.unclear_text("which scripts a `package.json` has that the command writes is not told");
+            self.unclear_text("which scripts a `package.json` has that the command writes is not known");
         }
     }
 
