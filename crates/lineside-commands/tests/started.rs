@@ -208,6 +208,10 @@ fn programs_behind_the_options_of_others_are_listed() {
         ("echo / | parallel 'rm -rf {}'", "rm -rf /"),
         ("echo 'rm -rf /' | parallel", "rm -rf /"),
         ("cat x | parallel", "?"),
+        ("cat x | parallel '{} a'", "?"),
+        ("cat x | parallel 'a; {}'", "?"),
         ("parallel rm -rf ::: a b", "rm -rf b"),
     ]);
+    let usual = analysed("ls *.txt | parallel 'convert {} {.}.png'");
+    assert!(has(&usual, "convert <unknown> *.png") && !has(&usual, "?"), "{usual:?}");
 }

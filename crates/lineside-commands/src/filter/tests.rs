@@ -185,6 +185,7 @@ fn what_programs_do_to_files_that_they_do_not_name_one_by_one() {
         ("cat $(find . -name '*.rs')", false),
         ("cat $(find . -name a -o -name .env)", true),
         ("find . -name .env | xargs cat", true),
+        ("f=$(find . -name .env); cat \"$f\"", true),
         ("cat $(find . -name '*.pem')", true),
         ("find . -name '*.json' | xargs cat", false),
         ("cat $(find . -name '*.yml')", false),

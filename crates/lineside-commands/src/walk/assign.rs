@@ -1,8 +1,10 @@
 //! Assignments.
 
+use std::rc::Rc;
+
 use super::Walk;
 use crate::parse::{Assigned, Assignment};
-use crate::value::Value;
+use crate::value::{StandsFor, Value};
 
 impl Walk<'_> {
     /// Reads the values of assignments in order; those of words without a command are set.
@@ -13,7 +15,9 @@ impl Walk<'_> {
                 Assigned::List(words) => self.elements(one.name, words, one.append),
             };
             for value in &mut values {
-                value.stands_for = None;
+                // What a search has printed is that wherever it is kept.
+                let is_printed = |stands_for: &Rc<StandsFor>| matches!(**stands_for, StandsFor::Printed(_));
+                value.stands_for = value.stands_for.take().filter(is_printed);
             }
             self.note_environment(one.name, values.first());
             let old = self.scope.variables.get(one.name).cloned();

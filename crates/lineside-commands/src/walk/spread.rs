@@ -189,6 +189,14 @@ impl Walk<'_> {
         if let Some(at) = command.iter().position(|word| matches!(word.plain(), Some(":::" | ":::+"))) {
             given = Some(command.split_off(at).split_off(1));
         }
+        if self.way.last().is_some_and(|name| name == "parallel") {
+            // Parts of what is put in.
+            for part in ["{.}", "{/}", "{//}", "{/.}", "{#}", "{%}"] {
+                for word in command.iter_mut().filter(|word| word.text.contains(part)) {
+                    word.text = word.text.replace(part, &UNKNOWN.to_string()).into();
+                }
+            }
+        }
         let zero = reading.has("-0") || reading.has("-d");
         let is_parallel = self.way.last().is_some_and(|name| name == "parallel");
         let holder =
@@ -291,6 +299,13 @@ impl Walk<'_> {
         let is_text = |word: &Value| word.text.contains([' ', ';', '|', '&', '$', '`', '\n']);
         if is_parallel && words.iter().any(is_text) {
             let text = super::data::joined(&words);
+            // What is put in is quoted, so that it is a word and no text of the shell.
+            if text.is_unclear()
+                && !text.text.starts_with(UNKNOWN)
+                && !text.text.contains([';', '|', '&', '$', '`', '\n'])
+            {
+                return self.in_copy(|walk| walk.run_partly(&text));
+            }
             self.script(&text, Shell::Sh, Vec::new(), "what is run several times");
         } else {
             self.exec_program(words, Vec::new());
