@@ -2,6 +2,7 @@
 
 use super::Walk;
 use crate::analysis::{Access, Touch, Unknown};
+use crate::places::Place;
 use crate::value::{FRESH, MANY, OPEN, QUEST, STAR, UNKNOWN, Value, spelt};
 use crate::{expand, path};
 
@@ -12,30 +13,36 @@ impl Walk<'_> {
     /// Notes where the links lead that a touched path may go through by its globs. With `last` false, one that is the path
     /// itself is not followed.
     pub(crate) fn note_globbed(&mut self, value: &Value, touch: &Touch, last: bool) {
-        let here = self.scope.cwd.as_deref().filter(|_| !value.text.starts_with('/')).unwrap_or_default();
-        if self.state.links.is_none() || !value.text.contains(SIGNS) && !here.contains(SIGNS) {
-            return;
-        }
+        let here = self.here(value);
         let marked = path::normal(here, &value.text);
         match self.led(&marked, last) {
             Some(targets) => {
                 for target in targets {
-                    self.push_touch(Touch { target: Some(target), ..touch.clone() }, value);
+                    self.push_touch(Touch { target: Some(target), ..touch.clone() }, value.place);
                 }
             }
             None => {
                 let reason = format!("where the links among `{}` lead is not known", touch.path);
                 self.at(value.place, |walk| walk.cannot_tell(Unknown::Paths, &reason));
                 let path = "*".to_owned();
-                self.push_touch(Touch { path, target: None, unclear: true, ..touch.clone() }, value);
+                self.push_touch(Touch { path, target: None, unclear: true, ..touch.clone() }, value.place);
             }
         }
     }
 
-    fn push_touch(&mut self, touch: Touch, value: &Value) {
+    /// Whether links may stand behind the globs of a path, or behind those of the folder that it lies in.
+    pub(crate) fn is_globbed(&self, value: &Value) -> bool {
+        self.state.links.is_some() && (value.text.contains(SIGNS) || self.here(value).contains(SIGNS))
+    }
+
+    fn here(&self, value: &Value) -> &str {
+        self.scope.cwd.as_deref().filter(|_| !value.text.starts_with('/')).unwrap_or_default()
+    }
+
+    pub(crate) fn push_touch(&mut self, touch: Touch, place: Place) {
         if !self.analysis.touches.contains(&touch) {
             self.analysis.touches.push(touch);
-            self.locate_touch(value.place);
+            self.locate_touch(place);
         }
     }
 

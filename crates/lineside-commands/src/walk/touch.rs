@@ -71,9 +71,10 @@ impl Walk<'_> {
         }
         let last = access != Access::Delete || value.text.ends_with('/');
         let touch = Touch { access, path, target: None, whole, unclear, program };
+        let globbed = self.is_globbed(value).then(|| touch.clone());
         let known = self.analysis.touches.len();
-        self.note(touch.clone(), last, value.place);
-        if self.analysis.touches.len() > known {
+        self.note(touch, last, value.place);
+        if let Some(touch) = globbed.filter(|_| self.analysis.touches.len() > known) {
             self.note_globbed(value, &touch, last);
         }
     }
@@ -81,20 +82,15 @@ impl Walk<'_> {
     /// With `last` false, a link that is the path itself is not followed.
     fn note(&mut self, mut touch: Touch, last: bool, place: Place) {
         let mut targets = self.made(&touch.path, last);
-        if targets.is_empty() {
-            targets.extend(self.state.links.and_then(|links| links.resolve(&touch.path, last)));
+        let first = match targets.pop() {
+            Some(made) => Some(made),
+            None => self.state.links.and_then(|links| links.resolve(&touch.path, last)),
+        };
+        for target in targets {
+            self.push_touch(Touch { target: Some(target), ..touch.clone() }, place);
         }
-        let mut targets = targets.into_iter();
-        loop {
-            touch.target = targets.next().filter(|target| *target != touch.path);
-            if !self.analysis.touches.contains(&touch) {
-                self.analysis.touches.push(touch.clone());
-                self.locate_touch(place);
-            }
-            if targets.len() == 0 {
-                break;
-            }
-        }
+        touch.target = first.filter(|target| *target != touch.path);
+        self.push_touch(touch, place);
     }
 
     /// Notes that the content of a file is run.

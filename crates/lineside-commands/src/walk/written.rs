@@ -173,6 +173,9 @@ impl Walk<'_> {
 
     /// Files that a program is given to run what they say, in a language that is not read here.
     pub(crate) fn runs_own_files(&mut self, name: &str, reading: &Reading) {
+        if self.files.is_empty() {
+            return;
+        }
         let Some((_, flag)) = RUNS_FILES.iter().find(|(names, _)| names.split('|').any(|one| one == name))
         else {
             return;
