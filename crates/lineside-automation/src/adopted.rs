@@ -17,7 +17,7 @@ use lineside_core::hook::{Join, Lane, Standby};
 use lineside_core::{AnyEvent, Failure, FailureKind, Hook, Outcome, SessionId, SkipReason};
 use tokio_util::sync::CancellationToken;
 
-use crate::control::{self, AtEnd, Hold, KeyTemplate, LONGEST, MOST_HELD, OnBusy, Pause, Rules, Work};
+use crate::control::{self, AtEnd, Hold, KeyTemplate, LONGEST, MOST_HELD, OnBusy, Pause, Rules, Scope, Work};
 use crate::engine::{Does, Engine, Fate, Handler, Last, Recording, Starting, job_of};
 use crate::hook_id::HookId;
 use crate::machine::job::{AutomationId, Fence, JobId};
@@ -112,7 +112,7 @@ impl Adoptions {
             ..rules(debounce, retry, join)
         };
         let does = Does::Start(Arc::new(Starting { accepted, recording, last }));
-        let handler = Handler { registration: 0, name, timeout: Duration::MAX, does };
+        let handler = Handler { registration: 0, name, timeout: Duration::MAX, scope: Scope::Machine, does };
         let registration = self.engine.replace(&own, handler, Arc::new(rules));
         self.engine.step(Input::SwitchedOff(Arc::clone(&own), standby != Standby::Ready));
         Arc::new(Adopted { engine: Arc::clone(&self.engine), id: own, registration, accepted, recording })
@@ -155,6 +155,7 @@ fn rules(debounce: Option<Debounce>, retry: Retries, join: Join) -> Rules {
         concurrency: None,
         lane: None,
         on_busy: OnBusy::Queue,
+        scope: Scope::Machine,
         timeout: LONGEST,
         retry: control::Retry {
             attempts: retry.again.saturating_add(1).saturating_add(RESTARTS),

@@ -42,7 +42,8 @@ impl Automations {
         if hook.standby == Standby::Ready {
             let (name, timeout) = (Arc::clone(&hook.name), hook.timeout);
             let rules = Arc::new(Rules { work: Work::InTurn, ..Arc::unwrap_or_clone(rules) });
-            let handler = Handler { registration, name, timeout, does: Does::RunInTurn(run) };
+            let handler =
+                Handler { registration, name, timeout, scope: rules.scope, does: Does::RunInTurn(run) };
             registration = self.engine.replace(&id, handler, rules);
         } else {
             self.engine.step(Input::SwitchedOff(Arc::clone(&id), true));

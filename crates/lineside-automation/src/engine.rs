@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use foldhash::fast::RandomState;
@@ -18,12 +18,13 @@ use tokio::sync::{Notify, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::control::{Assignment, Rules};
+use crate::control::{Assignment, Rules, Scope, Work};
 use crate::machine::job::{AutomationId, ClaimId, Fence, JobId, Why};
 use crate::machine::{Bounds, Effect, Input, Machine, News};
 use crate::offered::{CollectedTickets, Offered};
 use crate::record::{Entry, Record};
 use crate::report::Report;
+use crate::shared_keys::SharedKeys;
 use crate::tasks::Tasks;
 use crate::unix_micros::UnixMicros;
 
@@ -40,6 +41,7 @@ mod claims;
 mod job_store;
 mod permit;
 mod settled;
+mod sharing;
 mod snapshot;
 mod driver;
 mod trigger;
@@ -79,7 +81,23 @@ pub(crate) struct Handler {
     /// The name for people.
     pub(crate) name: Arc<str>,
     pub(crate) timeout: Duration,
+    /// How far its key holds.
+    pub(crate) scope: Scope,
     pub(crate) does: Does,
+}
+
+impl Handler {
+    /// Registered under this number and with these rules: gives those of the machine. An attempt counts when it has its key,
+    /// where that comes from elsewhere.
+    fn take(&mut self, registration: u64, rules: Arc<Rules>) -> Arc<Rules> {
+        (self.registration, self.scope) = (registration, rules.scope);
+        match (rules.scope, rules.work) {
+            (Scope::Cluster, Work::Own) => {
+                Arc::new(Rules { work: Work::InTurn, ..Arc::unwrap_or_clone(rules) })
+            }
+            _ => rules,
+        }
+    }
 }
 
 /// What an automation does for a job.
@@ -119,6 +137,8 @@ pub(crate) struct Engine {
     pub(crate) adopted: Register,
     /// The automations that files declare.
     pub(crate) sources: Sources,
+    /// Keys that hold on other machines as well; without them every key holds here alone.
+    shared_keys: OnceLock<Arc<dyn SharedKeys>>,
 }
 
 struct Core {
@@ -254,6 +274,7 @@ impl Engine {
             tasks: Tasks::default(),
             adopted: Register::default(),
             sources: Sources::default(),
+            shared_keys: OnceLock::new(),
         })
     }
 
@@ -351,7 +372,7 @@ impl Engine {
     /// Registers an automation; gives the number of its registration, and `None` where there is one of its name.
     pub(crate) fn register(&self, id: &AutomationId, mut handler: Handler, rules: Arc<Rules>) -> Option<u64> {
         let registration = self.next_registration();
-        handler.registration = registration;
+        let rules = handler.take(registration, rules);
         let mut core = self.core();
         // One that leaves and still has work may come back.
         if core.handlers.contains_key(id) && core.machine.is_there(id) {
@@ -367,7 +388,7 @@ impl Engine {
     /// rules that it has already, nothing of its work is touched.
     pub(crate) fn replace(&self, id: &AutomationId, mut handler: Handler, rules: Arc<Rules>) -> u64 {
         let registration = self.next_registration();
-        handler.registration = registration;
+        let rules = handler.take(registration, rules);
         let mut core = self.core();
         let replaced = core.handlers.insert(Arc::clone(id), handler);
         if core.machine.is_paced(id, &rules) {

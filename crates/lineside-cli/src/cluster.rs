@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
-use lineside::json::{Map, Value};
+use lineside::Client;
+use lineside::json::{Map, Value, json};
 
 use crate::control::{ControlArgs, NO_DAEMON, ask, is_no_daemon, span};
+use crate::daemon_paths::DaemonPaths;
 use crate::painter::one_line;
 use crate::style::{Style, Styles, Tone, count, print, print_json, tell};
 use crate::table::{Cell, Table};
@@ -19,9 +21,13 @@ pub(crate) struct ClusterArgs {
     #[command(flatten)]
     control: ControlArgs,
 
-    /// What to show; both without it.
+    /// What to show, or to do; `status` and `members` without it.
     #[arg(value_enum, value_name = "WHAT")]
     what: Option<What>,
+
+    /// With `drain`: how many seconds it waits at most for what is under way.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(..=3_600))]
+    within: u64,
 }
 
 /// What can be shown.
@@ -31,12 +37,14 @@ enum What {
     Status,
     /// The machines.
     Members,
+    /// Have this machine leave: it takes nothing more of others, waits for what is under way, and leaves.
+    Drain,
 }
 
 const EXIT_STATUS: &str = "\
 Exit status:
-  0  it is together with the others
-  1  it is not, or one of them is not there
+  0  it is together with the others; with `drain`, it has left and nothing was under way
+  1  it is not, or one of them is not there; with `drain`, something was under way still
   2  it is in no cluster, or does not answer
   3  no daemon runs";
 
@@ -46,6 +54,9 @@ Exit status:
 /// The daemon is in no cluster or does not answer, or the output cannot be written.
 pub(crate) async fn run(args: &ClusterArgs, styles: Styles) -> Result<ExitCode> {
     let paths = args.control.daemon().paths()?;
+    if args.what == Some(What::Drain) {
+        return drain(args, &paths, styles).await;
+    }
     let answer = ask(&paths, async |client| client.get::<Map>("/v1/status").await).await;
     let status = match answer {
         Err(error) if is_no_daemon(&error) => {
@@ -70,8 +81,67 @@ pub(crate) async fn run(args: &ClusterArgs, styles: Styles) -> Result<ExitCode> 
     Ok(if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// Has this machine leave.
+async fn drain(args: &ClusterArgs, paths: &DaemonPaths, styles: Styles) -> Result<ExitCode> {
+    let asked = Map::from_iter([("within_ms".to_owned(), json!(args.within * 1_000))]);
+    let left: Map = match Client::new(&paths.socket).post("/v1/cluster/drain", &asked).await {
+        Err(error) if error.is_no_daemon() => {
+            tell(&format!("lineside: {error:#}; `lineside serve` starts one"));
+            return Ok(ExitCode::from(NO_DAEMON));
+        }
+        answer => answer?,
+    };
+    let lines = drained(&left, styles.out);
+    let is_over = lines.len() == 1;
+    if args.control.is_json() {
+        print_json(&left)?;
+    } else {
+        print(lines)?;
+    }
+    Ok(if is_over { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// That it has left, and below that what was under way still.
+fn drained(left: &Map, style: Style) -> Vec<String> {
+    let kinds = [
+        (
+            "here",
+            "session of others",
+            "had something below it here: its hooks in programs mean their on_failure",
+        ),
+        ("elsewhere", "session of this machine", "had something below it elsewhere, where the same holds"),
+        ("keys", "key", "was held, and is free 10 seconds later"),
+    ];
+    let mut lines =
+        vec!["this machine has left its cluster; it joins again when the daemon is started again".to_owned()];
+    for (field, what, so) in kinds {
+        let number = left.get(field).and_then(Value::as_u64).unwrap_or_default();
+        if number > 0 {
+            lines.push(format!("{}: {number} × {what} {so}", style.paint(Tone::Warning, "warning")));
+        }
+    }
+    lines
+}
+
 fn members(cluster: &Map) -> &[Value] {
     cluster.get("members").and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// One line of it, for the status of the daemon: whether it is together, and which machines are not there.
+pub(crate) fn summary(cluster: &Map, style: Style) -> String {
+    let name = one_line(cluster.get("cluster").and_then(Value::as_str).unwrap_or_default());
+    let (there, away): (Vec<_>, Vec<_>) =
+        members(cluster).iter().partition(|member| member["there"].as_bool() == Some(true));
+    let named = |member: &&Value| one_line(member["machine"].as_str().unwrap_or_default());
+    let away = match away.iter().map(named).collect::<Vec<_>>() {
+        none if none.is_empty() => String::new(),
+        away => format!(", not there: {}", style.paint(Tone::Bad, &away.join(", "))),
+    };
+    let state = match cluster.get("together").and_then(Value::as_bool) {
+        Some(true) => format!("together, {}{away}", count(there.len(), "machine")),
+        _ => style.paint(Tone::Bad, "apart; `lineside cluster` says why"),
+    };
+    format!("  cluster   {name}: {state}")
 }
 
 fn page(cluster: &Map, what: Option<What>, style: Style) -> Vec<String> {
@@ -97,6 +167,9 @@ fn standing(cluster: &Map, style: Style) -> Vec<String> {
         |field: &str, what: &str| count(usize::try_from(number(field)).unwrap_or(usize::MAX), what);
     let since = span(Duration::from_millis(number("since_ms")));
     let state = match cluster.get("together").and_then(Value::as_bool) {
+        Some(true) if cluster.get("draining").and_then(Value::as_bool) == Some(true) => {
+            style.paint(Tone::Warning, "leaving")
+        }
         Some(true) => style.paint(Tone::Good, "together"),
         _ => style.paint(Tone::Bad, "apart"),
     };
@@ -146,9 +219,15 @@ fn row(member: &Value) -> Vec<Cell> {
 
 #[cfg(test)]
 mod tests {
-    use lineside::json::json;
-
     use super::*;
+
+    #[test]
+    fn what_was_under_way_when_a_machine_left_is_said() {
+        let left = |here: u64| json!({"here": here, "elsewhere": 0, "keys": 0}).as_object().unwrap().clone();
+        assert_eq!(drained(&left(0), Style::PLAIN).len(), 1);
+        let lines = drained(&left(2), Style::PLAIN);
+        assert!(lines.len() == 2 && lines[1].starts_with("warning: 2 × session of others had"), "{lines:?}");
+    }
 
     #[test]
     fn a_page_names_the_machines_and_how_it_stands_with_their_server() {
@@ -166,6 +245,10 @@ mod tests {
         insta::assert_snapshot!(page(&cluster, None, Style::PLAIN).join("\n"));
         let members = page(&cluster, Some(What::Members), Style::PLAIN);
         assert_eq!(members.len(), 4, "{members:?}");
+        assert_eq!(
+            summary(&cluster, Style::PLAIN),
+            "  cluster   build: together, 2 machines, not there: c\\u{1b}[2J"
+        );
         let mut apart = cluster.clone();
         apart.insert("together".to_owned(), json!(false));
         apart.insert("why".to_owned(), json!("connection refused"));

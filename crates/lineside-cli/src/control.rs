@@ -19,7 +19,7 @@ use crate::daemon_paths::{DaemonArgs, DaemonPaths};
 use crate::painter::one_line;
 use crate::project::Found;
 use crate::style::{Style, Styles, Tone, count, print, print_json, tell};
-use crate::{excerpt, places, project};
+use crate::{cluster, excerpt, places, project};
 
 /// How long a request of a person waits for its answer.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
@@ -377,6 +377,7 @@ fn page(status: &Map, here: Option<&Found>, style: Style) -> Vec<String> {
         ),
         format!("  failures  {} of hooks", number("failures")),
     ]);
+    lines.extend(status.get("cluster").and_then(Value::as_object).map(|of| cluster::summary(of, style)));
     let failing = status.get("failing").and_then(Value::as_array).into_iter().flatten();
     lines.extend(failing.map(|failing| format!("            {}", one_line(&failing_line(failing)))));
     let outlived =

@@ -15,7 +15,9 @@ use crate::control::NO_DAEMON;
 use crate::daemon_paths::DaemonArgs;
 use crate::log::line::{Lines, Order};
 use crate::log::query_text;
-use crate::style::{COLUMNS, Styles, Tone, columns, print_json, print_unbroken, tell};
+use crate::page::fitting::column;
+use crate::painter::one_line;
+use crate::style::{COLUMNS, Style, Styles, Tone, columns, print_json, print_unbroken, tell};
 
 /// Show what happens in the daemon, as it happens, until it is interrupted.
 ///
@@ -36,6 +38,10 @@ pub(crate) struct TapArgs {
     #[arg(long, conflicts_with = "format")]
     json: bool,
 
+    /// What happens on all machines of the cluster, with the machine of each; the daemon asks them.
+    #[arg(long)]
+    cluster: bool,
+
     #[command(flatten)]
     daemon: DaemonArgs,
 }
@@ -45,6 +51,7 @@ Examples:
   lineside tap
   lineside tap verdict:refused,ask
   lineside tap session:s-main --json | jq .payload.tool_input.command
+  lineside tap --cluster verdict:refused
 
 Nothing waits for a reader: one that is too slow is told how much it has lost.
 Exit status: 3 there is no daemon.";
@@ -60,6 +67,9 @@ enum Format {
     Cloudevents,
 }
 
+/// The column of the machine's name.
+const MACHINE: usize = 12;
+
 /// How often it is looked whether there is a daemon again.
 const AGAIN: Duration = Duration::from_millis(250);
 
@@ -70,7 +80,7 @@ const AGAIN: Duration = Duration::from_millis(250);
 pub(crate) async fn run(args: &TapArgs, styles: Styles) -> Result<ExitCode> {
     let client = Client::new(&args.daemon.paths()?.socket);
     let query = query_text(&args.query);
-    let mut signals = match client.signals_as_logged(&query, None).await {
+    let mut signals = match args.asked(&client, &query, None).await {
         Ok(signals) => signals,
         Err(error) if error.is_no_daemon() => {
             tell(&format!("lineside: {error}"));
@@ -81,15 +91,17 @@ pub(crate) async fn run(args: &TapArgs, styles: Styles) -> Result<ExitCode> {
     signals.begins().await;
     tell(&styles.err.paint(Tone::Dim, "hears what happens from here on; Ctrl-C ends it"));
     let format = if args.json { Format::Json } else { args.format };
-    let mut lines = Lines::new(columns().unwrap_or(COLUMNS), Order::ByTime, styles.out);
+    let beside = if args.cluster { MACHINE + 2 } else { 0 };
+    let page = Lines::new(columns().unwrap_or(COLUMNS).saturating_sub(beside), Order::ByTime, styles.out);
+    let mut lines = Page { lines: page, style: styles.out };
     loop {
         while let Some(signal) = signals.next().await {
             show(&signal, signals.last().unwrap_or_default(), format, &mut lines)?;
         }
         let last = signals.last().map(str::to_owned);
         tell(&styles.err.paint(Tone::Warning, "the daemon has ended; this goes on when there is one again"));
-        signals = again(&client, &query, last.as_deref()).await?;
-        let is_same = last.as_deref().map(daemon) == signals.last().map(daemon);
+        signals = again(args, &client, &query, last.as_deref()).await?;
+        let is_same = !args.cluster && last.as_deref().map(daemon) == signals.last().map(daemon);
         tell(&styles.err.paint(Tone::Dim, if is_same { "it goes on where it was" } else { OTHER }));
     }
 }
@@ -102,10 +114,10 @@ fn daemon(id: &str) -> &str {
 }
 
 /// The stream of the next daemon that answers.
-async fn again(client: &Client, query: &str, last: Option<&str>) -> Result<Signals> {
+async fn again(args: &TapArgs, client: &Client, query: &str, last: Option<&str>) -> Result<Signals> {
     loop {
         tokio::time::sleep(AGAIN).await;
-        match client.signals_as_logged(query, last).await {
+        match args.asked(client, query, last).await {
             Ok(mut signals) => {
                 signals.begins().await;
                 return Ok(signals);
@@ -116,14 +128,44 @@ async fn again(client: &Client, query: &str, last: Option<&str>) -> Result<Signa
     }
 }
 
-fn show(signal: &Map, id: &str, format: Format, lines: &mut Lines) -> Result<()> {
+impl TapArgs {
+    async fn asked(
+        &self,
+        client: &Client,
+        query: &str,
+        after: Option<&str>,
+    ) -> Result<Signals, RequestError> {
+        match self.cluster {
+            true => client.signals_of_cluster(query).await,
+            false => client.signals_as_logged(query, after).await,
+        }
+    }
+}
+
+/// The lines of signals; of several machines each with the name of its own in front.
+struct Page {
+    lines: Lines,
+    style: Style,
+}
+
+impl Page {
+    fn of(&mut self, signal: &Map) -> Vec<String> {
+        let lines = match Decision::of_json(signal) {
+            Some(decision) => self.lines.of(&[decision]),
+            None => self.lines.of_news(signal),
+        };
+        let Some(machine) = signal.get("machine").and_then(Value::as_str) else { return lines };
+        let named = column(&one_line(machine), MACHINE);
+        let in_front = |line: String| format!("{}  {line}", self.style.paint(Tone::Dim, &named));
+        lines.into_iter().map(in_front).collect()
+    }
+}
+
+fn show(signal: &Map, id: &str, format: Format, page: &mut Page) -> Result<()> {
     match format {
         Format::Json => print_json(signal)?,
         Format::Cloudevents => print_json(&cloud_event(signal, id))?,
-        Format::Lines => print_unbroken(match Decision::of_json(signal) {
-            Some(decision) => lines.of(&[decision]),
-            None => lines.of_news(signal),
-        })?,
+        Format::Lines => print_unbroken(page.of(signal))?,
     }
     Ok(())
 }
@@ -131,10 +173,10 @@ fn show(signal: &Map, id: &str, format: Format, lines: &mut Lines) -> Result<()>
 /// The signal as a CloudEvent: <https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/spec.md>.
 fn cloud_event(signal: &Map, id: &str) -> Value {
     let text = |field: &str| signal.get(field).and_then(Value::as_str);
-    let source = match text("session") {
-        Some(session) => format!("/lineside/sessions/{}", escaped(session)),
-        None => "/lineside".to_owned(),
-    };
+    let mut source = "/lineside".to_owned();
+    for (what, name) in [("machines", text("machine")), ("sessions", text("session"))] {
+        source.extend(name.map(|name| format!("/{what}/{}", escaped(name))));
+    }
     let mut event = json!({
         "specversion": "1.0", "id": id, "source": source, "type": format!("lineside.{}", text("kind").unwrap_or("unknown")),
         "datacontenttype": "application/json", "data": signal,
@@ -165,6 +207,23 @@ fn escaped(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_line_of_a_signal_of_a_cluster_names_its_machine() {
+        let mut page = Page { lines: Lines::new(100, Order::ByTime, Style::PLAIN), style: Style::PLAIN };
+        let of = |machine: &str| {
+            let signal = json!({
+                "kind": "machine_away", "machine": machine, "time": "2026-11-24T05:06:43.372Z", "detail": "it is gone",
+            });
+            signal.as_object().unwrap().clone()
+        };
+        let lines = [page.of(&of("b")), page.of(&of("a-long-name-of-a-machine"))].concat();
+        assert!(
+            lines[1].starts_with("b             05:06:43 !") && lines[1].contains("it is gone"),
+            "{lines:?}"
+        );
+        assert!(lines[2].starts_with("a-long-name…  05:06:43 !"), "{lines:?}");
+    }
 
     #[test]
     fn a_signal_is_a_cloud_event() {

@@ -43,6 +43,16 @@ impl Client {
         let path = format!("/v1/signals?form=log&query={}", segment(query));
         self.stream(&path, after).await.map(Signals::of)
     }
+
+    /// The same of all machines of the daemon's cluster, from here on, with `machine` in each. One of the kind `machine_away`
+    /// says in `detail` why a machine cannot be asked, and `machine_back` that it answers again.
+    ///
+    /// # Errors
+    /// As [`signals_as_logged`](Self::signals_as_logged); the daemon is in no cluster.
+    pub async fn signals_of_cluster(&self, query: &str) -> Result<Signals, RequestError> {
+        let path = format!("/v1/cluster/signals?query={}", segment(query));
+        self.stream(&path, None).await.map(Signals::of)
+    }
 }
 
 impl Signals {

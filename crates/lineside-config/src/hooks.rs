@@ -443,6 +443,8 @@ pub struct Automate {
     pub limit: Option<u64>,
     /// What happens when the key is taken.
     pub on_busy: Option<OnBusy>,
+    /// How far the key holds: on this machine, or on all of its cluster.
+    pub scope: Option<Scope>,
     /// Attempts, and the pauses between them.
     pub retry: Option<BTreeMap<String, Value>>,
     /// Whether the next model call waits for it.
@@ -453,6 +455,16 @@ pub struct Automate {
     pub at_end: Option<Value>,
     /// Events that cancel its held and waiting work.
     pub cancelled_by: Option<OneOrMore<BTreeMap<String, Value>>>,
+}
+
+/// How far a key holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// On this machine.
+    Machine,
+    /// On all machines of its cluster.
+    Cluster,
 }
 
 /// What happens when a key is taken.

@@ -110,7 +110,7 @@ mod tests {
             json!({"post": {"url": "https://a.example", "headers": {"A": "b"}, "secrets": ["T"]}}),
             json!({"on": null, "command": null, "on_failure": "block", "required": true}),
             json!({"environment": ["API_KEY"], "env": {"A": 1}, "async": true, "timeout": null}),
-            json!({"automate": {"debounce": {"quiet": 300, "at_most": 5000}, "concurrency": "{session}", "limit": 2,
+            json!({"automate": {"debounce": {"quiet": 300, "at_most": 5000}, "concurrency": "{session}", "limit": 2, "scope": "machine",
                 "retry": {"attempts": 3, "constant": 200}, "join": "background", "result": "ignore",
                 "at_end": {"drain": 100}, "cancelled_by": {"on": "before_prompt"}}}),
         ] {
@@ -125,6 +125,7 @@ mod tests {
             json!({"verdict": "deny"}),
             json!({"worker": {"program": "python3"}}),
             json!({"automate": {"on_busy": "wait"}}),
+            json!({"automate": {"concurrency": "k", "scope": "world"}}),
             json!({"priority": 1.5}),
         ] {
             assert!(!is_valid(File::Hooks, &hook(wrong.clone())), "{wrong}");

@@ -13,10 +13,12 @@ use crate::hook::Join;
 use crate::point::PointInfo;
 use crate::report::{Found, Handover, Report, ResultRule};
 
+mod error;
 mod setters;
 mod shown;
 mod template;
 
+pub use error::ControlError;
 pub use template::{KeyTemplate, TemplateError};
 
 /// At most so many starts in a period, for each key.
@@ -244,6 +246,8 @@ pub struct Control {
     pub limit: u32,
     /// What happens when the key is taken.
     pub on_busy: OnBusy,
+    /// How far the key holds.
+    pub scope: Scope,
     /// How long one attempt may take.
     pub timeout: Duration,
     /// How often it is tried.
@@ -267,6 +271,7 @@ impl Default for Control {
             concurrency: None,
             limit: 1,
             on_busy: OnBusy::default(),
+            scope: Scope::default(),
             timeout: RUN,
             retry: Retry::NONE,
             join: Join::default(),
@@ -285,6 +290,19 @@ pub struct Assignment {
     pub attempt: u32,
     /// How many events there are, of which the run has what they come to; 1 at least.
     pub events: usize,
+    /// The fencing token of a key that holds over machines: greater for each run that has the key.
+    pub fence: Option<u64>,
+}
+
+/// How far a concurrency key holds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// On this machine.
+    #[default]
+    Machine,
+    /// On all machines of its cluster; without one on this machine.
+    Cluster,
 }
 
 /// The settings of an automation, checked.
@@ -304,6 +322,8 @@ pub struct Rules {
     pub lane: Option<KeyTemplate>,
     /// What happens when the key is taken.
     pub on_busy: OnBusy,
+    /// How far the key holds.
+    pub scope: Scope,
     /// How long one attempt may take.
     pub timeout: Duration,
     /// How often it is tried.
@@ -394,6 +414,12 @@ impl Control {
         if self.limit != 1 && self.concurrency.is_none() {
             return Err(ControlError::NeedsKey { setting: "limit" });
         }
+        if self.scope == Scope::Cluster && self.concurrency.is_none() {
+            return Err(ControlError::NeedsKey { setting: "scope" });
+        }
+        if self.scope == Scope::Cluster && self.limit != 1 {
+            return Err(ControlError::LimitOfCluster);
+        }
         let template = |setting, text: &str, points: &[&PointInfo]| {
             KeyTemplate::read(text, points).map_err(|source| ControlError::Key { setting, source })
         };
@@ -421,6 +447,7 @@ impl Control {
             concurrency,
             lane: None,
             on_busy: self.on_busy,
+            scope: self.scope,
             timeout: self.timeout,
             retry: self.retry,
             join: self.join,
@@ -503,78 +530,6 @@ impl Control {
 
 /// After events of these points no model is called that could wait.
 const NO_MODEL_AFTER: [&str; 2] = ["after_session", "on_service_stop"];
-
-/// A setting that cannot be meant.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ControlError {
-    /// It is zero.
-    #[error("`{setting}` is zero; it has to be more than that")]
-    Zero {
-        /// The setting.
-        setting: &'static str,
-    },
-    /// It is longer than any automation may wait or run.
-    #[error("`{setting}` is longer than 30 days, which is the longest there may be; is it another unit?")]
-    TooLong {
-        /// The setting.
-        setting: &'static str,
-    },
-    /// It is more than there may be.
-    #[error("`{setting}` is more than {most}, which is the most there may be")]
-    TooMany {
-        /// The setting.
-        setting: &'static str,
-        /// The most.
-        most: usize,
-    },
-    /// It is shorter than something that it bounds.
-    #[error("`{setting}` is shorter than `{than}`; it has to be as long at least")]
-    Shorter {
-        /// The setting.
-        setting: &'static str,
-        /// What it bounds.
-        than: &'static str,
-    },
-    /// It says something about a key, and there is none.
-    #[error(
-        "`{setting}` says what happens to runs of one key; it needs a `concurrency` that says what the key is"
-    )]
-    NeedsKey {
-        /// The setting.
-        setting: &'static str,
-    },
-    /// A key that cannot be made.
-    #[error("`{setting}` is not a template of keys")]
-    Key {
-        /// The setting.
-        setting: &'static str,
-        /// What is wrong with it.
-        source: TemplateError,
-    },
-    /// The next model call is to wait for it, and there is none.
-    #[error("`join` is before_next_model, and no model is called after {point}; it has to be background")]
-    NoModelAfter {
-        /// The point.
-        point: &'static str,
-    },
-}
-
-impl ControlError {
-    /// The setting, with dots between it and what it is part of.
-    #[must_use]
-    pub fn setting(&self) -> &'static str {
-        match self {
-            Self::Zero { setting }
-            | Self::TooLong { setting }
-            | Self::TooMany { setting, .. }
-            | Self::Shorter { setting, .. }
-            | Self::NeedsKey { setting }
-            | Self::Key { setting, .. } => setting,
-            Self::NoModelAfter { .. } => "join",
-        }
-    }
-}
 
 #[cfg(test)]
 mod tests;

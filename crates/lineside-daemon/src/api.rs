@@ -83,6 +83,8 @@ mod dashboard;
         control::status,
         metrics::metrics,
         cluster::log,
+        cluster::signals,
+        cluster::drain,
         control::person,
         dashboard::invite,
         control::reload,
@@ -129,6 +131,7 @@ pub(crate) fn router(daemon: &Arc<Daemon>, door: Door) -> Router {
         .route("/v1/status", get(control::status))
         .route("/v1/metrics", get(metrics::metrics))
         .route("/v1/cluster/log", get(cluster::log))
+        .route("/v1/cluster/signals", get(cluster::signals))
         .route_layer(middleware::from_fn(caller::user_only));
     let person = Router::new()
         .route("/v1/person", get(control::person))
@@ -136,6 +139,7 @@ pub(crate) fn router(daemon: &Arc<Daemon>, door: Door) -> Router {
         .route("/v1/dashboard", post(dashboard::invite))
         .route("/v1/reload", post(control::reload))
         .route("/v1/stop", post(control::stop))
+        .route("/v1/cluster/drain", post(cluster::drain))
         .route("/v1/jobs/{job}", delete(jobs::forget))
         .route_layer(middleware::from_fn_with_state(Arc::clone(daemon), caller::person_only))
         .route_layer(middleware::from_fn(caller::user_only));

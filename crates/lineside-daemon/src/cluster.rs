@@ -2,7 +2,8 @@
 //! one may be opened on any of them. With the feature `nats`, and where the settings name a server.
 //!
 //! `own` is what this machine has, `stand_ins` what others have and something here is below, `files` the hooks of files
-//! among that, `mailboxes` the messages of sessions elsewhere, `logs` what all machines have decided; `words` is what machines say to each other, `answering` what this one does then, and `remote` asks a hook that
+//! among that, `mailboxes` the messages of sessions elsewhere, `logs` what all machines have decided
+//! and `taps` what happens on them, `keys` their concurrency keys, `draining` and `leaving` how this machine leaves; `words` is what machines say to each other, `answering` what this one does then, and `remote` asks a hook that
 //! lives elsewhere.
 
 #[cfg(feature = "nats")]
@@ -22,6 +23,12 @@ mod trusting;
 #[cfg(feature = "nats")]
 mod logs;
 #[cfg(feature = "nats")]
+mod draining;
+#[cfg(feature = "nats")]
+mod keys;
+#[cfg(feature = "nats")]
+mod taps;
+#[cfg(feature = "nats")]
 mod answering;
 #[cfg(feature = "nats")]
 mod joined;
@@ -29,6 +36,8 @@ mod joined;
 mod admitting;
 #[cfg(feature = "nats")]
 mod hearing;
+#[cfg(feature = "nats")]
+mod leaving;
 #[cfg(feature = "nats")]
 mod joining;
 
@@ -39,17 +48,23 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use futures_util::stream::BoxStream;
+use lineside::automation::Automations;
 use lineside::core::{AttributedBy, Attribution, Diagnostic};
 use lineside::dialects::native::ClusterSettings;
+use lineside::json::Map;
 use lineside::log::Log;
 use lineside::{Assembly, Bus, Session};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::api::shapes::{Accepted, ClusterLog, ClusterLogQuery, ClusterStatus, Collect, Delivery, Finding};
+use crate::api::shapes::{
+    Accepted, ClusterDrained, ClusterLog, ClusterLogQuery, ClusterStatus, Collect, Delivery, Finding,
+};
 use crate::attachments::Attachments;
 use crate::deliveries::Deliveries;
 use crate::elsewhere::machine;
+use crate::feed::Feed;
 use crate::grants::Grants;
 use crate::problem::Problem;
 use crate::projects::Projects;
@@ -68,6 +83,8 @@ pub(crate) trait Here: Send + Sync {
     fn attachments(&self) -> &Attachments;
     fn projects(&self) -> &Projects;
     fn log(&self) -> Option<&Log>;
+    fn feed(&self) -> &Feed;
+    fn automations(&self) -> &Automations;
     fn deliveries(&self) -> &Deliveries;
     /// How long a delivery may be out.
     fn delivery_limit(&self) -> Duration;
@@ -110,17 +127,35 @@ pub(crate) async fn begin<H: Here + 'static>(
 #[cfg(feature = "nats")]
 const LEAVING: Duration = Duration::from_secs(2);
 
+/// What happens on all machines: each with the id that a reader has of it.
+pub(crate) type Tapped = BoxStream<'static, (String, Map)>;
+
 /// The daemon's part in a cluster, if it has one.
 #[derive(Default)]
 pub(crate) struct Membership {
     #[cfg(feature = "nats")]
     joined: OnceLock<Arc<Joined>>,
+    /// Why none is joined although the settings name one.
+    #[cfg(feature = "nats")]
+    wrong: OnceLock<String>,
 }
 
 impl Membership {
     #[cfg(feature = "nats")]
     pub(crate) fn put(&self, joined: Arc<Joined>) {
         self.joined.set(joined).ok();
+    }
+
+    #[cfg(feature = "nats")]
+    pub(crate) fn fail(&self, why: String) {
+        self.wrong.set(why).ok();
+    }
+
+    fn wrong(&self) -> Option<&String> {
+        #[cfg(feature = "nats")]
+        return self.wrong.get();
+        #[cfg(not(feature = "nats"))]
+        None
     }
 
     #[cfg(feature = "nats")]
@@ -209,6 +244,21 @@ impl Membership {
     #[expect(clippy::unused_async, reason = "as with the feature")]
     pub(crate) async fn leave(&self) {}
 
+    /// Takes nothing more of other machines, waits for what is under way, at most for this time, and leaves. It goes on without
+    /// a waiter. `None` without a cluster.
+    #[cfg(feature = "nats")]
+    pub(crate) async fn drain(&self, daemon: Arc<dyn Here>, within: Duration) -> Option<ClusterDrained> {
+        let (joined, tracker) = (Arc::clone(self.get()?), daemon.tracker().clone());
+        let drained = tracker.spawn(async move { joined.drain(&*daemon, within, LEAVING).await });
+        drained.await.ok()
+    }
+
+    #[cfg(not(feature = "nats"))]
+    #[expect(clippy::unused_async, reason = "as with the feature")]
+    pub(crate) async fn drain(&self, _: Arc<dyn Here>, _: Duration) -> Option<ClusterDrained> {
+        None
+    }
+
     /// Takes messages for a session of another machine out of its mailbox there.
     ///
     /// # Errors
@@ -264,6 +314,21 @@ impl Membership {
         None
     }
 
+    /// What happens on all machines from here on, each with the id that a reader has of it; `None` without a cluster.
+    ///
+    /// # Errors
+    /// The query is none of a stream.
+    #[cfg(feature = "nats")]
+    pub(crate) async fn tap(&self, daemon: Arc<dyn Here>, query: String) -> Option<Result<Tapped, String>> {
+        Some(self.get()?.tap(&daemon, query).await)
+    }
+
+    #[cfg(not(feature = "nats"))]
+    #[expect(clippy::unused_async, reason = "as with the feature")]
+    pub(crate) async fn tap(&self, _: Arc<dyn Here>, _: String) -> Option<Result<Tapped, String>> {
+        None
+    }
+
     /// How it stands; `None` without a cluster.
     pub(crate) fn status(&self) -> Option<ClusterStatus> {
         #[cfg(feature = "nats")]
@@ -272,8 +337,17 @@ impl Membership {
         None
     }
 
-    /// What is wrong with it.
-    pub(crate) fn findings(&self) -> Vec<Finding> {
-        self.status().iter().flat_map(ClusterStatus::findings).collect()
+    /// What is wrong with it, and what needs one and has none.
+    pub(crate) fn findings(&self, automations: &Automations) -> Vec<Finding> {
+        let alone = automations.keys_not_shared().into_iter().map(|name| {
+            let text = format!(
+                "automation \"{name}\" has a key with `scope: cluster`, and this daemon is in no cluster: it holds on this \
+                 machine only"
+            );
+            Finding { of: "cluster", severity: "warning", text }
+        });
+        let finding = |text: &String| Finding { of: "cluster", severity: "error", text: text.clone() };
+        let wrong = self.wrong().map(finding);
+        self.status().iter().flat_map(ClusterStatus::findings).chain(wrong).chain(alone).collect()
     }
 }

@@ -174,14 +174,15 @@ impl Server {
         tasks.observe(daemon);
         tasks.put_back(daemon);
         tasks.look_after_agents(daemon);
+        // Before hooks are loaded, as jobs of an earlier life begin then, which may need keys of the cluster.
+        let cluster = settings.cluster.as_ref();
+        notes.extend(cluster::begin(daemon, |daemon| &daemon.cluster, cluster, &settings.state).await);
         daemon.load().await.map_err(ServeError::Hooks)?;
         if let Some(project) = &settings.project {
             daemon.projects.load_at(project).await.map_err(ServeError::Hooks)?;
         }
         tasks.reload(daemon);
         daemon.automations.all_registered();
-        let cluster = settings.cluster.as_ref();
-        notes.extend(cluster::begin(daemon, |daemon| &daemon.cluster, cluster, &settings.state).await);
         let listened = match settings.http {
             None => None,
             Some(address) => match listen(address, &settings.state).await {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::pin::pin;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ use tokio_util::task::TaskTracker;
 use crate::connecting::{self, Told};
 use crate::health::{Health, Link};
 use crate::joined;
+use crate::keys::Keys;
 use crate::members::{BEAT, Member, Members};
 use crate::questions::{AskMachineError, Question, answer};
 use crate::registry::{Entry, EntryName, Registry};
@@ -33,7 +35,7 @@ const MOST_QUESTIONS: usize = 1_024;
 /// It connects by itself, and again whenever the connection breaks; everything that it was to have written is written then,
 /// and everything that has changed meanwhile is read.
 #[derive(Clone)]
-pub struct Cluster(Arc<Shared>);
+pub struct Cluster(pub(crate) Arc<Shared>);
 
 /// What its tasks have of it.
 pub(crate) struct Shared {
@@ -42,6 +44,9 @@ pub(crate) struct Shared {
     pub(crate) client: Client,
     pub(crate) registry: Mutex<Registry>,
     pub(crate) members: Mutex<Members>,
+    pub(crate) keys: Mutex<Keys>,
+    /// How many keys were asked for.
+    pub(crate) leases: AtomicU64,
     pub(crate) health: watch::Sender<Health>,
     /// Something is to be written.
     pub(crate) to_write: Notify,
@@ -88,6 +93,8 @@ impl Cluster {
             client,
             registry: Mutex::default(),
             members: Mutex::default(),
+            keys: Mutex::default(),
+            leases: AtomicU64::default(),
             health,
             to_write: Notify::new(),
             changed: Notify::new(),
@@ -292,6 +299,10 @@ impl Shared {
 
     pub(crate) fn members(&self) -> MutexGuard<'_, Members> {
         self.members.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn keys(&self) -> MutexGuard<'_, Keys> {
+        self.keys.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn is_together(&self) -> bool {

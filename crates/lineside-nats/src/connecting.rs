@@ -30,6 +30,7 @@ pub(crate) async fn client(
     settings: &JoinSettings,
     told: watch::Sender<Told>,
 ) -> Result<Client, JoinClusterError> {
+    let has_tls = settings.servers.contains("tls://");
     let mut options = ConnectOptions::new()
         .name(format!("lineside {}", settings.machine))
         .retry_on_initial_connect()
@@ -47,7 +48,9 @@ pub(crate) async fn client(
                     told.send_modify(|told| told.changes += 1);
                 }
                 Event::ServerError(error) => told.send_modify(|told| told.wrong = error.to_string()),
-                Event::ClientError(error) => told.send_modify(|told| told.wrong = error.to_string()),
+                Event::ClientError(error) => {
+                    told.send_modify(|told| told.wrong = wrong(&error.to_string(), has_tls));
+                }
                 _ => {}
             }
             async {}
@@ -70,6 +73,17 @@ pub(crate) async fn client(
         return Err(JoinClusterError::UserInAddress);
     }
     options.connect(servers).await.map_err(JoinClusterError::Client)
+}
+
+/// What the client says of a connection that has not come, which is no more than of which kind its error is.
+fn wrong(says: &str, has_tls: bool) -> String {
+    match (says.ends_with("IO error"), has_tls) {
+        (true, true) => {
+            "no server answers, or its certificate comes from no root that is known here".to_owned()
+        }
+        (true, false) => "no server answers".to_owned(),
+        (false, _) => says.to_owned(),
+    }
 }
 
 /// Addresses without users and passwords.

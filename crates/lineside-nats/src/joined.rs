@@ -166,7 +166,12 @@ async fn joined(shared: &Shared) -> Result<Hearing, Why> {
     }
     shared.health.send_modify(|health| health.server = Some(facts));
     is_free(shared).await?;
-    let store = bucket(shared).await?;
+    let sessions = Bucket {
+        name: subjects.bucket(),
+        description: "sessions of the daemons of a lineside cluster",
+        kept: KEPT,
+    };
+    let store = bucket(shared, sessions).await?;
     let failed = |what: &str, error: &dyn std::fmt::Display| format!("failed to {what}: {error}");
     let questions = client.subscribe(subjects.to_this()).await.map_err(|error| failed("listen", &error))?;
     let alive = client.subscribe(subjects.all_alive()).await.map_err(|error| failed("listen", &error))?;
@@ -208,8 +213,18 @@ async fn is_free(shared: &Shared) -> Result<(), Why> {
     }
 }
 
-async fn bucket(shared: &Shared) -> Result<Store, Why> {
-    let (context, name) = (jetstream(&shared.client), shared.subjects.bucket());
+/// What a bucket is to be.
+pub(crate) struct Bucket {
+    pub(crate) name: String,
+    pub(crate) description: &'static str,
+    /// How long an entry stays that is not written again.
+    pub(crate) kept: Duration,
+}
+
+/// A bucket, which is made where there is none.
+pub(crate) async fn bucket(shared: &Shared, wanted: Bucket) -> Result<Store, Why> {
+    let Bucket { name, description, kept } = wanted;
+    let context = jetstream(&shared.client);
     if let Ok(store) = context.get_key_value(&name).await {
         return Ok(store);
     }
@@ -217,9 +232,9 @@ async fn bucket(shared: &Shared) -> Result<Store, Why> {
     for num_replicas in COPIES {
         let config = kv::Config {
             bucket: name.clone(),
-            description: "sessions of the daemons of a lineside cluster".to_owned(),
+            description: description.to_owned(),
             history: 1,
-            max_age: KEPT,
+            max_age: kept,
             num_replicas,
             ..kv::Config::default()
         };

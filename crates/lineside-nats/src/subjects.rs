@@ -22,6 +22,16 @@ impl Subjects {
         format!("lineside_{}_sessions", self.cluster)
     }
 
+    /// The bucket of concurrency keys.
+    pub(crate) fn keys_bucket(&self) -> String {
+        format!("lineside_{}_keys", self.cluster)
+    }
+
+    /// The subject of the entry of a concurrency key.
+    pub(crate) fn key_entry(&self, key: &Token) -> String {
+        format!("$KV.{}.{key}", self.keys_bucket())
+    }
+
     /// The key of an entry of this machine.
     pub(crate) fn key(&self, name: EntryName) -> String {
         format!("{}.{}.{name}", self.machine, self.life)

@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use lineside_core::control::Scope;
 use lineside_core::hook::{Hook, NATIVE, Tighter};
 use lineside_core::invocation::{Environment, Program};
 use lineside_core::json::Value;
@@ -308,16 +309,18 @@ fn is_any(loaded: &Loaded) -> bool {
         || !loaded.tightenings.is_empty()
 }
 
-/// Has no key of the background work of a project be one of another place.
+/// Has no key of the background work of a project be one of another place. One that holds over machines, on which the project
+/// lies elsewhere, is that of every project whose folder has the name.
 pub(crate) fn keep_keys_within(root: &Path, loaded: &mut Loaded) {
-    let root = root.display().to_string();
+    let (name, root) = (root.file_name().unwrap_or_default().to_string_lossy(), root.display().to_string());
     for found in &mut loaded.hooks {
         found.key = found.key.take().map(|key| format!("{root}:{key}").into());
         if let Some(automation) = &mut found.automation
             && let Some((key, limit)) = automation.rules.concurrency.clone()
         {
             let mut rules = (*automation.rules).clone();
-            rules.concurrency = Some((key.within(&root), limit));
+            let place = if rules.scope == Scope::Cluster { &*name } else { &root };
+            rules.concurrency = Some((key.within(place), limit));
             automation.rules = Arc::new(rules);
         }
     }

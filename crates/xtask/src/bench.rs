@@ -11,6 +11,8 @@ use anyhow::{Context, Result, bail};
 use crate::install;
 use crate::paint::Ink;
 use crate::programme::{FOR_A_BUILD, must, watch};
+use crate::test::nats;
+use crate::tools::{NATS_SERVER, pypi_program};
 use crate::workspace::Workspace;
 
 mod figures;
@@ -19,6 +21,10 @@ use figures::{Figure, Judgement, shortfalls};
 
 /// The group that measures the installed program, which is not built like the others.
 const SHIM: &str = "shim";
+
+/// The group that measures a cluster, with a feature of its own and a server.
+const NATS: &str = "nats";
+const SERVER_TESTS: [&str; 2] = ["--features", "lineside-daemon/server-tests"];
 
 /// What to measure, and for how long.
 #[derive(Debug, PartialEq, Eq)]
@@ -60,8 +66,10 @@ type Groups<'a> = BTreeMap<&'a str, Vec<&'a str>>;
 /// Builds the benches at once and runs them group by group. Fails only when one of them does not end well.
 pub(crate) fn run(workspace: &Workspace, order: &Order) -> Result<ExitCode> {
     let groups = chosen(groups(workspace), &order.only)?;
-    let mut build = bench(workspace, groups.keys().copied());
-    must(build.arg("--no-run"), FOR_A_BUILD)?;
+    let others: Vec<_> = groups.keys().copied().filter(|group| *group != NATS).collect();
+    if !others.is_empty() {
+        must(bench(workspace, others).arg("--no-run"), FOR_A_BUILD)?;
+    }
     let mut figures = Vec::new();
     let mut crashed = Vec::new();
     for (group, packages) in groups {
@@ -69,8 +77,13 @@ pub(crate) fn run(workspace: &Workspace, order: &Order) -> Result<ExitCode> {
         println!("{}", Ink::Bold.on(&heading));
         let mut bench = bench(workspace, [group]);
         bench.arg("--no-fail-fast");
-        if group == SHIM {
-            install::tell_bench(workspace, &mut bench)?;
+        match group {
+            SHIM => install::tell_bench(workspace, &mut bench)?,
+            NATS => {
+                let server = pypi_program(workspace, NATS_SERVER)?;
+                bench.args(SERVER_TESTS).env(nats::SERVER, server);
+            }
+            _ => {}
         }
         if order.length == Length::Quick {
             bench.args(["--", "--quick"]);

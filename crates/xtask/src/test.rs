@@ -17,7 +17,7 @@ mod conformance;
 mod crates;
 mod examples;
 mod features;
-mod nats;
+pub(crate) mod nats;
 pub(crate) mod node;
 mod plugins;
 mod python;

@@ -11,9 +11,10 @@ use tokio::time::sleep_until;
 use tokio_util::sync::CancellationToken;
 
 use super::permit::AttemptPermit;
+use super::sharing::CallUnderKey;
 use super::snapshot::compact;
 use super::{Does, Engine, Handler};
-use crate::control::Assignment;
+use crate::control::{Assignment, Scope};
 use crate::hook_id::Owner;
 use crate::machine::job::{AutomationId, Fence, JobId};
 use crate::machine::{Announcement, Effect, Ended, Input, News, Occurrence, StartedRun};
@@ -186,20 +187,21 @@ impl Engine {
     fn start(self: &Arc<Self>, run: StartedRun<Offered>) {
         let Some(bus) = self.bus.upgrade() else { return self.has_gone(&run) };
         let cancel = CancellationToken::new();
-        let (handler, events) = {
+        let (handler, events, key) = {
             let mut core = self.core();
             let handler = core.handlers.get(&run.automation).cloned();
             if handler.as_ref().is_some_and(|handler| !matches!(handler.does, Does::Start(_))) {
                 core.runs.insert((run.job, run.fence), cancel.clone());
             }
-            (handler, core.machine.events_of(run.job))
+            (handler, core.machine.events_of(run.job), core.machine.key_of(run.job))
         };
-        let Some(Handler { timeout, does, .. }) = handler else { return self.has_gone(&run) };
+        let Some(Handler { timeout, scope, does, .. }) = handler else { return self.has_gone(&run) };
         if let Does::Start(starting) = &does {
             return crate::adopted::start(self, &bus, starting, run);
         }
         let StartedRun { job, fence, event, attempt, .. } = run;
-        let assignment = Assignment { job: job.0, attempt, events };
+        let assignment = Assignment { job: job.0, attempt, events, fence: None };
+        let shared = key.filter(|_| scope == Scope::Cluster);
         let event = match event.event() {
             Ok(event) => event,
             Err(error) => {
@@ -212,17 +214,37 @@ impl Engine {
         let engine = Arc::clone(self);
         self.tasks.spawn(async move {
             let session = session_of(&bus, &event);
-            let turn = || AttemptPermit { engine: Arc::clone(&engine), job, fence };
-            let call = session.call(&event, timeout, |cx| {
-                let cx = cx.on_attempt(assignment.attempt);
-                match does {
-                    Does::Run(run) => run(event.clone(), assignment, cx),
-                    Does::RunInTurn(run) => run(event.clone(), assignment, cx, turn()),
-                    Does::Start(_) => unreachable!("it is started by its hook"),
-                }
+            let turn = AttemptPermit { engine: Arc::clone(&engine), job, fence };
+            let is_shared = shared.is_some();
+            let call: CallUnderKey = Box::new(move |fence| {
+                Box::pin(async move {
+                    let mut turn = Some(turn);
+                    if is_shared
+                        && matches!(does, Does::Run(_))
+                        && let Some(turn) = turn.take()
+                    {
+                        turn.begins().await;
+                    }
+                    let assignment = Assignment { fence, ..assignment };
+                    let called = session.call(&event, timeout, |cx| {
+                        let cx = cx.on_attempt(assignment.attempt);
+                        match (does, turn) {
+                            (Does::Run(run), _) => run(event.clone(), assignment, cx),
+                            (Does::RunInTurn(run), Some(turn)) => run(event.clone(), assignment, cx, turn),
+                            _ => unreachable!("it is started by its hook"),
+                        }
+                    });
+                    called.await.map_err(|failure| flat(&failure))
+                })
             });
-            let ended = match cancel.run_until_cancelled(call).await {
-                Some(result) => Ended::With(result.map_err(|failure| flat(&failure))),
+            let called = async {
+                match &shared {
+                    Some(key) => engine.under_shared(key, call).await,
+                    None => call(None).await,
+                }
+            };
+            let ended = match cancel.run_until_cancelled(called).await {
+                Some(result) => Ended::With(result),
                 None => Ended::Cancelled,
             };
             engine.core().runs.remove(&(job, fence));

@@ -151,6 +151,11 @@ impl<E: Occurrence> Machine<E> {
         self.jobs.get(&id).map_or(1, |job| job.ids.len().max(1))
     }
 
+    /// The concurrency key of a job.
+    pub(crate) fn key_of(&self, id: JobId) -> Option<Arc<str>> {
+        self.jobs.get(&id)?.key.clone()
+    }
+
     /// The state of a job, and why it does not run; `None` when the job is not known or no longer known.
     #[must_use]
     pub fn why(&self, id: JobId) -> Option<Standing> {

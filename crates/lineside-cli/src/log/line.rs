@@ -27,9 +27,9 @@ const NARROWEST: usize = 64;
 const WIDEST: usize = 160;
 
 /// What is shown with a warning.
-const FAILURES: [&str; 9] = [
+const FAILURES: [&str; 10] = [
     "abandoned", "context_dropped", "coverage_mismatch", "detached_failed", "job_dead", "job_refused",
-    "job_retried", "lost", "observer_lagged",
+    "job_retried", "lost", "machine_away", "observer_lagged",
 ];
 
 /// In which order events stand.

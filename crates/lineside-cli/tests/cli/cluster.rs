@@ -46,9 +46,21 @@ fn what_is_asked_of_all_machines_is_refused_where_there_is_no_cluster() {
     let said = stage.run(&["log", "--cluster"], "");
     assert!(said.code == Some(2) && said.out.is_empty(), "{said:?}");
     let _daemon = Daemon::start(&stage);
-    for arguments in [&["log", "--cluster"][..], &["why", "--cluster", "01a2"]] {
+    for arguments in [&["log", "--cluster"][..], &["why", "--cluster", "01a2"], &["tap", "--cluster"]] {
         let said = stage.run(arguments, "");
         assert_eq!((said.code, &*said.out), (Some(2), ""), "{said:?}");
         assert!(said.err.contains("in no cluster"), "{said:?}");
     }
+}
+
+#[test]
+fn a_key_of_the_scope_cluster_holds_on_this_machine_without_one_and_is_named() {
+    let stage = Stage::new();
+    let hooks = "hooks: [{name: deploy, on: after_session, command: [date], automate: {concurrency: k, scope: cluster}}]\n";
+    stage.file("home/.config/lineside/hooks.yaml", hooks);
+    let _daemon = Daemon::start(&stage);
+    let status = stage.run(&["status", "--json"], "").json().remove(0);
+    let findings = status["findings"].to_string();
+    let says = "automation \\\"deploy\\\" has a key with `scope: cluster`, and this daemon is in no cluster: it holds on this machine only";
+    assert!(findings.contains(says), "{findings}");
 }

@@ -57,6 +57,12 @@ macro_rules! control_setters {
             self
         }
 
+        /// How far the key holds; on this machine when this is not called.
+        pub fn scope(mut self, scope: $crate::control::Scope) -> Self {
+            self.control.scope = scope;
+            self
+        }
+
         /// How long one attempt may take; two minutes when this is not called.
         pub fn timeout(mut self, timeout: ::std::time::Duration) -> Self {
             self.control.timeout = timeout;

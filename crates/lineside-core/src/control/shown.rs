@@ -37,6 +37,7 @@ impl Control {
             ("concurrency", json!(self.concurrency)),
             ("limit", json!(self.limit)),
             ("on_busy", json!(self.on_busy)),
+            ("scope", json!(self.scope)),
             ("timeout", json!(millis(self.timeout))),
             ("retry", retry),
             ("join", json!(self.join)),
@@ -59,7 +60,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::control::{Batch, OnBusy};
+    use crate::control::{Batch, OnBusy, Scope};
     use crate::flow::{Debounce, RetryAfter};
     use crate::hook::Join;
     use crate::json::Value;
@@ -77,6 +78,7 @@ mod tests {
             concurrency: Some("lint".to_owned()),
             limit: 2,
             on_busy: OnBusy::Restart,
+            scope: Scope::Cluster,
             timeout: Duration::from_micros(1_500_999),
             retry: Retry::exponential(4, SECOND).after(RetryAfter::AnyButOutput),
             join: Join::BeforeNextModel,
@@ -102,7 +104,7 @@ mod tests {
             concat!(
                 r#"{"rate":{"starts":5,"period":60000,"key":"{session}","excess":"drop"},"#,
                 r#""debounce":{"quiet":1000,"at_most":10000},"batch":{"count":3,"within":2000},"#,
-                r#""hold_key":"{agent}","concurrency":"lint","limit":2,"on_busy":"restart","timeout":1500,"#,
+                r#""hold_key":"{agent}","concurrency":"lint","limit":2,"on_busy":"restart","scope":"cluster","timeout":1500,"#,
                 r#""retry":{"attempts":4,"exponential":1000,"at_most":300000,"after":"any_but_output"},"#,
                 r#""join":"before_next_model","#,
                 r#""result":{"when":"notify","format":"full","lines":1,"bytes":2,"tokens":3},"#,

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::{
     AtEnd, Batch, Control, ControlError, Hold, KeyTemplate, LONGEST, MOST_ATTEMPTS, MOST_HELD, OnBusy, Pause,
-    Rate, Retry, Rules, TemplateError, Work, mix,
+    Rate, Retry, Rules, Scope, TemplateError, Work, mix,
 };
 use crate::failure::FailureKind;
 use crate::flow::{Debounce, RetryAfter};
@@ -134,6 +134,10 @@ fn what_happens_at_a_key_needs_a_key() {
         assert_eq!(check(&busy(on_busy, key())).unwrap().on_busy, on_busy);
     }
     assert_eq!(check(&limited(2, None)), Err(ControlError::NeedsKey { setting: "limit" }));
+    let shared = |limit, concurrency| Control { scope: Scope::Cluster, ..limited(limit, concurrency) };
+    assert_eq!(check(&shared(1, None)), Err(ControlError::NeedsKey { setting: "scope" }));
+    assert_eq!(check(&shared(2, key())), Err(ControlError::LimitOfCluster));
+    assert_eq!(check(&shared(1, key())).unwrap().scope, Scope::Cluster);
     for control in [busy(OnBusy::Queue, None), busy(OnBusy::Queue, key()), limited(1, None)] {
         assert!(check(&control).is_ok(), "{control:?}");
     }
@@ -180,6 +184,7 @@ fn the_rules_are_what_was_declared_and_what_goes_without_saying() {
         concurrency: None,
         lane: None,
         on_busy: OnBusy::Queue,
+        scope: Scope::default(),
         timeout: Duration::from_secs(120),
         retry: Retry::NONE,
         join: Join::Background,
@@ -201,6 +206,7 @@ fn the_rules_are_what_was_declared_and_what_goes_without_saying() {
         concurrency: Some("{session}".to_owned()),
         limit: 3,
         on_busy: OnBusy::Restart,
+        scope: Scope::default(),
         timeout: 4 * SECOND,
         retry: Retry::constant(2, SECOND),
         join: Join::BeforeNextModel,
@@ -215,6 +221,7 @@ fn the_rules_are_what_was_declared_and_what_goes_without_saying() {
         concurrency: Some((template("{session}"), 3)),
         lane: None,
         on_busy: OnBusy::Restart,
+        scope: Scope::default(),
         timeout: 4 * SECOND,
         retry: said.retry,
         join: Join::BeforeNextModel,

@@ -43,7 +43,7 @@ pub(crate) async fn status(State(daemon): State<Arc<Daemon>>) -> Json<Status> {
             .chain(not_logged(&daemon))
             .chain(not_observed(&daemon))
             .chain(not_sent(&daemon))
-            .chain(daemon.cluster.findings())
+            .chain(daemon.cluster.findings(&daemon.automations))
             .chain(mismatches)
             .collect(),
         project: trusted(&daemon.settings.places),

@@ -30,7 +30,7 @@ const AT_ONCE: usize = 64;
 const MOST_ENDED: usize = 256;
 
 /// How often a quiet connection shows that it lives.
-const QUIET: Duration = Duration::from_secs(15);
+pub(super) const QUIET: Duration = Duration::from_secs(15);
 
 /// What is handed to a connection at once, in bytes.
 const PIECE: usize = 64 << 10;

@@ -27,6 +27,7 @@ impl Joined {
     /// The session of a grant of another machine.
     pub(crate) async fn admit(&self, daemon: &dyn Here, grant: &[u8]) -> Result<Option<Session>, Problem> {
         let Some((name, secret)) = grants::parts(grant) else { return Ok(None) };
+        self.draining.refuse()?;
         let Ok(_turn) = self.admissions.try_acquire() else { return Ok(None) };
         let Some((_, entry)) = self.find(name).await else { return Ok(None) };
         let is_it: bool = match &entry.verifier {

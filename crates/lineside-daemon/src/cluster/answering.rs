@@ -20,12 +20,17 @@ use crate::api::shapes::ClusterLogQuery;
 const MOST: usize = 4_096;
 /// How many of them read the log.
 const MOST_LOOKS: usize = 4;
+/// How many of them hear what happens.
+const MOST_TAPS: usize = 64;
+
+const TOO_MUCH: &str = "it is asked too much at once";
 
 /// The questions that are being answered.
 pub(super) struct Answering {
     room: Arc<Semaphore>,
     /// The log is read by so many at once.
     looks: Arc<Semaphore>,
+    taps: Arc<Semaphore>,
     /// Calls of hooks, by the machine that asks and its number.
     calls: Mutex<HashMap<(String, u64), CancellationToken>>,
 }
@@ -35,6 +40,7 @@ impl Default for Answering {
         Self {
             room: Arc::new(Semaphore::new(MOST)),
             looks: Arc::new(Semaphore::new(MOST_LOOKS)),
+            taps: Arc::new(Semaphore::new(MOST_TAPS)),
             calls: Mutex::default(),
         }
     }
@@ -99,7 +105,7 @@ impl Answering {
             }
             Word::Log { query, most, event } => {
                 let Ok(room) = Arc::clone(&self.looks).try_acquire_owned() else {
-                    let unable = Some("it is asked too much at once".to_owned());
+                    let unable = Some(TOO_MUCH.to_owned());
                     return answer(
                         daemon,
                         question,
@@ -110,6 +116,20 @@ impl Answering {
                 let (joined, held) = (Arc::clone(joined), Arc::clone(daemon));
                 daemon.tracker().spawn(async move {
                     question.answer(joined.log_for_another(&*held, &asked).await.into()).await;
+                    drop(room);
+                });
+            }
+            Word::Signals { query, after } => {
+                let Ok(room) = Arc::clone(&self.taps).try_acquire_owned() else {
+                    let unable = Some(TOO_MUCH.to_owned());
+                    let reply = Reply::Signals { last: String::new(), lost: 0, unable };
+                    return answer(daemon, question, written(&reply, "[]"));
+                };
+                let (joined, held) = (Arc::clone(joined), Arc::clone(daemon));
+                daemon.tracker().spawn(async move {
+                    question
+                        .answer(joined.heard_for_another(&*held, &query, after.as_deref()).await.into())
+                        .await;
                     drop(room);
                 });
             }

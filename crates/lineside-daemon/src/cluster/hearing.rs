@@ -51,6 +51,13 @@ impl Trusting {
     }
 }
 
+/// The sessions that something open here is below.
+pub(super) fn parents(daemon: &dyn Here) -> HashSet<SessionId> {
+    let bus = daemon.bus();
+    let parent = |id: &SessionId| bus.find(id.as_str())?.source().parent_session.clone();
+    bus.sessions().iter().filter_map(parent).collect()
+}
+
 impl Joined {
     /// Hears what changes, until the daemon ends.
     pub(crate) async fn run(self: &Arc<Self>, daemon: &Arc<dyn Here>, mut questions: Questions) {
@@ -176,9 +183,7 @@ impl Joined {
         if self.stand_ins().count() == 0 {
             return;
         }
-        let bus = daemon.bus();
-        let parent = |id: &SessionId| bus.find(id.as_str())?.source().parent_session.clone();
-        let parents: HashSet<SessionId> = bus.sessions().iter().filter_map(parent).collect();
+        let parents = parents(&**daemon);
         let (mut idle, mut missing) = (Vec::new(), Vec::new());
         for (name, one) in self.stand_ins().iter_mut() {
             if parents.contains(one.session.id()) {

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 
 use super::Here;
 use super::answering::Answering;
+use super::draining::Draining;
 use super::files::project_of;
 use super::own::{Held, Own, Sessions};
 use super::remote::Ways;
@@ -40,6 +41,8 @@ pub(crate) struct Joined {
     pub(super) admissions: Semaphore,
     /// Something of the registry is other.
     pub(super) news: Notify,
+    /// Nothing of other machines is taken from here on.
+    pub(super) draining: Draining,
 }
 
 impl Joined {
@@ -52,6 +55,7 @@ impl Joined {
             answering: Answering::default(),
             admissions: Semaphore::new(ADMISSIONS),
             news: Notify::new(),
+            draining: Draining::default(),
         }
     }
 
@@ -229,6 +233,9 @@ impl Joined {
         if let Some(held) = held {
             held.life = life;
         } else {
+            if self.draining.has_begun() && !known.machines.contains_key(machine) {
+                return None;
+            }
             let below = session.subagent(format!("{name}@{machine}"));
             let below = below.agent(Agent::subagent("elsewhere")).connection(format!("{ELSEWHERE}{machine}"));
             // A session that has ended has something open below it already, or is over. One that is open is held, or its hooks
@@ -277,6 +284,7 @@ impl Joined {
             cluster: settings.cluster.to_string(),
             machine: settings.machine.to_string(),
             together: is_together,
+            draining: self.draining.has_begun(),
             since_ms: millis(since),
             why,
             server: health.server.map(|server| ClusterServer {

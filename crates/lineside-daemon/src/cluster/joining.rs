@@ -10,6 +10,7 @@ use lineside_nats::{Cluster, Credentials, JoinClusterError, JoinSettings, Sync, 
 use sha2::Digest as _;
 
 use super::joined::Joined;
+use super::keys::ClusterKeys;
 use super::{Here, Membership};
 use crate::random;
 
@@ -38,11 +39,17 @@ pub(crate) async fn begin<H: Here + 'static>(
     match join(settings?, state).await {
         Ok((joined, questions)) => {
             membership(here).put(Arc::clone(&joined));
+            let (cluster, draining) = (joined.cluster().clone(), joined.draining.clone());
+            here.automations().share_keys(Arc::new(ClusterKeys { cluster, draining }));
             let held: Arc<dyn Here> = Arc::<H>::clone(here);
             here.tracker().spawn(async move { joined.run(&held, questions).await });
             None
         }
-        Err(error) => Some(format!("no cluster is joined: {error}")),
+        Err(error) => {
+            let why = format!("no cluster is joined: {error}");
+            membership(here).fail(why.clone());
+            Some(why)
+        }
     }
 }
 

@@ -18,8 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const MOST: usize = 10_000;
 const USUAL: usize = 50;
 /// The longest answer of a machine, in bytes, and what of the longest message of the server is left for its head.
-const LONGEST: usize = 8 << 20;
-const HEAD: usize = 4 << 10;
+pub(super) const LONGEST: usize = 8 << 20;
+pub(super) const HEAD: usize = 4 << 10;
 
 impl Joined {
     /// What all machines have in their logs; each that does not answer is named, with why.

@@ -79,6 +79,8 @@ pub(super) enum Word {
     Accept { session: String, delivery: String },
     /// Look into the log: for decisions that a query finds, or for one event.
     Log { query: Option<String>, most: Option<usize>, event: Option<String> },
+    /// Give what has happened after this position; without one, where that is.
+    Signals { query: String, after: Option<String> },
 }
 
 /// What is answered.
@@ -117,6 +119,12 @@ pub(super) enum Reply {
     Log {
         lost: u64,
         left_out: usize,
+        unable: Option<String>,
+    },
+    /// What has happened up to this position stands behind, as a JSON array of numbers and signals; so many were lost.
+    Signals {
+        last: String,
+        lost: u64,
         unable: Option<String>,
     },
 }

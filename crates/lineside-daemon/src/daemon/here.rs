@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use lineside::Assembly;
+use lineside::automation::Automations;
 use lineside::log::Log;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -11,6 +12,7 @@ use super::Daemon;
 use crate::attachments::Attachments;
 use crate::cluster::Here;
 use crate::deliveries::Deliveries;
+use crate::feed::Feed;
 use crate::grants::Grants;
 use crate::projects::Projects;
 use crate::shares::Sessions;
@@ -34,6 +36,14 @@ impl Here for Daemon {
 
     fn log(&self) -> Option<&Log> {
         self.feed().log()
+    }
+
+    fn feed(&self) -> &Feed {
+        Self::feed(self)
+    }
+
+    fn automations(&self) -> &Automations {
+        &self.automations
     }
 
     fn deliveries(&self) -> &Deliveries {

@@ -1,5 +1,6 @@
 //! A machine that is cut off goes on, and comes back.
 
+use lineside::json::Value;
 use lineside::prelude::*;
 
 use crate::machine::{Machine, comes_to, guard, reason};
@@ -100,4 +101,42 @@ async fn a_registry_that_is_lost_is_written_again_and_ends_nothing() {
     let c = Machine::new(&nats.url(), "c").await;
     let other = c.below(&parent).session("s3").open().await.unwrap();
     assert_eq!(reason(&other, "rm").await.as_deref(), Some("no rm"));
+}
+
+#[tokio::test]
+async fn a_machine_that_dies_with_two_hundred_sessions_leaves_failed_hooks_and_nothing_else() {
+    const SESSIONS: usize = 200;
+    let nats = Nats::new().await;
+    let proxy = Proxy::to(nats.port).await;
+    let (a, b) = (Machine::new(&proxy.url(), "a").await, Machine::new(&nats.url(), "b").await);
+    let (above, mut children) = (a.client(), Vec::new());
+    for number in 0..SESSIONS {
+        let parent = above.session(format!("p{number}")).open().await.unwrap();
+        guard(&parent, "no-rm", "rm").await;
+        children.push(b.below(&parent).session(format!("c{number}")).open().await.unwrap());
+    }
+    let own = b.client().session("own").open().await.unwrap();
+    assert_eq!(reason(&children[SESSIONS - 1], "ls").await, None);
+    // Its end is not heard.
+    proxy.cut();
+    a.end().await;
+    for child in &children {
+        let failed = reason(child, "ls").await.unwrap();
+        assert!(failed.contains("no-rm"), "{failed}");
+    }
+    assert_eq!(reason(&own, "rm").await, None);
+    let of_all = format!("{SESSIONS} of its sessions");
+    b.until(|status| {
+        let findings = status["findings"].to_string();
+        findings.contains("machine `a` is away") && findings.contains(&of_all)
+    })
+    .await;
+    // It comes back without them.
+    let _again = Machine::new(&nats.url(), "a").await;
+    let nothing = |status: &Value| {
+        let cluster = &status["cluster"];
+        cluster["stand_ins"] == json!(0) && cluster["mirrored"] == json!(0)
+    };
+    b.until(nothing).await;
+    assert_eq!(reason(&own, "rm").await, None);
 }

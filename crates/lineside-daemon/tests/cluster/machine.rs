@@ -41,6 +41,11 @@ impl Machine {
         Self::set(url, name, |cluster| cluster, |settings| settings.limits.sessions = sessions).await
     }
 
+    /// One that keeps so many signals for readers that come late.
+    pub(crate) async fn with_signals(url: &str, name: &str, signals: usize) -> Self {
+        Self::set(url, name, |cluster| cluster, |settings| settings.limits.signals = signals).await
+    }
+
     pub(crate) async fn with(
         url: &str,
         name: &str,

@@ -8,11 +8,14 @@ mod nats;
 mod proxy;
 
 mod bounds;
+mod draining;
 mod files;
 mod history;
 mod inheritance;
+mod keys;
 mod logs;
 mod loss;
 mod machine;
 mod mailboxes;
 mod swarm;
+mod taps;

@@ -105,9 +105,13 @@ impl NativeHook {
 
 impl Work for NativeHook {
     fn call(&self, event: &AnyEvent, assignment: Assignment) -> Result<Call, Failure> {
-        let Assignment { job, attempt, events } = assignment;
+        let Assignment { job, attempt, events, fence } = assignment;
         let mut fields = event.to_json();
-        fields.insert("job".to_owned(), json!({"id": job, "attempt": attempt, "events": events}));
+        let numbers = [("id", Some(job)), ("attempt", Some(attempt.into())), ("fence", fence)];
+        let numbers =
+            numbers.into_iter().filter_map(|(name, number)| Some((name.to_owned(), json!(number?))));
+        let of_job = numbers.chain([("events".to_owned(), json!(events))]).collect::<Map>();
+        fields.insert("job".to_owned(), of_job.into());
         self.call_with(event, text(&fields)?)
     }
 

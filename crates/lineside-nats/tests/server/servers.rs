@@ -75,6 +75,11 @@ async fn machines_with_the_permissions_of_the_example_join_and_write_in_no_other
     has(&b, ONE, is("of a")).await;
     assert_eq!(b.look_up(ONE, LONG).await.unwrap().value, "of a");
     assert_eq!(b.ask("a", Bytes::from("well"), LONG).await.unwrap(), "well!");
+    let key = Token::new("k").unwrap();
+    let fences = [&a, &b].map(|one| one.under(&key, std::future::ready));
+    let fences =
+        timeout(LONG, futures_util::future::join_all(fences)).await.expect("each has the key in time");
+    assert_ne!(fences[0].clone().unwrap(), fences[1].clone().unwrap());
     a.remove(ONE);
     has(&b, ONE, |entry| entry.is_none()).await;
     a.leave(LONG).await;
@@ -87,4 +92,29 @@ async fn machines_with_the_permissions_of_the_example_join_and_write_in_no_other
     };
     stands(&other, is_refused).await;
     assert_eq!(b.look_up(ONE, LONG).await, None);
+}
+
+#[tokio::test]
+async fn a_server_with_tls_is_joined_by_those_who_have_its_root_and_by_no_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: String| {
+        std::fs::write(folder.path().join(name), text).unwrap();
+        folder.path().join(name)
+    };
+    let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    let roots = file("root.pem", made.cert.pem());
+    let key = file("key.pem", made.signing_key.serialize_pem());
+    let nats = Nats::with(&format!("tls: {{cert_file: {roots:?}, key_file: {key:?}}}")).await;
+    let url = nats.url().replace("nats://", "tls://");
+    let with = |machine: &str, roots| JoinSettings { roots, ..settings(&url, machine, "1") };
+    let (a, _a) = Cluster::join(with("a", Some(roots))).await.unwrap();
+    stands(&a, |health| health.link.is_together()).await;
+    let (b, _b) = Cluster::join(with("b", None)).await.unwrap();
+    let is_refused = |health: &lineside_nats::Health| match &health.link {
+        Link::Away { why, .. } => !why.is_empty(),
+        _ => panic!("it has joined"),
+    };
+    let health = stands(&b, is_refused).await;
+    let Link::Away { why, .. } = health.link else { unreachable!() };
+    assert!(why.contains("certificate"), "{why}");
 }

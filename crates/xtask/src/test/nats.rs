@@ -9,7 +9,7 @@ use crate::tools::{NATS_SERVER, pypi_program};
 use crate::workspace::Workspace;
 
 /// What the tests find the server by.
-const SERVER: &str = "LINESIDE_NATS_SERVER";
+pub(crate) const SERVER: &str = "LINESIDE_NATS_SERVER";
 
 pub(super) fn run(workspace: &Workspace) -> Result<Outcome> {
     let server = pypi_program(workspace, NATS_SERVER)?;

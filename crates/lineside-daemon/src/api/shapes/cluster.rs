@@ -15,6 +15,8 @@ pub struct ClusterStatus {
     pub machine: String,
     /// Whether it is connected and has read the registry.
     pub together: bool,
+    /// Whether this machine leaves, or has left, because a person said so.
+    pub draining: bool,
     /// Since when that is so, in milliseconds.
     pub since_ms: u64,
     /// Why it is not connected, where that is known.
@@ -92,6 +94,41 @@ pub struct ClusterLogQuery {
     pub most: Option<usize>,
     /// Instead: the event with this id, or with the only one that begins or ends so, with everything that is known of it.
     pub event: Option<String>,
+}
+
+/// How a machine leaves.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClusterDrain {
+    /// How long it waits at most for what is under way, in milliseconds; an hour at most.
+    pub within_ms: u64,
+}
+
+/// What was still under way when a machine left.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+pub struct ClusterDrained {
+    /// How many sessions of others had something below them here.
+    pub here: usize,
+    /// How many times something on another machine was below a session of this one.
+    pub elsewhere: usize,
+    /// How many keys of the cluster this machine had.
+    pub keys: usize,
+}
+
+impl ClusterDrained {
+    #[cfg_attr(not(feature = "nats"), allow(dead_code, reason = "a member asks it"))]
+    pub(crate) fn is_over(self) -> bool {
+        self.here + self.elsewhere + self.keys == 0
+    }
+}
+
+/// What is heard of all machines.
+#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
+#[serde(default, deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct ClusterSignalsQuery {
+    /// In the words of `lineside log`; everything without it.
+    pub query: Option<String>,
 }
 
 /// What the machines of a cluster have in their logs.

@@ -52,6 +52,7 @@ fn what_is_said_is_as_in_rust() {
         priority: 5,
         concurrency: Some("lint:{project_root}".into()),
         limit: 2,
+        scope: Scope::Machine,
         on_busy: OnBusy::Coalesce,
         timeout: millis(900_000),
         retry: Retry::exponential(5, millis(100)).at_most(millis(900)).after(RetryAfter::AnyButOutput),
@@ -70,6 +71,7 @@ fn what_is_said_is_as_in_rust() {
          batch: {count: 7, within: 80}\n\
          hold_key: '{project_root}'\n\
          concurrency: lint:{project_root}\n\
+         scope: machine\n\
          limit: 2\n\
          on_busy: coalesce\n\
          retry: {attempts: 5, exponential: 100, at_most: 900, after: any_but_output}\n\
@@ -184,6 +186,10 @@ fn every_wrong_value_is_told_with_what_would_be_right() {
         (
             "hold_key: '{sesion}'",
             "6: hook \"h\": `hold_key` is not a template of keys: there is no field `sesion`; the nearest is `session`",
+        ),
+        (
+            "concurrency: k\nlimit: 2\nscope: cluster",
+            "7: hook \"h\": `limit` has to be 1 with `scope: cluster`: such a key is one machine's at a time",
         ),
         ("concurrency: 5", "6: hook \"h\": `automate.concurrency` is 5, not a template of keys"),
         (
