@@ -1,7 +1,6 @@
 //! Tools of no known class.
 
 use lineside_core::json::json;
-use lineside_core::matcher::Condition as _;
 
 use crate::{acts, call};
 
