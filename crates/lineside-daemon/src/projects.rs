@@ -60,6 +60,12 @@ struct Inner {
     news: watch::Sender<u64>,
 }
 
+impl Inner {
+    fn known(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<Project>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl Projects {
     pub(crate) fn new(
         assembly: &Assembly,
@@ -90,7 +96,7 @@ impl Projects {
     }
 
     fn known(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<Project>>> {
-        self.inner.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.known()
     }
 
     /// Puts a session that is about to be opened into the scope of its project, which is loaded first. One that does not
@@ -246,10 +252,17 @@ impl Projects {
                 if !is_idle(&project) {
                     continue;
                 }
-                known.remove(&project.root);
+                self.forget(&mut known, &project);
             }
             project.end(&self.inner).await;
         }
+    }
+
+    /// A project is not known any more: its root may be loaded anew at once, and what that claims is not this one's.
+    fn forget(&self, known: &mut HashMap<PathBuf, Arc<Project>>, project: &Project) {
+        known.remove(&project.root);
+        project.over.cancel();
+        self.inner.claims.put(&project.root.to_string_lossy(), &LoadReport::default());
     }
 
     /// Ends the workers of all of them.

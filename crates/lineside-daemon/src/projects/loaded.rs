@@ -202,7 +202,13 @@ impl Project {
             let is_told = stands == Stands::Untrusted && !is_of_programs_alone;
             let notices = if is_told { notice::of(&self.root) } else { Vec::new() };
             self.scope().install_all([(notice::NAME, notices)])?;
-            of.claims.put(&self.root.to_string_lossy(), &report);
+            {
+                let _known = of.known();
+                if self.over.is_cancelled() {
+                    return Ok(());
+                }
+                of.claims.put(&self.root.to_string_lossy(), &report);
+            }
             let before =
                 self.now.swap(Arc::new(Now { stands, report: Arc::new(report), held, is_of_programs_alone }));
             of.news.send_modify(|loads| *loads += 1);
@@ -281,15 +287,13 @@ impl Project {
         untrusted.into_iter().chain(now.report.diagnostics.iter().cloned()).collect()
     }
 
-    /// Takes its hooks out of force, for good.
+    /// Takes the hooks of one that was forgotten out of force, for good.
     pub(super) async fn end(&self, of: &Inner) {
-        self.over.cancel();
         let _loading = self.loading.lock().await;
         let none = self.assembly.read(&places_of(&of.user, Path::new("/dev/null"), Trust::Withheld));
         if let Err(error) = self.assembly.install(none).await {
             tracing::warn!(%error, "failed to take the hooks of a project out of force");
         }
-        of.claims.put(&self.root.to_string_lossy(), &LoadReport::default());
         self.let_go().await;
     }
 

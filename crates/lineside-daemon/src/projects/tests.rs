@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use lineside::Bus;
+use lineside::automation::Automations;
+use lineside::automation::machine::Bounds;
+use lineside::core::journal::{AppendAck, BoxFuture, Durability, Journal, Record, Sequence, Unavailable};
 use lineside::trust::Reach;
 
 use super::*;
@@ -21,6 +24,13 @@ fn projects(folder: &Path, hooks: &str) -> (PathBuf, Assembly, Projects) {
     let projects = Projects::new(&assembly, &settings, &claims, &TaskTracker::new(), &ending);
     (root, assembly, projects)
 }
+
+fn trust(root: &Path, assembly: &Assembly, projects: &Projects) {
+    let read = assembly.of_project(root).read_project(root, &projects.inner.user, None);
+    projects.inner.store.trust(&read.content.unwrap(), read.guards, Reach::Project).unwrap();
+}
+
+const DETACHED: &str = "hooks: [{name: tidy, on: on_idle, async: true, command: [\"true\"]}]\n";
 
 #[tokio::test]
 async fn of_a_project_that_nobody_trusts_little_is_kept() {
@@ -103,11 +113,10 @@ async fn the_end_of_a_project_that_was_forgotten_takes_nothing_from_the_one_that
     let folder = tempfile::tempdir().unwrap();
     let hooks = "hooks: [{name: tidy, on: on_idle, automate: {}, command: [\"true\"]}]\n";
     let (root, assembly, projects) = projects(folder.path(), hooks);
-    let read = assembly.of_project(&root).read_project(&root, &projects.inner.user, None);
-    projects.inner.store.trust(&read.content.unwrap(), read.guards, Reach::Project).unwrap();
+    trust(&root, &assembly, &projects);
     let automations = lineside::automation::Automations::of(assembly.bus()).unwrap();
     let forgotten = projects.load_at(&root).await.unwrap().unwrap();
-    assert!(projects.known().remove(&root).is_some());
+    projects.forget(&mut projects.known(), &forgotten);
     let project = projects.load_at(&root).await.unwrap().unwrap();
     forgotten.end(&projects.inner).await;
     let session = assembly.bus().session("s").scope(project.scope()).open().await.unwrap();
@@ -119,4 +128,43 @@ async fn the_end_of_a_project_that_was_forgotten_takes_nothing_from_the_one_that
         "{}",
         receipt.to_json()["hooks"]
     );
+}
+
+/// A journal of a disk that is not asked.
+struct Kept;
+
+impl Journal for Kept {
+    fn append(&self, _: Vec<Record>) -> BoxFuture<Result<AppendAck, Unavailable>> {
+        Box::pin(std::future::pending())
+    }
+
+    fn checkpoint(&self, _: Vec<Record>, _: Sequence) -> BoxFuture<Result<(), Unavailable>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn durability(&self) -> Durability {
+        Durability::Disk
+    }
+}
+
+#[tokio::test]
+async fn what_is_claimed_of_the_hooks_of_a_project_outlives_the_end_of_the_one_that_was_forgotten() {
+    let folder = tempfile::tempdir().unwrap();
+    let (root, assembly, mut projects) = projects(folder.path(), DETACHED);
+    let (automations, _) = Automations::open(assembly.bus(), Bounds::default(), Arc::new(Kept), []).unwrap();
+    let inner = Arc::get_mut(&mut projects.inner).unwrap();
+    inner.claims = Claims::new(Some(automations), &LoadReport::default());
+    trust(&root, &assembly, &projects);
+    let forgotten = projects.load_at(&root).await.unwrap().unwrap();
+    let session = assembly.bus().session("s").scope(forgotten.scope()).open().await.unwrap();
+    let event = session.any_event(Arc::new(lineside::points::OnIdle::new()));
+    let receipt = event.publish_any().await.unwrap();
+    let is_kept = || projects.inner.claims.unkept(&receipt)[0].accepted.job.is_some();
+    assert!(is_kept(), "{}", receipt.to_json()["hooks"]);
+    projects.forget(&mut projects.known(), &forgotten);
+    assert!(!is_kept());
+    projects.load_at(&root).await.unwrap().unwrap();
+    assert!(is_kept());
+    forgotten.end(&projects.inner).await;
+    assert!(is_kept());
 }
