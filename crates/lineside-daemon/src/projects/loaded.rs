@@ -143,9 +143,12 @@ impl Project {
         if loading.is_loaded { Ok(()) } else { self.load_now(of, &mut loading).await }
     }
 
-    /// Loads it anew.
+    /// Loads it anew, unless it was forgotten.
     pub(super) async fn load(&self, of: &Inner) -> Result<(), RegisterHookError> {
         let mut loading = self.loading.lock().await;
+        if self.over.is_cancelled() {
+            return Ok(());
+        }
         self.load_now(of, &mut loading).await
     }
 
@@ -154,6 +157,9 @@ impl Project {
         let begun = Instant::now();
         loop {
             let mut loading = self.loading.lock().await;
+            if self.over.is_cancelled() {
+                return Ok(());
+            }
             let footprint = Footprint::of(&loading.watched);
             if let Some(rest) = self.changes.rest(&footprint, begun.elapsed()) {
                 drop(loading);

@@ -168,3 +168,22 @@ async fn what_is_claimed_of_the_hooks_of_a_project_outlives_the_end_of_the_one_t
     forgotten.end(&projects.inner).await;
     assert!(is_kept());
 }
+
+#[tokio::test]
+async fn a_project_that_was_forgotten_puts_nothing_in_force_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (root, assembly, projects) = projects(folder.path(), DETACHED);
+    trust(&root, &assembly, &projects);
+    let project = projects.load_at(&root).await.unwrap().unwrap();
+    let session = assembly.bus().session("s").scope(project.scope()).open().await.unwrap();
+    assert_eq!(session.hooks().len(), 1);
+    projects.forget(&mut projects.known(), &project);
+    project.end(&projects.inner).await;
+    assert_eq!(session.hooks().len(), 0);
+    fs::write(root.join(".lineside/hooks.yaml"), DETACHED.replace("tidy", "other")).unwrap();
+    trust(&root, &assembly, &projects);
+    project.load_changed(&projects.inner).await.unwrap();
+    assert_eq!(session.hooks().len(), 0, "its files have changed");
+    project.load(&projects.inner).await.unwrap();
+    assert_eq!(session.hooks().len(), 0, "all are loaded anew");
+}
