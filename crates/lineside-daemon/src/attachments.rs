@@ -45,9 +45,8 @@ pub(crate) struct Attachments {
 impl Default for Attachments {
     /// Numbers begin elsewhere in each daemon, so that one of an earlier daemon takes no other hook away.
     fn default() -> Self {
-        let begin = random::bytes::<4>().map_or(0, u32::from_le_bytes);
         Self {
-            state: Mutex::new(State { last: u64::from(begin) << 20, ..State::default() }),
+            state: Mutex::new(State { last: random::first_number(), ..State::default() }),
             programs: Shares::of(MOST),
             hooks: Shares::of(MOST_HOOKS),
             bytes: Shares::of(MOST_BYTES),

@@ -15,6 +15,11 @@ pub(crate) fn bytes<const N: usize>() -> io::Result<[u8; N]> {
     Ok(bytes)
 }
 
+/// Where the numbers of a process begin: elsewhere in each, as others may still know those of an earlier one.
+pub(crate) fn first_number() -> u64 {
+    u64::from(bytes::<4>().map_or(0, u32::from_le_bytes)) << 20
+}
+
 /// Two hexadecimal digits for each byte.
 pub(crate) fn hex(bytes: impl IntoIterator<Item = u8>) -> String {
     let digit = |four: u8| char::from_digit(u32::from(four), 16).unwrap_or_default();

@@ -12,6 +12,7 @@ use lineside_nats::{AskMachineError, Cluster, EntryName};
 use tokio::sync::Semaphore;
 
 use super::words::{Reply, Word, read, written};
+use crate::random;
 
 /// How many calls are under way to all other machines; one more fails at once.
 const MOST: usize = 4_096;
@@ -24,9 +25,14 @@ pub(super) struct Ways {
     pub(super) last: Arc<AtomicU64>,
 }
 
+/// The numbers of calls. Those of an earlier life may still be under way on the other machines.
+fn numbers() -> Arc<AtomicU64> {
+    Arc::new(AtomicU64::new(random::first_number()))
+}
+
 impl Ways {
     pub(super) fn new(cluster: Cluster) -> Self {
-        Self { cluster, room: Arc::new(Semaphore::new(MOST)), last: Arc::default() }
+        Self { cluster, room: Arc::new(Semaphore::new(MOST)), last: numbers() }
     }
 
     /// What this machine is called.
@@ -108,5 +114,16 @@ impl Drop for GivenUp<'_> {
             let word = Word::Cancel { from: ways.machine().to_owned(), id: self.id };
             ways.cluster.tell(&self.hook.machine, written(&word, "").into());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_numbers_of_a_life_are_others_than_those_of_the_one_before() {
+        let first = || numbers().load(Ordering::Relaxed);
+        assert!(first().abs_diff(first()) >= 1 << 20);
     }
 }
