@@ -30,6 +30,16 @@ const VIEWS: [(&str, &str, &str); 6] = [
     ("/lab", "Lab", "b"),
 ];
 
+/// Filters that are proposed where one is typed, each with what it finds. Others are addresses, which a browser keeps.
+const FILTERS: [(&str, &str); 6] = [
+    ("verdict:refused since:1h", "refused within the hour"),
+    ("verdict:ask since:1h", "asked within the hour"),
+    ("failed:any since:1d", "a hook failed within the day"),
+    ("failed:timeout since:1d", "a hook did not answer in time"),
+    ("shadow:refused since:1d", "a hook in shadow would have refused"),
+    ("took:>1s since:1d", "decided after more than a second"),
+];
+
 /// What a page has around its content.
 #[derive(Debug, Clone, Default)]
 pub struct Shell<'a> {
@@ -83,9 +93,10 @@ pub fn page(shell: &Shell<'_>, content: &Markup) -> String {
                     }
                     @if let Some(query) = shell.query {
                         form.filter role="search" method="get" {
-                            input #filter type="search" name="q" value=(line(query)) autocomplete="off" spellcheck="false"
+                            input #filter type="search" name="q" value=(line(query)) autocomplete="off" spellcheck="false" list="filters"
                                 aria-label="Filter" placeholder="verdict:refused host:codex since:1h" aria-invalid=[shell.wrong.map(|_| "true")];
                             kbd aria-hidden="true" { "/" }
+                            datalist #filters { @for (query, finds) in FILTERS { option value=(query) { (finds) } } }
                         }
                     }
                     span.live #live role="status" title="whether the page follows what happens" { "·" }

@@ -168,6 +168,19 @@ fn an_id_that_looks_like_a_glob_is_the_id_of_one_session() {
 }
 
 #[test]
+fn each_filter_that_is_proposed_is_a_query() {
+    let page = page(&Shell { query: Some(""), ..Shell::default() }, &html! {});
+    let proposed: Vec<_> =
+        page.split("<option value=\"").skip(1).map(|part| &part[..part.find('"').unwrap()]).collect();
+    assert_eq!(proposed.len(), 6, "{page}");
+    assert!(page.contains("list=\"filters\"") && page.contains("<datalist id=\"filters\">"), "{page}");
+    for query in proposed {
+        let read = Query::parse(&query.replace("&gt;", ">"), Timestamp::from_millisecond(1).unwrap());
+        assert!(read.is_ok(), "{query}: {read:?}");
+    }
+}
+
+#[test]
 fn no_page_has_a_script_or_a_style_within_it() {
     let page = page(
         &Shell { query: Some(""), ..Shell::default() },
