@@ -15,9 +15,9 @@ use crate::test::nats;
 use crate::tools::{NATS_SERVER, pypi_program};
 use crate::workspace::Workspace;
 
-mod figures;
+pub(crate) mod figures;
 
-use figures::{Figure, Judgement, shortfalls};
+use figures::Figure;
 
 /// The group that measures the installed program, which is not built like the others.
 const SHIM: &str = "shim";
@@ -94,8 +94,7 @@ pub(crate) fn run(workspace: &Workspace, order: &Order) -> Result<ExitCode> {
             crashed.push(heading);
         }
     }
-    print_table(&figures);
-    println!("\n{}", shortfalls(&figures));
+    figures::print(&figures);
     if !crashed.is_empty() {
         bail!("these benches crashed: {}", crashed.join(", "));
     }
@@ -127,25 +126,6 @@ fn bench<'a>(workspace: &Workspace, groups: impl IntoIterator<Item = &'a str>) -
         bench.args(["--bench", group]);
     }
     bench
-}
-
-fn print_table(figures: &[Figure]) {
-    let widest =
-        |cell: fn(&Figure) -> &str| figures.iter().map(|figure| cell(figure).len()).max().unwrap_or_default();
-    let (name, value) = (widest(|figure| &figure.name), widest(|figure| &figure.value));
-    let (unit, target) = (widest(|figure| &figure.unit), widest(|figure| &figure.target));
-    println!();
-    for figure in figures {
-        let mark = match figure.judgement() {
-            Judgement::Met => Ink::Green.on("pass"),
-            Judgement::Missed => Ink::Red.on("over"),
-            Judgement::NoTarget => Ink::Faint.on("-"),
-        };
-        println!(
-            "{:name$}  {:>value$} {:unit$}  {:>target$}  {mark}",
-            figure.name, figure.value, figure.unit, figure.target
-        );
-    }
 }
 
 #[cfg(test)]

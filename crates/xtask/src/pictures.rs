@@ -12,7 +12,7 @@ use std::process::{Command, ExitCode, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
-use crate::paint::Ink;
+use crate::bench::figures::{self, Figure};
 use crate::programme::{FOR_A_BUILD, must};
 use crate::tools::{NODE, Program, need_programs, npm_locked};
 use crate::workspace::Workspace;
@@ -70,7 +70,7 @@ const FIGURES: [(&str, f64, &str); 4] = [
     ("dashboard/fleet_first_paint", 500.0, "ms"),
     ("dashboard/lineage_first_paint", 1_000.0, "ms"),
     ("dashboard/input_delay_p95", 100.0, "ms"),
-    ("dashboard/updates_a_second", 10.0, "per_second"),
+    ("dashboard/updates_a_second", 10.0, "per second"),
 ];
 
 /// Looks; with `--renew` what is seen becomes the pictures of the repository.
@@ -89,12 +89,10 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[&str]) -> Result<ExitCode>
     let mut build = workspace.cargo(["build", "--release", "--workspace", "--example", "fleet"]);
     must(&mut build, FOR_A_BUILD)?;
     let seen = look(workspace, &folder, &home, &taken)?;
-    let mut wrong = Vec::new();
-    for one in &seen {
-        if let Some(why) = judged(one)? {
-            wrong.push(why);
-        }
-    }
+    let (measured, pictures): (Vec<_>, Vec<_>) = seen.iter().partition(|one| one["figure"].is_string());
+    let pictures = pictures.into_iter().map(judged).collect::<Result<Vec<_>>>()?;
+    let wrong: Vec<String> = pictures.into_iter().flatten().collect();
+    figures::print(&measured.into_iter().map(figure).collect::<Result<Vec<_>>>()?);
     let names: Vec<&str> = seen.iter().filter_map(|one| one["picture"].as_str()).collect();
     let expected = SCENES.iter().map(|(.., pages)| pages.len()).sum::<usize>();
     ensure!(names.len() == expected, "{} of {expected} pictures were taken", names.len());
@@ -142,16 +140,22 @@ fn look(workspace: &Workspace, folder: &Path, golden: &Path, taken: &Path) -> Re
         .collect()
 }
 
+/// What was measured, beside what it is to be.
+fn figure(seen: &Value) -> Result<Figure> {
+    let name = seen["figure"].as_str().context("a figure without a name")?;
+    let row = FIGURES.iter().find(|(known, ..)| *known == name);
+    let (_, most, unit) = row.with_context(|| format!("`{name}` is no figure"))?;
+    let value = seen["value"].as_f64().with_context(|| format!("{name} has no value"))?;
+    Ok(Figure {
+        name: name.to_owned(),
+        value: format!("{value:.1}"),
+        unit: (*unit).to_owned(),
+        target: format!("<={most}"),
+    })
+}
+
 /// Says what was seen; gives what is wrong with it.
 fn judged(seen: &Value) -> Result<Option<String>> {
-    if let Some(name) = seen["figure"].as_str() {
-        let (_, most, unit) =
-            FIGURES.iter().find(|(known, ..)| *known == name).context("an unknown figure")?;
-        let value = seen["value"].as_f64().with_context(|| format!("{name} has no value"))?;
-        let ink = if value <= *most { Ink::Green } else { Ink::Yellow };
-        println!("{}", ink.on(format!("FIGURE {name} {value:.1} {unit} <={most}")));
-        return Ok(None);
-    }
     let name = seen["picture"].as_str().context("neither a picture nor a figure")?;
     let axe: Vec<&str> = seen["axe"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let why = match seen["differs"].as_f64() {

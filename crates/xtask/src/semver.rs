@@ -2,9 +2,9 @@
 
 use std::process::{Command, ExitCode};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
 
-use crate::programme::{FOR_A_BUILD, must};
+use crate::programme::{FOR_A_BUILD, FOR_A_RUN, must};
 use crate::tools::{SEMVER, published};
 use crate::workspace::Workspace;
 
@@ -12,7 +12,15 @@ use crate::workspace::Workspace;
 pub(crate) fn run(workspace: &Workspace, reference: Option<&str>) -> Result<ExitCode> {
     let reference = match reference {
         Some(reference) => reference.to_owned(),
-        None => last_tag(workspace)?,
+        None => match last_tag(workspace)? {
+            Some(tag) => tag,
+            None => {
+                println!(
+                    "there is no tag yet to compare with; `cargo xtask semver COMMIT` compares with a commit"
+                );
+                return Ok(ExitCode::SUCCESS);
+            }
+        },
     };
     let mut check = Command::new(published(workspace, &SEMVER)?);
     check.args(["semver-checks", "--workspace", "--baseline-rev", &reference]).current_dir(&workspace.root);
@@ -20,10 +28,10 @@ pub(crate) fn run(workspace: &Workspace, reference: Option<&str>) -> Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
-fn last_tag(workspace: &Workspace) -> Result<String> {
-    let mut describe = Command::new("git");
-    let output = describe.args(["describe", "--tags", "--abbrev=0"]).current_dir(&workspace.root).output();
-    let output = output.context("`git` did not start")?;
-    ensure!(output.status.success(), "there is no tag yet; name a commit to compare with");
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+/// The newest tag that is in the history of what is checked out.
+fn last_tag(workspace: &Workspace) -> Result<Option<String>> {
+    let mut tags = Command::new("git");
+    tags.args(["for-each-ref", "--merged=HEAD", "--sort=-creatordate", "--count=1"]);
+    tags.args(["--format=%(refname:short)", "refs/tags"]).current_dir(&workspace.root);
+    Ok(must(&mut tags, FOR_A_RUN)?.lines.into_iter().next().filter(|tag| !tag.is_empty()))
 }

@@ -3,18 +3,20 @@
 //! `RATIO name value target` and `FIGURE name value unit target`. A target is `<=1.4`, `>=100`, a bare number, which
 //! is the most there may be, or `-` for none.
 
+use crate::paint::Ink;
+
 /// One thing measured.
 #[derive(Debug, PartialEq)]
-pub(super) struct Figure {
-    pub(super) name: String,
-    pub(super) value: String,
-    pub(super) unit: String,
-    pub(super) target: String,
+pub(crate) struct Figure {
+    pub(crate) name: String,
+    pub(crate) value: String,
+    pub(crate) unit: String,
+    pub(crate) target: String,
 }
 
 /// How a figure stands to its target.
 #[derive(Debug, PartialEq)]
-pub(super) enum Judgement {
+enum Judgement {
     Met,
     Missed,
     NoTarget,
@@ -33,7 +35,7 @@ impl Figure {
         Some(Self { name, value, unit: unit.replace('_', " "), target })
     }
 
-    pub(super) fn judgement(&self) -> Judgement {
+    fn judgement(&self) -> Judgement {
         let (least, bound) = match self.target.strip_prefix(">=") {
             Some(bound) => (true, bound),
             None => (false, self.target.strip_prefix("<=").unwrap_or(&self.target)),
@@ -46,8 +48,29 @@ impl Figure {
     }
 }
 
+/// Says all of them: a table, and then those that fall short.
+pub(crate) fn print(figures: &[Figure]) {
+    let widest =
+        |cell: fn(&Figure) -> &str| figures.iter().map(|figure| cell(figure).len()).max().unwrap_or_default();
+    let (name, value) = (widest(|figure| &figure.name), widest(|figure| &figure.value));
+    let (unit, target) = (widest(|figure| &figure.unit), widest(|figure| &figure.target));
+    println!();
+    for figure in figures {
+        let mark = match figure.judgement() {
+            Judgement::Met => Ink::Green.on("pass"),
+            Judgement::Missed => Ink::Red.on("over"),
+            Judgement::NoTarget => Ink::Faint.on("-"),
+        };
+        println!(
+            "{:name$}  {:>value$} {:unit$}  {:>target$}  {mark}",
+            figure.name, figure.value, figure.unit, figure.target
+        );
+    }
+    println!("\n{}", shortfalls(figures));
+}
+
 /// The last lines of a report: the figures that fall short of their targets, and how many meet theirs.
-pub(super) fn shortfalls(figures: &[Figure]) -> String {
+fn shortfalls(figures: &[Figure]) -> String {
     let judged = |judgement: Judgement| figures.iter().filter(move |figure| figure.judgement() == judgement);
     let (met, missed) = (judged(Judgement::Met).count(), judged(Judgement::Missed).count());
     let mut text = format!("targets: {met} met, {missed} missed");
