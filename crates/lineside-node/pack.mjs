@@ -2,7 +2,8 @@
 //
 //     node pack.mjs OUT                          the package, of what is built in `dist`
 //     node pack.mjs OUT linux-x64 FOLDER         that of a platform, with the programs of FOLDER: `lineside` and, where there
-//                                                is one, `lineside-full`, as `cargo xtask install --root` lays them out in `bin`
+//                                                is one, `lineside-full`, as `cargo xtask install --root` lays them out in `bin`,
+//                                                and the licences that lie beside
 //
 // The package names those of all platforms as optional dependencies, so that npm installs the one that fits; nothing is
 // downloaded beside.
@@ -48,8 +49,10 @@ function packPlatform(platform, programs) {
     fs.copyFileSync(path.join(programs, program), path.join(folder, 'bin', program));
     fs.chmodSync(path.join(folder, 'bin', program), 0o755);
   }
+  const licences = path.join(programs, '../share/doc/lineside');
+  if (fs.existsSync(licences)) fs.cpSync(licences, path.join(folder, 'licences'), { recursive: true });
   const { version, license } = manifest;
-  write({ name, version, description: `The lineside command for ${platform}.`, license, os: [system], cpu: [processor], files: ['bin'] });
+  write({ name, version, description: `The lineside command for ${platform}.`, license, os: [system], cpu: [processor], files: ['bin', 'licences'] });
 }
 
 function write(manifest) {

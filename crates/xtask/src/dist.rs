@@ -10,11 +10,14 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail, ensure};
 use sha2::{Digest as _, Sha256};
 
+use self::folder::listed;
 use crate::install::{self, Build};
 use crate::programme::{FOR_A_RUN, must};
 use crate::test::step::Outcome;
 use crate::workspace::Workspace;
 
+mod folder;
+mod licences;
 mod forms;
 mod trial;
 mod versions;
@@ -85,6 +88,7 @@ fn pack(workspace: &Workspace, build: Build) -> Result<Staged<'_>> {
         fs::create_dir_all(folder).with_context(|| format!("cannot make {}", workspace.shown(folder)))?;
     }
     install::lay_out(&programs, &root)?;
+    licences::lay_out(workspace, &root)?;
     if build == Build::Dev {
         for program in ["lineside", "lineside-full"] {
             must(Command::new("strip").arg(root.join("bin").join(program)), FOR_A_RUN)?;
@@ -128,13 +132,6 @@ impl Staged<'_> {
         command.current_dir(&self.workspace.root).env("SOURCE_DATE_EPOCH", &self.moment);
         command
     }
-}
-
-fn listed(folder: &Path) -> Result<Vec<PathBuf>> {
-    let entries = fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
-    let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
-    paths.sort();
-    Ok(paths)
 }
 
 /// The digests of the files in a folder, as `sha256sum --check` reads them.

@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use super::Staged;
+use super::{Staged, licences};
 use crate::install::{self, Build, Origin};
 use crate::programme::{FOR_A_BUILD, FOR_A_RUN, must};
 use crate::test::node;
@@ -28,19 +28,13 @@ pub(super) const FORMS: &[Pack] = &[
     materials,
 ];
 
-/// The files below a folder with the version's name, with the licences and where they are from.
+/// The files below a folder with the version's name, and where they are from.
 fn tarball(staged: &Staged<'_>) -> Result<()> {
     let name = format!("lineside-{}-{OS}-{ARCH}", staged.version);
     let room = tempfile::tempdir()?;
     let folder = room.path().join(&name);
     let mut copy = Command::new("cp");
     must(copy.arg("-R").arg(&staged.root).arg(&folder), FOR_A_RUN)?;
-    let docs = folder.join("share/doc/lineside");
-    fs::create_dir_all(&docs)?;
-    for licence in fs::read_dir(staged.workspace.root.join("docs/licences"))? {
-        let licence = licence?;
-        fs::copy(licence.path(), docs.join(licence.file_name()))?;
-    }
     let files = below(&folder, Path::new(""))?;
     install::list(&folder, &Origin::Tarball, &files)?;
     let mut tar = staged.tool("tar");
@@ -108,11 +102,7 @@ fn materials(staged: &Staged<'_>) -> Result<()> {
     let made = sbom.output().context("`cargo-sbom` did not start")?;
     ensure!(made.status.success(), "`cargo-sbom` failed: {}", String::from_utf8_lossy(&made.stderr));
     let mut bill: Value = serde_json::from_slice(&made.stdout).context("`cargo-sbom` wrote no JSON")?;
-    let tree =
-        ["tree", "--package", "lineside-cli", "--edges", "normal", "--prefix", "none", "--format", "{p}"];
-    let compiled = staged.workspace.cargo(tree).output().context("`cargo tree` did not start")?;
-    ensure!(compiled.status.success(), "`cargo tree` failed");
-    let compiled = packages(&String::from_utf8_lossy(&compiled.stdout));
+    let compiled = licences::compiled(staged.workspace)?;
     let components = bill["components"].as_array_mut().context("the bill has no components")?;
     components.retain(|one| compiled.contains(&(text(&one["name"]), text(&one["version"]))));
     let kept: BTreeSet<String> = components.iter().map(|one| text(&one["bom-ref"])).collect();
@@ -130,28 +120,4 @@ fn materials(staged: &Staged<'_>) -> Result<()> {
 
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
-}
-
-/// The names and versions in the lines of `cargo tree`: `name v1.2.3 (where)`.
-fn packages(tree: &str) -> BTreeSet<(String, String)> {
-    let package = |line: &str| {
-        let mut words = line.split(' ');
-        Some((words.next()?.to_owned(), words.next()?.strip_prefix('v')?.to_owned()))
-    };
-    tree.lines().filter_map(package).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn packages_of_a_tree_are_named_with_their_versions() {
-        let tree = "lineside-cli v0.1.0 (/x/crates/lineside-cli)\nserde v1.0.2\nserde v1.0.2 (*)\n\n";
-        let expected = [("lineside-cli", "0.1.0"), ("serde", "1.0.2")];
-        assert_eq!(
-            packages(tree),
-            expected.map(|(name, version)| (name.to_owned(), version.to_owned())).into()
-        );
-    }
 }

@@ -7,9 +7,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 
-use super::{Staged, listed};
+use super::Staged;
+use super::folder::{files, listed};
 use crate::programme::{FOR_A_RUN, must};
 use crate::test::step::Counts;
 use crate::tools::python;
@@ -59,6 +60,24 @@ fn tried(staged: &Staged<'_>, form: &Form, room: &Path) -> Result<()> {
     fs::create_dir(&prefix)?;
     let command = (form.install)(staged, &prefix)?;
     let home = Home::new(room, &command)?;
+    if let Err(error) = used(staged, form, &prefix, &home) {
+        // A daemon whose home is removed would run on.
+        return Err(match home.run(&["stop"]) {
+            Ok(_) => error,
+            Err(stop) => error.context(format!("its daemon may run still ({stop:#})")),
+        });
+    }
+    (form.remove)(&prefix)?;
+    let left = programs(&prefix)?;
+    ensure!(left.is_empty(), "its programs stay: {left:?}");
+    Ok(())
+}
+
+/// What a person does with it, until all of it is away but the programs.
+fn used(staged: &Staged<'_>, form: &Form, prefix: &Path, home: &Home) -> Result<()> {
+    let licences = files(prefix)?.into_iter().find(|file| file.ends_with("third-party.txt"));
+    let licences = fs::read_to_string(licences.context("it has no licences of what is compiled in")?)?;
+    ensure!(licences.contains("\ntokio "), "its licences are not those of what is compiled in");
     let said = home.run(&["--version"])?;
     ensure!(said.contains(&staged.version), "its version is {said}");
     home.run(&["demo", "--fast"])?;
@@ -86,9 +105,6 @@ fn tried(staged: &Staged<'_>, form: &Form, room: &Path) -> Result<()> {
     home.types("everything", &["uninstall", "--everything"])?;
     let after = contents(&home.folder)?;
     ensure!(before == after, "it leaves something: {before:?} is {after:?} now");
-    (form.remove)(&prefix)?;
-    let left = programs(&prefix)?;
-    ensure!(left.is_empty(), "its programs stay: {left:?}");
     Ok(())
 }
 
@@ -157,16 +173,11 @@ fn contents(folder: &Path) -> Result<BTreeMap<PathBuf, Option<Vec<u8>>>> {
 
 /// What is called as the command, anywhere below a folder.
 fn programs(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    for path in listed(folder)? {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if path.is_dir() && !path.is_symlink() {
-            found.extend(programs(&path)?);
-        } else if name.trim_start_matches('_').starts_with("lineside") {
-            found.push(path);
-        }
-    }
-    Ok(found)
+    let is_program = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.trim_start_matches('_').starts_with("lineside")
+    };
+    Ok(files(folder)?.into_iter().filter(is_program).collect())
 }
 
 fn unpack(staged: &Staged<'_>, prefix: &Path) -> Result<PathBuf> {
