@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use crate::install;
 use crate::paint::Ink;
 use crate::programme::{FOR_A_BUILD, must, watch};
-use crate::test::nats;
+use crate::test::elsewhere::SERVER;
 use crate::tools::{NATS_SERVER, pypi_program};
 use crate::workspace::Workspace;
 
@@ -81,7 +81,7 @@ pub(crate) fn run(workspace: &Workspace, order: &Order) -> Result<ExitCode> {
             SHIM => install::tell_bench(workspace, &mut bench)?,
             NATS => {
                 let server = pypi_program(workspace, NATS_SERVER)?;
-                bench.args(SERVER_TESTS).env(nats::SERVER, server);
+                bench.args(SERVER_TESTS).env(SERVER, server);
             }
             _ => {}
         }

@@ -12,6 +12,6 @@ mod rustup;
 pub(crate) use crates_io::{CARGO_DEB, DENY, FUZZ, MDBOOK, MUTANTS, SBOM, SEMVER, published};
 pub(crate) use debian::{Program, need_programs};
 pub(crate) use npm::{JITI, NODE, NPM, npm_locked, npm_package};
-pub(crate) use pypi::{NATS_SERVER, pypi_program};
+pub(crate) use pypi::{NATS_SERVER, ROTEL, pypi_program};
 pub(crate) use python::python;
 pub(crate) use rustup::{CLIPPY, RUSTFMT, need_component, need_target};

@@ -89,3 +89,66 @@ async fn a_collector_that_is_away_costs_no_decision_and_is_named_by_the_status()
     assert!(found.contains("the collector takes nothing") && found.contains("refused"), "{found}");
     house.server.end().await;
 }
+
+#[cfg(feature = "collector-tests")]
+mod collected {
+    use std::io::{BufRead as _, BufReader};
+    use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+    use std::process::{Child, Command, Stdio};
+    use std::sync::mpsc::sync_channel;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// A collector that is a program, and says all that it is sent.
+    struct Rotel(Child);
+
+    impl Drop for Rotel {
+        fn drop(&mut self) {
+            self.0.kill().ok();
+            self.0.wait().ok();
+        }
+    }
+
+    fn free() -> SocketAddr {
+        TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap()
+    }
+
+    /// One that listens, and where.
+    fn rotel() -> (Rotel, SocketAddr) {
+        let program = std::env::var_os("LINESIDE_COLLECTOR").expect("LINESIDE_COLLECTOR names rotel-agent");
+        let (http, grpc) = (free(), free());
+        let mut rotel = Command::new(program);
+        rotel.args(["start", "--exporter", "blackhole", "--debug-log-verbosity", "detailed"]);
+        rotel.args(["--debug-log", "traces", "--debug-log", "metrics", "--debug-log", "logs"]);
+        rotel.args(["--otlp-http-endpoint", &http.to_string(), "--otlp-grpc-endpoint", &grpc.to_string()]);
+        // It is linked with Python, which need not lie where libraries are looked for.
+        if let Some(libraries) = std::env::var_os("LINESIDE_COLLECTOR_LIBRARIES") {
+            rotel.env("LD_LIBRARY_PATH", libraries);
+        }
+        let mut rotel = Rotel(rotel.stdout(Stdio::piped()).spawn().unwrap());
+        while TcpStream::connect(http).is_err() {
+            assert_eq!(rotel.0.try_wait().unwrap(), None, "the collector has ended");
+            std::thread::yield_now();
+        }
+        (rotel, http)
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_collector_of_others_understands_spans_and_metrics() {
+        let (mut rotel, address) = rotel();
+        let house = sending(format!("http://{address}")).await;
+        call(&house).await;
+        // What is to be sent at intervals is sent at its end as well.
+        house.server.end().await;
+        let said = BufReader::new(rotel.0.stdout.take().unwrap());
+        let (says, lines) = sync_channel(64);
+        std::thread::spawn(move || said.lines().try_for_each(|line| says.send(line.unwrap())));
+        let mut wanted = vec!["decide before_tool", "gen_ai.conversation.id", "lineside.decision.duration"];
+        while !wanted.is_empty() {
+            let line = lines.recv_timeout(Duration::from_secs(60));
+            let line = line.unwrap_or_else(|_| panic!("it does not say that it was sent {wanted:?}"));
+            wanted.retain(|part| !line.contains(part));
+        }
+    }
+}

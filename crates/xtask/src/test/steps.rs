@@ -5,13 +5,13 @@ use std::process::Command;
 use anyhow::{Result, ensure};
 
 use super::step::{Counts, Outcome, Step};
-use super::{cargo_tests, conformance, crates, examples, features, nats, node, plugins, python, rig};
+use super::{cargo_tests, conformance, crates, elsewhere, examples, features, node, plugins, python, rig};
 use crate::programme::{FOR_A_BUILD, FOR_A_RUN, must};
 use crate::workspace::Workspace;
 use crate::{crash, dist, docs, tidy, tools};
 
 /// Cheap ones first, so that a slip is seen early.
-pub(super) const STEPS: [Step; 21] = [
+pub(super) const STEPS: [Step; 22] = [
     Step { name: "fmt", about: "the sources are formatted", run: fmt },
     Step { name: "clippy", about: "no lint has anything to say", run: clippy },
     Step { name: "tidy", about: "the repository's own rules hold", run: tidy::judge },
@@ -39,7 +39,12 @@ pub(super) const STEPS: [Step; 21] = [
     Step { name: "rig", about: "the adapter of rig, in Rust", run: rig::run },
     Step { name: "dist", about: "each package, installed and tried", run: dist::judge },
     Step { name: "crates", about: "each crate can be published", run: crates::judge },
-    Step { name: "nats", about: "many machines, on a real server of NATS", run: nats::run },
+    Step { name: "nats", about: "many machines, on a real server of NATS", run: elsewhere::nats },
+    Step {
+        name: "telemetry",
+        about: "what a real collector of OpenTelemetry is sent",
+        run: elsewhere::telemetry,
+    },
     Step { name: "crash", about: "what was promised holds over kills", run: crash::judge },
     Step { name: "demo", about: "the demonstration runs to its end", run: demo },
     Step { name: "reference", about: "the API reference builds without a warning", run: reference },

