@@ -182,9 +182,13 @@ impl Lease {
         }
     }
 
-    /// Gives it back. Where the server cannot be asked it goes by itself, and was this machine's until here.
+    /// Gives it back. Where the server cannot be asked it goes by itself, and was this machine's until here, unless its time
+    /// was over: what runs may have kept its thread, or the machine may have stood still.
     async fn give_back(mut self) -> Result<(), LostKeyError> {
         self.is_over = true;
+        if Instant::now() >= self.until {
+            return Err(LostKeyError::NotRenewed);
+        }
         let until = self.until.min(Instant::now() + GIVEN_BACK);
         match timeout_at(until, self.written(Bytes::from_static(FREE))).await {
             Ok(Ok(())) => {

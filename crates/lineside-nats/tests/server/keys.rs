@@ -166,6 +166,15 @@ async fn a_machine_that_is_cut_off_gives_up_what_runs_before_another_one_has_its
     assert_eq!(refused, Err(LostKeyError::Taken));
 }
 
+#[tokio::test]
+async fn what_comes_when_the_time_of_a_key_is_over_does_not_count() {
+    let nats = Nats::new().await;
+    let (a, _a) = member(&nats.url(), "a").await;
+    // It keeps its thread, so that nothing is renewed meanwhile.
+    let late = a.under(&key("k"), |_| async { std::thread::sleep(Duration::from_secs(10)) });
+    assert_eq!(late.await, Err(LostKeyError::NotRenewed));
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn over_cuts_and_deaths_of_the_server_a_key_has_one_holder_at_a_time() {
     let cycles = std::env::var("LINESIDE_CYCLES").ok().and_then(|cycles| cycles.parse().ok());
