@@ -415,21 +415,26 @@ impl State {
                 self.bytes += owned.bytes;
                 self.inherited.push(owned);
             } else {
-                owned.hook.remove();
+                self.let_go(owned);
             }
         }
     }
 
+    /// Nothing is under a hook any more. Its program may have kept it for sessions below, whose ends it does not see.
+    fn let_go(&self, owned: Owned) {
+        if let Some(program) = self.programs.get(&owned.owner) {
+            program.place.release(&owned.called);
+        }
+        owned.hook.remove();
+    }
+
     /// Lets go of the hooks that were inherited by sessions which are over as well.
     fn release_inherited(&mut self) {
-        for owned in self.inherited.extract_if(.., |owned| !owned.is_inherited()) {
+        let over: Vec<Owned> = self.inherited.extract_if(.., |owned| !owned.is_inherited()).collect();
+        for owned in over {
             self.count -= 1;
             self.bytes -= owned.bytes;
-            owned.hook.remove();
-            // It has kept the hook for these sessions, whose ends it does not see.
-            if let Some(program) = self.programs.get(&owned.owner) {
-                program.place.release(&owned.called);
-            }
+            self.let_go(owned);
         }
     }
 
