@@ -133,14 +133,18 @@ impl Call {
     }
 
     /// Whether an arrival names no other folder than the one for which the call was judged: what is harmless in one is
-    /// not in another.
+    /// not in another. Of the two events of one program for a call one may name the folder that the other does not.
     fn is_where(&self, arriving: &Arriving) -> bool {
-        !arriving.names_folder || self.of.folder == arriving.folder
+        let is_of_program = || {
+            self.of.entry.0 == arriving.entry.0 && self.of.entry != arriving.entry && !self.of.names_folder
+        };
+        !arriving.names_folder || self.of.folder == arriving.folder || is_of_program()
     }
 
     /// Whether an arrival has nothing in its input that was not in this one, nor another folder.
     fn covers(&self, input: &Known, arriving: &Arriving) -> bool {
-        input.covers(&arriving.input, self.of.folder.as_ref())
+        let folder = if arriving.names_folder { &arriving.folder } else { &self.of.folder };
+        input.covers(&arriving.input, folder.as_ref())
     }
 
     fn amended(&self) -> Option<&Known> {

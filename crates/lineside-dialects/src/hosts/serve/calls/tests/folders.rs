@@ -13,6 +13,10 @@ fn within(folder: &str, arriving: Arriving) -> Arriving {
     Arriving { folder: Some(digest_of_folder(folder)), names_folder: true, ..arriving }
 }
 
+fn other_event(arriving: Arriving) -> Arriving {
+    Arriving { entry: (arriving.entry.0, digest_of_text("other")), ..arriving }
+}
+
 #[test]
 fn a_call_in_another_folder_is_one_of_its_own_with_an_id_and_without() {
     let now = Instant::now();
@@ -25,6 +29,9 @@ fn a_call_in_another_folder_is_one_of_its_own_with_an_id_and_without() {
             (rm(Host::Claude), within("/w", rm(Host::Cursor)), true),
             (rm(Host::Claude), within("/", rm(Host::Cursor)), false),
             (within("/w", rm(Host::Claude)), rm(Host::Cursor), true),
+            // One event of a program names it, and the other does not.
+            (rm(Host::Cursor), within("/sub", other_event(rm(Host::Cursor))), true),
+            (within("/w", rm(Host::Cursor)), within("/sub", other_event(rm(Host::Cursor))), false),
             (within("/w", rm(Host::Claude)), within("/", rm(Host::Cursor)), false),
         ] {
             let mut calls = Calls::default();
