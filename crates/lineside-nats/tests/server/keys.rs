@@ -171,7 +171,8 @@ async fn what_comes_when_the_time_of_a_key_is_over_does_not_count() {
     let nats = Nats::new().await;
     let (a, _a) = member(&nats.url(), "a").await;
     // It keeps its thread, so that nothing is renewed meanwhile.
-    let late = a.under(&key("k"), |_| async { std::thread::sleep(Duration::from_secs(10)) });
+    let own = key("k");
+    let late = a.under(&own, |_| async { std::thread::sleep(Duration::from_secs(10)) });
     assert_eq!(late.await, Err(LostKeyError::NotRenewed));
 }
 

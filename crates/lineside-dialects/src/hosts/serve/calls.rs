@@ -93,7 +93,7 @@ impl Arriving {
             input: Known::of(payload.value("tool_input").unwrap_or(&Value::Null)),
             output: output.filter(|_| is_review(point)).map(Known::of),
             folder: cwd.or(incoming.project_root.as_deref()).map(digest_of_folder),
-            names_folder: cwd.is_some(),
+            names_folder: incoming.names_cwd,
             entry: (entry, digest_of_text(event)),
         })
     }

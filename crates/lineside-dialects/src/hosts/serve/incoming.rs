@@ -36,6 +36,8 @@ pub struct Incoming {
     pub agent: Option<Agent>,
     /// The working directory.
     pub cwd: Option<String>,
+    /// Whether the document names that itself.
+    pub(super) names_cwd: bool,
     /// The root of the project, where the host names it.
     pub project_root: Option<String>,
     /// The model that was selected.
@@ -309,6 +311,7 @@ pub(super) fn read(arrival: &Arrival) -> Incoming {
     let mut time = if *host == Host::Cursor { None } else { unread.time() };
     // Where the input of a tool has it as well, it is read from the whole document.
     let cwd = unread.text(&["cwd"]);
+    let names_cwd = cwd.as_ref().is_some_and(|cwd| !cwd.is_empty());
     let (cwd, project_root) = match host {
         Host::Cursor => {
             let roots = document.get("workspace_roots").and_then(Value::as_array);
@@ -378,6 +381,7 @@ pub(super) fn read(arrival: &Arrival) -> Incoming {
         root,
         agent,
         cwd,
+        names_cwd,
         project_root,
         model: model.map(|model| Model { selected: Some(model.into()), running: None }),
         time,
