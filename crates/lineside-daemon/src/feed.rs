@@ -370,6 +370,21 @@ impl Entry {
     }
 }
 
+/// What a reader asks of a stream.
+///
+/// # Errors
+/// It is no query, or one that only what is kept can answer.
+pub(crate) fn asked(query: &str, now: Timestamp) -> Result<log::Query, String> {
+    let query = log::Query::parse(query, now).map_err(|error| error.to_string())?;
+    if query.is_about_shadows() {
+        return Err(
+            "what a hook in shadow would have done is known after its event; `lineside log` answers it"
+                .to_owned(),
+        );
+    }
+    Ok(query)
+}
+
 /// What a reader learns of signals that it does not get.
 pub(crate) fn lost_fields(lost: u64) -> Map {
     let mut map = Map::new();

@@ -83,12 +83,8 @@ pub(super) fn renamed(mut tokens: Vec<Token>, language: &str, is_call: impl Fn(&
         }
         // `execSync: e` and `execSync as e`.
         if let Some(call) = from.as_deref().filter(|name| is_call(name)) {
-            let given = if is(tokens.get(at + 1), ':') || name(tokens.get(at + 1)) == Some("as") {
-                at + 2
-            } else {
-                0
-            };
-            if let Some(given) = name(tokens.get(given)).filter(|_| given > 0) {
+            let is_renamed = is(tokens.get(at + 1), ':') || name(tokens.get(at + 1)) == Some("as");
+            if let Some(given) = name(tokens.get(at + 2)).filter(|_| is_renamed) {
                 known.insert(given.to_owned(), call.to_owned());
             }
         }

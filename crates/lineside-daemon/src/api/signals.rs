@@ -20,7 +20,7 @@ use super::shapes::{SignalForm, SignalsQuery};
 use crate::body::Query;
 use crate::caller::{self, Caller};
 use crate::daemon::Daemon;
-use crate::feed::{Entry, What, lost_fields};
+use crate::feed::{Entry, What, asked, lost_fields};
 use crate::problem::Problem;
 
 /// How many entries a reader takes out of the feed at once.
@@ -62,14 +62,8 @@ pub(super) async fn stream(
         None if is_confined => return Err(caller::too_far()),
         _ => None,
     };
-    let fitting = query.query.as_deref().map(|text| log::Query::parse(text, daemon.bus().wall_clock()));
-    let fitting = fitting.transpose().map_err(|error| Problem::bad_request(error.to_string()))?;
-    if fitting.as_ref().is_some_and(log::Query::is_about_shadows) {
-        return Err(Problem::bad_request(
-            "what a hook in shadow would have done is known after its event; `lineside log` answers it"
-                .to_owned(),
-        ));
-    }
+    let fitting = query.query.as_deref().map(|text| asked(text, daemon.bus().wall_clock()));
+    let fitting = fitting.transpose().map_err(Problem::bad_request)?;
     let feed = daemon.feed();
     let (watch, epoch) = (feed.watch(), &feed.epoch);
     let after = match headers.get("last-event-id") {

@@ -31,14 +31,11 @@ impl SharedKeys for ClusterKeys {
                 run(fence)
             };
             let mut held = std::pin::pin!(cluster.under(&name, run));
-            // A machine that leaves goes on with what has its key, and leaves what waits to its next start.
-            let leaves = async {
-                draining.begun().await;
-            };
             tokio::select! {
                 biased;
                 Ok(()) = had => {}
-                () = leaves => std::future::pending().await,
+                // A machine that leaves goes on with what has its key, and leaves what waits to its next start.
+                () = draining.begun() => std::future::pending().await,
                 ended = &mut held => return ended.map_err(|error| LostKeyError(error.to_string())),
             }
             held.await.map_err(|error| LostKeyError(error.to_string()))

@@ -19,7 +19,7 @@ const MOST: usize = 10_000;
 const USUAL: usize = 50;
 /// The longest answer of a machine, in bytes, and what of the longest message of the server is left for its head.
 pub(super) const LONGEST: usize = 8 << 20;
-pub(super) const HEAD: usize = 4 << 10;
+const HEAD: usize = 4 << 10;
 
 impl Joined {
     /// What all machines have in their logs; each that does not answer is named, with why.
@@ -55,11 +55,15 @@ impl Joined {
         }
     }
 
+    /// How long the text behind the head of an answer may be, in bytes.
+    pub(super) fn longest_answer(&self) -> usize {
+        let server = self.cluster().health().borrow().server.as_ref().map(|server| server.longest);
+        server.unwrap_or_default().saturating_sub(HEAD).min(LONGEST)
+    }
+
     /// What this machine has, for another one.
     pub(super) async fn log_for_another(&self, daemon: &dyn Here, asked: &ClusterLogQuery) -> Vec<u8> {
-        let server = self.cluster().health().borrow().server.as_ref().map(|server| server.longest);
-        let longest = server.unwrap_or_default().saturating_sub(HEAD).min(LONGEST);
-        let (reply, text) = found(daemon, asked, longest).await;
+        let (reply, text) = found(daemon, asked, self.longest_answer()).await;
         written(&reply, &text)
     }
 }

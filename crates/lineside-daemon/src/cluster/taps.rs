@@ -9,15 +9,14 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::stream::{FuturesUnordered, unfold};
 use lineside::json::{self, Map, Value, json};
-use lineside::log::Query;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, timeout_at};
 
 use super::joined::Joined;
-use super::logs::{HEAD, LONGEST};
+use super::logs::LONGEST;
 use super::words::{Reply, Word, read, written};
 use super::{Here, Tapped};
 use crate::api::shapes::SignalForm;
-use crate::feed::lost_fields;
+use crate::feed::{asked, lost_fields};
 
 /// How long a machine waits for something to happen before it answers that nothing has, and how much longer its answer may take.
 const WAIT: Duration = Duration::from_secs(2);
@@ -67,7 +66,7 @@ impl Joined {
         daemon: &Arc<dyn Here>,
         query: String,
     ) -> Result<Tapped, String> {
-        parsed(&**daemon, &query)?;
+        asked(&query, daemon.bus().wall_clock())?;
         let mut looks = interval(LOOK);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         looks.reset();
@@ -97,23 +96,9 @@ impl Joined {
         query: &str,
         after: Option<&str>,
     ) -> Vec<u8> {
-        let server = self.cluster().health().borrow().server.as_ref().map(|server| server.longest);
-        let longest = server.unwrap_or_default().saturating_sub(HEAD).min(LONGEST);
-        let (reply, text) = heard(daemon, (query, after), longest).await;
+        let (reply, text) = heard(daemon, (query, after), self.longest_answer()).await;
         written(&reply, &text)
     }
-}
-
-/// As the stream of a daemon has it.
-fn parsed(daemon: &dyn Here, query: &str) -> Result<Query, String> {
-    let query = Query::parse(query, daemon.bus().wall_clock()).map_err(|error| error.to_string())?;
-    if query.is_about_shadows() {
-        return Err(
-            "what a hook in shadow would have done is known after its event; `lineside log` answers it"
-                .to_owned(),
-        );
-    }
-    Ok(query)
 }
 
 /// What has happened on this machine after a position, in at most so many bytes: waits until there is something.
@@ -124,7 +109,7 @@ async fn heard(daemon: &dyn Here, (query, after): (&str, Option<&str>), longest:
         let last = format!("{}-{after}", feed.epoch);
         (Reply::Signals { last, lost, unable: None }, format!("[{}]", texts.join(",")))
     };
-    let query = match parsed(daemon, query) {
+    let query = match asked(query, daemon.bus().wall_clock()) {
         Ok(query) => query,
         Err(error) => {
             return (Reply::Signals { last: String::new(), lost: 0, unable: Some(error) }, "[]".to_owned());
