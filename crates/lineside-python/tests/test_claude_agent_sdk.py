@@ -1,5 +1,6 @@
 """Claude Agent SDK under hooks: the real program, with a scripted model on loopback."""
 
+import dataclasses
 import unittest
 from typing import Any
 
@@ -12,6 +13,7 @@ HOOKS = """
 hooks:
   - {name: no-secrets, on: before_tool, match: {argument: {command: secret}}, verdict: block, reason: it is secret}
   - {name: louder, on: before_tool, match: {argument: {command: quiet}}, amend: {tool_input.command: echo LOUD}}
+  - {name: elsewhere, on: before_tool, match: {argument: {command: touch asked}}, amend: {tool_input.command: touch made}}
   - {name: redacts, on: after_tool, match: {tool: Shell}, amend: {tool_output: {redact: "key-[0-9]+", with: "[key]"}}}
   - {name: told, on: after_tool, match: {argument: {command: hello}}, context: look at the tests}
   - {name: not-yet, on: before_stop, match: {text: too early}, verdict: block, reason: run the tests first}
@@ -24,6 +26,7 @@ def bash(command: str) -> Any:
 
 SCRIPTS = {
     "main": [bash("echo secret"), bash("echo quiet"), bash("echo hello key-17"), "too early", "all is done"],
+    "touches": [bash("touch asked"), "done"],
     "outer": [["Task", {"description": "d", "prompt": "PLAY:inner please", "subagent_type": "general-purpose"}], "done"],
     "inner": [bash("echo secret"), "reviewed"],
 }
@@ -65,6 +68,16 @@ class ClaudeAgentSdk(House):
         self.assertIn("hello [key]", by_turn[3])
         self.assertIn("look at the tests", by_turn[3])
         self.assertIn("run the tests first", by_turn[4])
+
+    async def test_a_change_of_the_input_is_no_approval(self) -> None:
+        options = dataclasses.replace(self.options, permission_mode="default", allowed_tools=[])
+        async with self.client.session("s1") as session:
+            results, _ = await self.play("touches", under(session, options))
+            self.assertEqual(1, len(results), results)
+            self.assertFalse((self.home / "project/made").exists(), results)
+            allowed = dataclasses.replace(options, allowed_tools=["Bash(touch made)"])
+            await self.play("touches", under(session, allowed))
+        self.assertTrue((self.home / "project/made").exists(), "the permissions of the program are for what is run")
 
     async def test_a_subagent_has_a_session_below(self) -> None:
         async with self.client.session("s1") as session:

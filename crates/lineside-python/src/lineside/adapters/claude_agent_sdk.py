@@ -95,8 +95,8 @@ class _Claude:
             output["permissionDecision"] = "allow" if run.asks is not None else decision.verdict
             output["permissionDecisionReason"] = decision.reason or ""
         if input_now != asked:
+            # Alone: a change is no approval, and the permissions of Claude Code judge what it has become.
             output["updatedInput"] = input_now
-            output.setdefault("permissionDecision", "allow")
         return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **output}} if output else {}
 
     async def after_tool(self, input: Any) -> dict[str, Any]:
