@@ -325,3 +325,35 @@ async fn what_has_not_begun_when_there_is_no_more_time_does_not_begin() {
         assert_eq!(report.sessions, 0);
     }
 }
+
+#[test]
+fn what_is_done_at_the_release_of_a_session_is_done_once_also_beside_its_end() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    for round in 0..200 {
+        let bus = Bus::new();
+        let (above, below) = runtime.block_on(async {
+            let above = bus.session("above").open().await.unwrap();
+            let below = above.subagent("below").open().await.unwrap();
+            above.close().await;
+            (above, below)
+        });
+        let done = Arc::new(AtomicUsize::new(0));
+        let once = |done: &Arc<AtomicUsize>| {
+            let done = Arc::clone(done);
+            move || _ = done.fetch_add(1, Ordering::SeqCst)
+        };
+        above.at_release(once(&done));
+        assert_eq!(done.load(Ordering::SeqCst), 0, "something is below it");
+        let mut signals = bus.signals();
+        std::thread::scope(|scope| {
+            scope.spawn(|| runtime.block_on(below.close()));
+            scope.spawn(|| (0..round % 20).for_each(|_| above.at_release(once(&done))));
+        });
+        assert_eq!(done.load(Ordering::SeqCst), 1 + round % 20, "round {round}");
+        assert_eq!(closed(&mut signals, "below"), 1);
+        above.at_release(once(&done));
+        assert_eq!(done.load(Ordering::SeqCst), 2 + round % 20, "nothing is below it any more");
+        assert!(below.parent().is_some_and(|parent| parent.number() == above.number()));
+        assert!(above.parent().is_none() && above.number() != below.number());
+    }
+}

@@ -10,6 +10,7 @@ use lineside::core::{Reach, SessionId};
 use lineside::{Assembly, AttachHookError, AttachedHook, Attachment, Session};
 use tokio::time::timeout;
 
+use crate::inherited::Inherited;
 use crate::problem::Problem;
 use crate::random;
 use crate::shares::{Share, Shares, Tree};
@@ -61,7 +62,7 @@ struct State {
     /// By session and name.
     hooks: HashMap<SessionId, HashMap<String, Owned>>,
     /// Those of sessions that have ended, which sessions below these are under still.
-    inherited: Vec<Owned>,
+    inherited: Inherited<Owned>,
     /// How many hooks there are, and how long their declarations are together.
     count: usize,
     bytes: usize,
@@ -279,7 +280,8 @@ impl Attachments {
         match (before, now) {
             // Of an earlier session of that id.
             (Some(before), _) if before.is_inherited() => {
-                state.inherited.push(before);
+                let session = before.session.clone();
+                state.inherited.add(&session, before);
                 state.count += 1;
             }
             (Some(before), Some(now)) => {
@@ -326,13 +328,10 @@ impl Attachments {
     #[cfg(feature = "nats")]
     pub(crate) fn declared(&self, session: &Session) -> Vec<Declared> {
         let state = self.state();
-        let is_of = |owned: &&Owned| {
-            owned.session.id() == session.id()
-                && owned.session.is_open() == session.is_open()
-                && owned.reach != Reach::Itself
-        };
+        let is_of =
+            |owned: &&Owned| owned.session.number() == session.number() && owned.reach != Reach::Itself;
         let open = state.hooks.get(session.id()).into_iter().flat_map(HashMap::values);
-        let mut all: Vec<&Owned> = open.chain(&state.inherited).filter(is_of).collect();
+        let mut all: Vec<&Owned> = open.chain(state.inherited.of(session)).filter(is_of).collect();
         // As they were registered.
         all.sort_by_key(|owned| owned.number);
         let entry =
@@ -342,9 +341,10 @@ impl Attachments {
 
     /// The program that has a hook of a session, and what it calls that.
     #[cfg(feature = "nats")]
-    pub(crate) fn seat(&self, session: &SessionId, number: u64) -> Option<(Attachment, String)> {
+    pub(crate) fn seat(&self, session: &Session, number: u64) -> Option<(Attachment, String)> {
         let state = self.state();
-        let mut all = state.hooks.get(session).into_iter().flat_map(HashMap::values).chain(&state.inherited);
+        let open = state.hooks.get(session.id()).into_iter().flat_map(HashMap::values);
+        let mut all = open.chain(state.inherited.of(session));
         let owned = all.find(|owned| owned.number == number)?;
         Some((state.programs.get(&owned.owner)?.place.clone(), owned.called.clone()))
     }
@@ -413,7 +413,8 @@ impl State {
             if owned.is_inherited() {
                 self.count += 1;
                 self.bytes += owned.bytes;
-                self.inherited.push(owned);
+                let session = owned.session.clone();
+                self.inherited.add(&session, owned);
             } else {
                 self.let_go(owned);
             }
@@ -430,8 +431,7 @@ impl State {
 
     /// Lets go of the hooks that were inherited by sessions which are over as well.
     fn release_inherited(&mut self) {
-        let over: Vec<Owned> = self.inherited.extract_if(.., |owned| !owned.is_inherited()).collect();
-        for owned in over {
+        for owned in self.inherited.take_released() {
             self.count -= 1;
             self.bytes -= owned.bytes;
             self.let_go(owned);
@@ -443,7 +443,7 @@ impl State {
         let sessions: Vec<SessionId> = self.hooks.keys().cloned().collect();
         sessions.iter().for_each(|session| self.release(session));
         self.release_inherited();
-        let owned = self.hooks.values().flat_map(HashMap::values).chain(&self.inherited);
+        let owned = self.hooks.values().flat_map(HashMap::values).chain(self.inherited.iter());
         let owners: HashSet<&String> = owned.map(|owned| &owned.owner).collect();
         let is_coming = |program: &Program| now.duration_since(program.asked) < COMING;
         self.programs.retain(|token, program| {

@@ -31,6 +31,7 @@ mod outlet;
 mod observers;
 mod telemetry;
 mod deliveries;
+mod inherited;
 mod attachments;
 mod preparing;
 mod grants;

@@ -193,6 +193,34 @@ impl Session {
         !self.node().is_released()
     }
 
+    /// Has something done once it has no [heirs](Self::has_heirs) any more; at once when it has none. It is done where the
+    /// last session below comes to its end, before that is signalled, and must not block.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicBool, Ordering};
+    ///
+    /// use lineside_bus::Bus;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = Bus::new().session("s1").open().await?;
+    /// let child = session.subagent("s2").open().await?;
+    /// let released = Arc::new(AtomicBool::new(false));
+    /// let seen = Arc::clone(&released);
+    /// session.at_release(move || seen.store(true, Ordering::Relaxed));
+    /// session.close().await;
+    /// assert!(!released.load(Ordering::Relaxed), "its child is under its hooks");
+    /// child.close().await;
+    /// assert!(released.load(Ordering::Relaxed));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn at_release(&self, then: impl FnOnce() + Send + 'static) {
+        let then = self.shared().tree.at_release(self.node(), Box::new(then));
+        then.into_iter().for_each(|then| then());
+    }
+
     /// Whether hooks are registered on this session itself.
     #[must_use]
     pub fn has_own_hooks(&self) -> bool {
@@ -203,6 +231,19 @@ impl Session {
     #[must_use]
     pub fn children(&self) -> u64 {
         self.node().children()
+    }
+
+    /// The number of its opening, from 1: no other session of its bus has the same, also none of its id.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.node().number
+    }
+
+    /// The session that it was opened below, which may have ended.
+    #[must_use]
+    pub fn parent(&self) -> Option<Self> {
+        let parent = self.node().parent.clone()?;
+        Some(Self::new(parent, Arc::clone(self.shared())))
     }
 
     /// Whether it is the child of that session, or of a session below that.

@@ -30,6 +30,9 @@ pub(crate) struct Own<I, O> {
 /// soon, since a thread can have few at a time.
 pub(crate) type Borrowed<I, O> = Guard<Arc<Table<I, O>>>;
 
+/// What is done once the hooks of a place are released.
+pub(crate) type Then = Box<dyn FnOnce() + Send>;
+
 /// Which registrations are taken away.
 pub(crate) type Leaves<'a, I, O> = &'a dyn Fn(&Registered<I, O>) -> bool;
 
@@ -40,6 +43,8 @@ struct State<I, O> {
     in_table: usize,
     /// The formats whose hooks are switched off here.
     off: HashSet<&'static str>,
+    /// What is done once they are released.
+    then: Vec<Then>,
 }
 
 impl<I, O> Default for Own<I, O> {
@@ -47,7 +52,12 @@ impl<I, O> Default for Own<I, O> {
         Self {
             mask: AtomicU64::new(0),
             table: ArcSwap::default(),
-            state: Mutex::new(State { registered: Vec::new(), in_table: 0, off: HashSet::new() }),
+            state: Mutex::new(State {
+                registered: Vec::new(),
+                in_table: 0,
+                off: HashSet::new(),
+                then: Vec::new(),
+            }),
             changes: AtomicU64::new(0),
             covered: Mutex::default(),
         }
@@ -155,6 +165,23 @@ impl<I: Clone, O: Clone> Own<I, O> {
         let count = gone.len();
         drop((before, gone));
         Some((given, count))
+    }
+
+    /// Keeps what is done once the hooks are released; gives it back when they are.
+    pub(crate) fn keep(&self, is_released: impl FnOnce() -> bool, then: Then) -> Option<Then> {
+        let mut state = self.lock();
+        if is_released() {
+            return Some(then);
+        }
+        state.then.push(then);
+        None
+    }
+
+    /// Takes all hooks away, for good.
+    pub(crate) fn release(&self) {
+        self.remove(&|_| true);
+        let then = std::mem::take(&mut self.lock().then);
+        then.into_iter().for_each(|then| then());
     }
 
     /// Switches the hooks of a format off or on.

@@ -9,7 +9,7 @@ use lineside_core::hook::Hook;
 use lineside_core::plan::{Generation, coverage};
 use lineside_core::{PointInfo, SessionId, Source};
 
-use super::own::{Leaves, Own};
+use super::own::{Leaves, Own, Then};
 use super::registered::{Added, Registered, Runs};
 use super::share::{Most, PART, Share, weight};
 use super::table::{From, InForce, Tables, bit};
@@ -19,7 +19,7 @@ pub(crate) struct Node<I, O, S> {
     pub(crate) source: Arc<Source>,
     pub(crate) parent: Option<Arc<Self>>,
     /// The number of its opening.
-    number: u64,
+    pub(crate) number: u64,
     /// The hooks that are registered on it, made when the first one is.
     own: OnceLock<Box<Own<I, O>>>,
     /// The scope that it was put into, whose hooks it is under with everything below it.
@@ -280,10 +280,13 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
         if let Some(own) = node.own.get() {
             own.remove(&|registered| !registered.hook.reach.covers(1));
         }
-        for own in released.iter().filter_map(|node| node.own.get()) {
-            own.remove(&|_| true);
-        }
+        released.iter().filter_map(|node| node.own.get()).for_each(|own| own.release());
         true
+    }
+
+    /// Has something done once the hooks of a session are released; gives it back when they are.
+    pub(crate) fn at_release(&self, node: &Node<I, O, S>, then: Then) -> Option<Then> {
+        self.own_of(node).keep(|| node.is_released(), then)
     }
 
     pub(crate) fn find(&self, id: &str) -> Option<Arc<Node<I, O, S>>> {

@@ -173,7 +173,7 @@ async fn call(
 ) -> WorkerEnded {
     let name = EntryName::parse(session);
     let session = name.and_then(|name| joined.own().named(name).map(|own| own.session.clone()));
-    let seat = session.and_then(|session| daemon.attachments().seat(session.id(), hook));
+    let seat = session.and_then(|session| daemon.attachments().seat(&session, hook));
     let Some((place, called)) = seat else {
         let message = "the hook is not there any more".to_owned();
         return WorkerEnded::Failed { kind: FailureKind::Closed, message, started: false };

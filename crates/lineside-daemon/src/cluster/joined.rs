@@ -195,7 +195,6 @@ impl Joined {
     pub(crate) fn forget(&self, daemon: &dyn Here, session: &SessionId) {
         let mut own = self.own();
         let (over, kept) = own.end(session);
-        let kept = kept.map(|own| own.session.clone());
         over.iter().for_each(|own| self.take_out(own));
         // Nothing more is opened below it, and what is open there has its hooks still.
         if let Some(session) = kept {

@@ -15,6 +15,7 @@ use super::remote::{RemoteHook, Ways};
 use super::words::SessionEntry;
 use crate::api::shapes::ClusterUntrusted;
 use crate::elsewhere::ELSEWHERE;
+use crate::inherited::Inherited;
 use crate::problem::Problem;
 
 /// A session that stands in.
@@ -36,10 +37,12 @@ pub(super) struct StandIn {
 #[derive(Default)]
 pub(super) struct StandIns {
     standing: HashMap<EntryName, StandIn>,
+    /// Their names, by the ids of their sessions; one that has ended is among them until that is heard.
+    names: HashMap<SessionId, Vec<EntryName>>,
     /// The latest state of those that are being opened, as far as it came meanwhile, and by how many.
     coming: HashMap<EntryName, (usize, Option<SessionEntry>)>,
     /// Hooks of those that have ended, which sessions below are under still.
-    inherited: Vec<(Session, Vec<AttachedHook>, Files)>,
+    inherited: Inherited<(Vec<AttachedHook>, Files)>,
 }
 
 /// What a change of a session has come to here.
@@ -75,17 +78,21 @@ impl StandIns {
 
     /// The name and the machine of the session that this one stands in for.
     pub(super) fn standing_for(&self, session: &Session) -> Option<(EntryName, Arc<str>)> {
-        let mut all = self.standing.iter();
-        let found = all.find(|(_, one)| one.session.id() == session.id() && one.session.is_open());
-        found.map(|(name, one)| (*name, Arc::clone(&one.machine)))
+        let (name, one) = self.with_id(session.id()).find(|(_, one)| one.session.is_open())?;
+        Some((name, Arc::clone(&one.machine)))
     }
 
     /// The name of the session that one here is below.
     pub(super) fn name_of(&self, session: &Session) -> Option<EntryName> {
-        let parent = session.source().parent_session.as_ref()?;
-        let mut all = self.standing.iter();
-        all.find(|(_, one)| one.session.id() == parent && session.is_below(&one.session))
-            .map(|(name, _)| *name)
+        let parent = session.parent()?;
+        let mut all = self.with_id(parent.id());
+        all.find(|(_, one)| one.session.number() == parent.number()).map(|(name, _)| name)
+    }
+
+    /// Those whose session has this id: one that is open, and those that have ended of which that is not heard.
+    fn with_id(&self, id: &SessionId) -> impl Iterator<Item = (EntryName, &StandIn)> {
+        let names = self.names.get(id).into_iter().flatten();
+        names.filter_map(|name| Some((*name, self.standing.get(name)?)))
     }
 
     /// One is being opened: what comes of it from now on counts.
@@ -122,18 +129,9 @@ impl StandIns {
     ) -> Result<Session, Problem> {
         let told = self.coming.get_mut(&name).and_then(|(_, told)| told.take());
         let entry = told.filter(|told| told.version > entry.version).unwrap_or(entry);
-        if let hash_map::Entry::Vacant(vacant) = self.standing.entry(name) {
+        if !self.standing.contains_key(&name) {
             let session = opened(daemon, machine, parent, &entry)?;
-            let stand_in = StandIn {
-                session,
-                machine: Arc::clone(machine),
-                version: 0,
-                hooks: HashMap::new(),
-                files: Files::default(),
-                is_over: false,
-                idle: None,
-            };
-            vacant.insert(stand_in);
+            self.put(name, session, machine);
         }
         let session = self.standing.get(&name).map(|one| one.session.clone());
         match self.change((daemon, ways), name, &entry) {
@@ -145,6 +143,20 @@ impl StandIns {
                 Err(problem)
             }
         }
+    }
+
+    fn put(&mut self, name: EntryName, session: Session, machine: &Arc<str>) {
+        self.names.entry(session.id().clone()).or_default().push(name);
+        let stand_in = StandIn {
+            session,
+            machine: Arc::clone(machine),
+            version: 0,
+            hooks: HashMap::new(),
+            files: Files::default(),
+            is_over: false,
+            idle: None,
+        };
+        self.standing.insert(name, stand_in);
     }
 
     /// Puts a state of a session in force; an earlier one than that in force changes nothing.
@@ -236,13 +248,19 @@ impl StandIns {
     /// Its session has ended, or nothing is below it any more: sessions below keep its hooks.
     pub(super) fn end(&mut self, name: EntryName) -> Option<Session> {
         let StandIn { session, hooks, files, .. } = self.standing.remove(&name)?;
-        self.inherited.push((session.clone(), hooks.into_values().collect(), files));
+        if let hash_map::Entry::Occupied(mut names) = self.names.entry(session.id().clone()) {
+            names.get_mut().retain(|other| *other != name);
+            if names.get().is_empty() {
+                names.remove();
+            }
+        }
+        self.inherited.add(&session, (hooks.into_values().collect(), files));
         Some(session)
     }
 
     /// Lets go of the hooks of those that have ended, as far as nothing is below them.
     pub(super) fn release(&mut self) {
-        for (_, hooks, files) in self.inherited.extract_if(.., |(session, ..)| !session.has_heirs()) {
+        for (hooks, files) in self.inherited.take_released() {
             hooks.into_iter().for_each(AttachedHook::remove);
             files.release();
         }
@@ -250,8 +268,7 @@ impl StandIns {
 
     /// Those whose session has ended here otherwise.
     pub(super) fn ended(&self, session: &SessionId) -> Option<EntryName> {
-        let mut all = self.standing.iter();
-        all.find(|(_, one)| one.session.id() == session && !one.session.is_open()).map(|(name, _)| *name)
+        self.with_id(session).find(|(_, one)| !one.session.is_open()).map(|(name, _)| name)
     }
 
     pub(super) fn count(&self) -> usize {
@@ -315,5 +332,39 @@ pub(super) fn announce(daemon: &dyn Here, stand_in: &StandIn, change: Change) {
             stand_in.machine
         );
         daemon.bus().announce(Notice::info(text));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lineside::Bus;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_stands_in_for_a_session_is_found_by_its_id_however_many_there_are() {
+        let (bus, mut all) = (Bus::new(), StandIns::default());
+        let mut sessions = Vec::new();
+        for number in 0..1_000_u64 {
+            let session = bus.session(format!("s{number}")).open().await.unwrap();
+            all.put(EntryName(number), session.clone(), &Arc::from("m"));
+            sessions.push(session);
+        }
+        assert_eq!(all.with_id(sessions[7].id()).count(), 1, "so many are looked at");
+        assert_eq!(all.standing_for(&sessions[7]), Some((EntryName(7), Arc::from("m"))));
+        let below = sessions[7].subagent("below").open().await.unwrap();
+        assert_eq!(all.name_of(&below), Some(EntryName(7)));
+        assert_eq!(all.ended(sessions[7].id()), None, "it is open");
+        // One of its id comes before its end is heard.
+        sessions[7].close().await;
+        let later = bus.session("s7").open().await.unwrap();
+        all.put(EntryName(2_000), later.clone(), &Arc::from("m"));
+        assert_eq!(all.standing_for(&later).map(|(name, _)| name), Some(EntryName(2_000)));
+        assert_eq!(all.name_of(&below), Some(EntryName(7)));
+        assert_eq!(all.ended(later.id()), Some(EntryName(7)));
+        all.end(EntryName(7));
+        assert_eq!((all.ended(later.id()), all.with_id(later.id()).count()), (None, 1));
+        all.end(EntryName(2_000));
+        assert!(!all.names.contains_key(later.id()));
     }
 }
