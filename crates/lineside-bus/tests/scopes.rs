@@ -52,7 +52,7 @@ async fn hooks_of_a_scope_hold_for_its_sessions_and_those_below_and_for_no_other
     assert_eq!(reason(&nowhere).await, None);
     assert_ne!(root.coverage(), beside.coverage());
     assert_eq!(root.coverage(), child.coverage());
-    assert!(child.is_in(&one) && !child.has_scope() && !nowhere.is_in(&one));
+    assert!(child.is_in(&one) && child.scope().is_none() && !nowhere.is_in(&one));
     root.close().await;
     assert!(child.is_in(&one), "a closed ancestor counts");
     assert_eq!(reason(&child).await.as_deref(), Some("of one"));
@@ -115,7 +115,7 @@ async fn a_session_that_was_opened_in_no_scope_may_enter_one_once() {
     install(&other, "other");
     let session = bus.session("s").open().await.unwrap();
     let child = session.subagent("child").open().await.unwrap();
-    assert!(!session.has_scope());
+    assert!(session.scope().is_none());
     assert!(session.enter(&scope) && session.is_in(&scope));
     assert!(!session.enter(&other));
     assert_eq!(reason(&session).await.as_deref(), Some("late"));

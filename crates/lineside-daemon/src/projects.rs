@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use lineside::bus::Scope;
 use lineside::bus::register::RegisterHookError;
 use lineside::bus::session::OpenSession;
 use lineside::claims::Claims;
@@ -51,7 +52,7 @@ struct Inner {
     of_all: Option<PathBuf>,
     store: Store,
     claims: Claims,
-    known: Mutex<HashMap<PathBuf, Arc<Project>>>,
+    known: Mutex<Known>,
     /// Where files of projects are read.
     aside: Aside,
     tracker: TaskTracker,
@@ -60,8 +61,35 @@ struct Inner {
     news: watch::Sender<u64>,
 }
 
+/// The projects that are known.
+#[derive(Default)]
+struct Known {
+    by_root: HashMap<PathBuf, Arc<Project>>,
+    by_scope: HashMap<Scope, Arc<Project>>,
+}
+
+impl Known {
+    fn get(&self, root: &Path) -> Option<&Arc<Project>> {
+        self.by_root.get(root)
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Arc<Project>> {
+        self.by_root.values()
+    }
+
+    fn add(&mut self, project: &Arc<Project>) {
+        self.by_root.insert(project.root.clone(), Arc::clone(project));
+        self.by_scope.insert(project.scope().clone(), Arc::clone(project));
+    }
+
+    fn remove(&mut self, project: &Project) {
+        self.by_root.remove(&project.root);
+        self.by_scope.remove(project.scope());
+    }
+}
+
 impl Inner {
-    fn known(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<Project>>> {
+    fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -95,7 +123,7 @@ impl Projects {
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<Project>>> {
+    fn known(&self) -> MutexGuard<'_, Known> {
         self.inner.known()
     }
 
@@ -132,7 +160,7 @@ impl Projects {
     /// Its hooks cannot be put in force.
     pub(crate) async fn load_at(&self, work: &Path) -> Result<Option<Arc<Project>>, RegisterHookError> {
         let Inner { user, store, aside, .. } = &*self.inner;
-        let nearest = project::nearest(work, user, store, |root| self.known().contains_key(root));
+        let nearest = project::nearest(work, user, store, |root| self.known().get(root).is_some());
         let Some(nearest) = nearest else { return Ok(None) };
         if let Some(project) = self.known().get(&nearest).filter(|project| project.is_loaded()) {
             project.used();
@@ -156,7 +184,7 @@ impl Projects {
     /// The root of the project of what works there; none for the one whose hooks hold for every session.
     fn find(&self, work: &Path) -> Option<PathBuf> {
         let Inner { user, store, .. } = &*self.inner;
-        let found = project::find_or_known(work, user, store, |root| self.known().contains_key(root))?;
+        let found = project::find_or_known(work, user, store, |root| self.known().get(root).is_some())?;
         Some(found).filter(|found| Some(found) != self.inner.of_all.as_ref())
     }
 
@@ -167,7 +195,7 @@ impl Projects {
             return (Arc::clone(project), false);
         }
         let project = Arc::new(Project::new(root, self.inner.assembly.of_project(root)));
-        known.insert(root.to_path_buf(), Arc::clone(&project));
+        known.add(&project);
         (project, true)
     }
 
@@ -203,7 +231,7 @@ impl Projects {
         }
         let bus = self.inner.assembly.bus();
         for session in bus.sessions().into_iter().filter_map(|id| bus.find(id.as_str())) {
-            if !session.has_scope()
+            if session.scope().is_none()
                 && let Some(project) = self.of(session.source(), None).await?
             {
                 session.enter(project.scope());
@@ -214,7 +242,7 @@ impl Projects {
 
     /// The projects that are loaded, by their roots.
     pub(crate) fn all(&self) -> Vec<Arc<Project>> {
-        let mut all: Vec<_> = self.known().values().cloned().collect();
+        let mut all: Vec<_> = self.known().all().cloned().collect();
         all.sort_by(|one, other| one.root.cmp(&other.root));
         all
     }
@@ -240,7 +268,7 @@ impl Projects {
     /// Forgets the projects that have had no session for long.
     pub(crate) async fn forget_unused(&self, now: Instant) {
         let is_idle = |project: &Project| now.saturating_duration_since(project.last_used()) >= KEPT;
-        let idle: Vec<_> = self.known().values().filter(|project| is_idle(project)).cloned().collect();
+        let idle: Vec<_> = self.known().all().filter(|project| is_idle(project)).cloned().collect();
         for project in idle {
             if self.sessions(&project) > 0 {
                 project.used();
@@ -259,8 +287,8 @@ impl Projects {
     }
 
     /// A project is not known any more: its root may be loaded anew at once, and what that claims is not this one's.
-    fn forget(&self, known: &mut HashMap<PathBuf, Arc<Project>>, project: &Project) {
-        known.remove(&project.root);
+    fn forget(&self, known: &mut Known, project: &Project) {
+        known.remove(project);
         project.over.cancel();
         self.inner.claims.put(&project.root.to_string_lossy(), &LoadReport::default());
     }

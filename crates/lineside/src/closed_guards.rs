@@ -4,10 +4,11 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use lineside_bus::interceptor::Interceptor;
 use lineside_bus::register::{RegisterHookError, Registration};
 use lineside_bus::{Installed, Session};
 use lineside_core::PointInfo;
-use lineside_core::hook::NATIVE;
+use lineside_core::hook::{Hook, NATIVE};
 use lineside_core::point::{Phase, PointRole};
 use lineside_points::CATALOGUE;
 use lineside_trust::Guard;
@@ -47,34 +48,90 @@ fn unknown(root: &Path) -> Vec<Guard> {
     CATALOGUE.iter().filter(is_gate).map(guard).collect()
 }
 
-impl Assembly {
-    /// Has the guards of the project with this root stand closed on a session, for everything below it as well; at every
-    /// point of something that has not happened yet where they are not known. `why` says what to do about it.
+/// Guards as they stand closed, ready for any number of sessions. Clones are the same.
+#[derive(Clone)]
+pub struct PreparedGuards(Arc<[Prepared]>);
+
+struct Prepared {
+    point: &'static PointInfo,
+    hook: Hook,
+    run: Arc<dyn Interceptor>,
+}
+
+impl fmt::Debug for PreparedGuards {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("PreparedGuards").field(&self.0.len()).finish()
+    }
+}
+
+impl PreparedGuards {
+    /// Has them stand closed on a session, and for everything below it as well.
     ///
     /// # Errors
     /// The session is closed. None of them is registered then.
-    pub fn close_guards(
-        &self,
-        session: &Session,
-        root: &Path,
-        guards: Option<&[Guard]>,
-        why: &str,
-    ) -> Result<ClosedGuards, RegisterHookError> {
-        let of_all = if guards.is_none() { unknown(root) } else { Vec::new() };
-        let mut all = ClosedGuards(Vec::new());
-        for found in closed(root, guards.unwrap_or(&of_all), why) {
-            let run = Arc::new(Foreign::new(&found, self.outside.clone(), None));
-            for point in &found.points {
-                let installed = Installed { point, hook: found.hook.clone(), run: Arc::clone(&run) as _ };
-                match session.of_dialect(found.hook.dialect).add(installed) {
-                    Ok(registration) => all.0.push(registration),
-                    Err(error) => {
-                        all.remove();
-                        return Err(error);
-                    }
+    pub fn close(&self, session: &Session) -> Result<ClosedGuards, RegisterHookError> {
+        let mut all = ClosedGuards(Vec::with_capacity(self.0.len()));
+        for Prepared { point, hook, run } in &*self.0 {
+            let installed = Installed { point, hook: hook.clone(), run: Arc::clone(run) };
+            match session.of_dialect(hook.dialect).add(installed) {
+                Ok(registration) => all.0.push(registration),
+                Err(error) => {
+                    all.remove();
+                    return Err(error);
                 }
             }
         }
         Ok(all)
+    }
+}
+
+impl Assembly {
+    /// The guards of the project with this root as they stand closed: one at every point of something that has not happened
+    /// yet where they are not known. `why` says what to do about it.
+    #[must_use]
+    pub fn prepare_guards(&self, root: &Path, guards: Option<&[Guard]>, why: &str) -> PreparedGuards {
+        let of_all = if guards.is_none() { unknown(root) } else { Vec::new() };
+        let prepared = closed(root, guards.unwrap_or(&of_all), why).flat_map(|found| {
+            let run: Arc<dyn Interceptor> = Arc::new(Foreign::new(&found, self.outside.clone(), None));
+            let points = found.points.into_iter();
+            points.map(move |point| Prepared { point, hook: found.hook.clone(), run: Arc::clone(&run) })
+        });
+        PreparedGuards(prepared.collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lineside_bus::Bus;
+    use lineside_core::json::json;
+    use lineside_points::BeforeTool;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn guards_that_are_ready_stand_closed_on_each_session_until_they_are_removed_there() {
+        let assembly = Assembly::new(Bus::new());
+        let guards = assembly.prepare_guards(Path::new("/p"), None, "look at it");
+        let reason = async |session: &Session| {
+            let decision = session.publish(BeforeTool::new("Shell", json!({}))).await.unwrap();
+            decision.is_refused().then(|| decision.verdict().to_string())
+        };
+        let mut all = Vec::new();
+        for id in ["a", "b"] {
+            let session = assembly.bus().session(id).open().await.unwrap();
+            all.push((guards.close(&session).unwrap(), session));
+        }
+        for (_, session) in &all {
+            let reason = reason(session).await.unwrap();
+            assert!(reason.contains("hooks of /p") && reason.contains("look at it"), "{reason}");
+        }
+        assert!(guards.0.iter().all(|one| Arc::strong_count(&one.run) > 2), "both have the same");
+        let (closed, session) = all.remove(0);
+        closed.remove();
+        assert_eq!(reason(&session).await, None);
+        assert!(reason(&all[0].1).await.is_some(), "the other session's stay");
+        session.close().await;
+        guards.close(&session).unwrap_err();
+        assert!(!session.has_own_hooks());
     }
 }

@@ -89,7 +89,7 @@ mod attached;
 #[cfg(feature = "dialects")]
 mod missing;
 #[cfg(feature = "dialects")]
-mod closed_guards;
+pub mod closed_guards;
 #[cfg(feature = "dialects")]
 pub mod project;
 #[cfg(feature = "dialects")]
@@ -147,8 +147,6 @@ pub use lineside_trust as trust;
 pub use assembly::{Assembly, LoadReport, LoadedHook, State};
 #[cfg(feature = "dialects")]
 pub use attached::{AttachHookError, AttachedHook, Attachment};
-#[cfg(feature = "dialects")]
-pub use closed_guards::ClosedGuards;
 #[cfg(feature = "journal")]
 pub use durable::Durable;
 #[cfg(feature = "dialects")]

@@ -1,6 +1,7 @@
 //! Hooks that hold for a part of the sessions: those that are put into the scope, and everything below them.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use lineside_core::hook::{Hook, Tighter};
@@ -12,7 +13,7 @@ use crate::hook::state::{Place, ScopeHooks, Shared};
 ///
 /// A session is put into a scope when it is opened, and is under its hooks with everything below it; no other session
 /// is. What is installed anew holds for the further events of all of them. A scope lasts as long as it has clones or
-/// sessions.
+/// sessions. Two are equal that are clones of one.
 ///
 /// ```
 /// use lineside_bus::Bus;
@@ -36,6 +37,20 @@ pub struct Scope {
 impl fmt::Debug for Scope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Scope").finish_non_exhaustive()
+    }
+}
+
+impl PartialEq for Scope {
+    fn eq(&self, other: &Self) -> bool {
+        self.is(&other.hooks)
+    }
+}
+
+impl Eq for Scope {}
+
+impl Hash for Scope {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Arc::as_ptr(&self.hooks).hash(state);
     }
 }
 
@@ -79,6 +94,10 @@ impl Scope {
         tighter: impl Fn(&Hook) -> Option<Tighter>,
     ) -> Result<(), RegisterHookError> {
         self.shared.install_all(&Place::Scope(Arc::clone(&self.hooks)), hooks, Some(&tighter))
+    }
+
+    pub(crate) fn of(shared: &Arc<Shared>, hooks: &Arc<ScopeHooks>) -> Self {
+        Self { shared: Arc::clone(shared), hooks: Arc::clone(hooks) }
     }
 
     pub(crate) fn is(&self, hooks: &Arc<ScopeHooks>) -> bool {

@@ -77,16 +77,10 @@ impl Session {
         self.node().is_in(|own| scope.is(own))
     }
 
-    /// Whether it was put into this scope itself.
+    /// The scope that it was put into itself.
     #[must_use]
-    pub fn has_entered(&self, scope: &Scope) -> bool {
-        self.node().scope().is_some_and(|own| scope.is(own))
-    }
-
-    /// Whether it was put into a scope itself.
-    #[must_use]
-    pub fn has_scope(&self) -> bool {
-        self.node().scope().is_some()
+    pub fn scope(&self) -> Option<Scope> {
+        Some(Scope::of(self.shared(), self.node().scope()?))
     }
 
     /// The hooks of one format that are registered on this session itself.

@@ -1,35 +1,77 @@
 //! Hooks of files over machines: a session is in a project on its machine, and what stands in for it elsewhere is in one of
 //! the same content there, which a person has trusted there. Where there is none the guards of the project stand closed.
 
+use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
 
+use lineside::Session;
 use lineside::bus::register::RegisterHookError;
-use lineside::{ClosedGuards, Session};
+use lineside::closed_guards::{ClosedGuards, PreparedGuards};
 
 use super::Here;
 use super::words::ProjectEntry;
 use crate::projects::{Held, Project};
 
-/// The longest that guards may be in a message, in bytes: longer ones count as not known.
-const LONGEST: usize = 256 << 10;
-
 /// What others are to know of the project that a session of this machine is in.
-pub(super) fn project_of(daemon: &dyn Here, session: &Session) -> Option<ProjectEntry> {
-    let project = daemon.projects().of_session(session)?;
-    let Held { digest, guards } = project.now().held.clone()?;
-    let is_short = |guards: &Vec<_>| lineside::json::to_vec(guards).is_ok_and(|text| text.len() <= LONGEST);
-    Some(ProjectEntry {
-        root: project.root.to_string_lossy().into_owned(),
-        digest,
-        guards: guards.filter(is_short),
-    })
+pub(super) fn project_of(daemon: &dyn Here, session: &Session) -> Option<Arc<Held>> {
+    daemon.projects().of_session(session)?.now().held.clone()
+}
+
+/// A project of another machine. All that stands in for sessions there in it shares it.
+pub(super) struct Elsewhere {
+    machine: Arc<str>,
+    pub(super) entry: ProjectEntry,
+    /// Its guards as they stand closed here, made when they do first.
+    closed: OnceLock<PreparedGuards>,
+}
+
+impl Elsewhere {
+    fn closed(&self, daemon: &dyn Here) -> &PreparedGuards {
+        let Self { machine, entry, closed } = self;
+        closed.get_or_init(|| {
+            let root = Path::new(&entry.root);
+            daemon.assembly().prepare_guards(root, entry.guards.as_deref(), &remedy(machine, entry))
+        })
+    }
+}
+
+/// Roots that nothing is under are looked for when there are this many more than when that was done last.
+const MORE: usize = 64;
+
+/// Those that something here is under, each once.
+#[derive(Default)]
+pub(super) struct ProjectsElsewhere {
+    /// By machine and root.
+    known: HashMap<(Arc<str>, String), Vec<Weak<Elsewhere>>>,
+    /// How many roots there may be before those that nothing is under are taken away.
+    full: usize,
+}
+
+impl ProjectsElsewhere {
+    /// The one of this entry, which an equal one before it gave.
+    pub(super) fn get(&mut self, machine: &Arc<str>, entry: &ProjectEntry) -> Arc<Elsewhere> {
+        let of_root = self.known.entry((Arc::clone(machine), entry.root.clone())).or_default();
+        let mut known = of_root.iter().filter_map(Weak::upgrade);
+        if let Some(same) = known.find(|known| known.entry == *entry) {
+            return same;
+        }
+        of_root.retain(|known| known.strong_count() > 0);
+        let (machine, entry) = (Arc::clone(machine), entry.clone());
+        let new = Arc::new(Elsewhere { machine, entry, closed: OnceLock::new() });
+        of_root.push(Arc::downgrade(&new));
+        if self.known.len() > self.full {
+            self.known.retain(|_, of_root| of_root.iter().any(|known| known.strong_count() > 0));
+            self.full = self.known.len() * 2 + MORE;
+        }
+        new
+    }
 }
 
 /// The hooks of files that something which stands in is under.
 #[derive(Default)]
 pub(super) struct Files {
-    wanted: Option<ProjectEntry>,
+    wanted: Option<Arc<Elsewhere>>,
     /// Those that stand for what is not in force here.
     closed: Option<ClosedGuards>,
     /// Those that stand for hooks of programs that its machine cannot tell.
@@ -37,6 +79,22 @@ pub(super) struct Files {
 }
 
 impl Files {
+    /// The project that an entry means.
+    pub(super) fn meant(
+        &self,
+        all: &mut ProjectsElsewhere,
+        machine: &Arc<str>,
+        entry: Option<&ProjectEntry>,
+    ) -> Option<Arc<Elsewhere>> {
+        let entry = entry?;
+        // The registry does not have the guards, and they are the same for the same content.
+        let known = self.wanted.as_ref().filter(|known| {
+            let known = &known.entry;
+            entry.guards.is_none() && (&entry.root, &entry.digest) == (&known.root, &known.digest)
+        });
+        Some(known.map_or_else(|| all.get(machine, entry), Arc::clone))
+    }
+
     /// Has a stand-in be under the hooks of this project: those of one that has its content here, or its closed guards.
     ///
     /// # Errors
@@ -44,35 +102,27 @@ impl Files {
     pub(super) fn put(
         &mut self,
         daemon: &dyn Here,
-        (session, machine): (&Session, &str),
-        wanted: Option<&ProjectEntry>,
+        session: &Session,
+        wanted: Option<Arc<Elsewhere>>,
     ) -> Result<(), RegisterHookError> {
-        // The registry does not have the guards, and they are the same for the same content.
-        let known = self.wanted.as_ref().filter(|known| {
-            wanted.is_some_and(|wanted| {
-                wanted.guards.is_none() && (&wanted.root, &wanted.digest) == (&known.root, &known.digest)
-            })
-        });
-        let known = known.cloned();
-        let wanted = known.as_ref().or(wanted);
-        let here = wanted.and_then(|wanted| daemon.projects().trusted(wanted.digest.as_deref()?));
+        let digest = wanted.as_ref().and_then(|wanted| wanted.entry.digest.as_deref());
+        let here = digest.and_then(|digest| daemon.projects().trusted(digest));
         let holds = here.is_some_and(|project| is_put(session, &project));
-        let is_same = self.wanted.as_ref() == wanted;
+        let is_same = self.is_under(wanted.as_ref());
         if is_same && self.closed.is_none() == (holds || wanted.is_none()) {
             return Ok(());
         }
         // The new ones are there before the others leave: no event comes in between.
-        let closed = match wanted.filter(|_| !holds) {
-            None => None,
-            Some(wanted) => {
-                let why = remedy(session, machine, wanted);
-                let root = Path::new(&wanted.root);
-                Some(daemon.assembly().close_guards(session, root, wanted.guards.as_deref(), &why)?)
-            }
-        };
+        let closed = wanted.as_ref().filter(|_| !holds);
+        let closed = closed.map(|wanted| wanted.closed(daemon).close(session)).transpose()?;
         std::mem::replace(&mut self.closed, closed).into_iter().for_each(ClosedGuards::remove);
-        self.wanted = wanted.cloned();
+        self.wanted = wanted;
         Ok(())
+    }
+
+    /// Whether it is this one that a stand-in is to be under.
+    pub(super) fn is_under(&self, wanted: Option<&Arc<Elsewhere>>) -> bool {
+        self.wanted.as_ref().map(Arc::as_ptr) == wanted.map(Arc::as_ptr)
     }
 
     /// Which hooks of programs there are is not known: whatever they may judge stands closed.
@@ -90,8 +140,8 @@ impl Files {
                 "session `{id}` of machine `{machine}` has more hooks than that can tell this machine; take some of them away, \
                  or work on `{machine}`"
             );
-            let root = Path::new(id.as_str());
-            self.untold = Some(daemon.assembly().close_guards(session, root, None, &why)?);
+            let guards = daemon.assembly().prepare_guards(Path::new(id.as_str()), None, &why);
+            self.untold = Some(guards.close(session)?);
         }
         Ok(())
     }
@@ -101,13 +151,13 @@ impl Files {
         self.untold.take().into_iter().for_each(ClosedGuards::remove);
     }
 
-    pub(super) fn wanted(&self) -> Option<&ProjectEntry> {
+    pub(super) fn wanted(&self) -> Option<&Arc<Elsewhere>> {
         self.wanted.as_ref()
     }
 
     /// The project whose guards stand closed here.
     pub(super) fn closed(&self) -> Option<&ProjectEntry> {
-        self.wanted.as_ref().filter(|_| self.closed.is_some())
+        self.wanted.as_ref().filter(|_| self.closed.is_some()).map(|wanted| &wanted.entry)
     }
 
     /// Nothing is below it any more.
@@ -118,19 +168,65 @@ impl Files {
 
 /// Puts a stand-in into a project; `false` where it is in another one already.
 fn is_put(session: &Session, project: &Arc<Project>) -> bool {
-    session.has_entered(project.scope()) || session.enter(project.scope())
+    session.scope().as_ref() == Some(project.scope()) || session.enter(project.scope())
 }
 
-fn remedy(session: &Session, machine: &str, ProjectEntry { root, digest, .. }: &ProjectEntry) -> String {
-    let id = session.id();
+fn remedy(machine: &str, ProjectEntry { root, digest, .. }: &ProjectEntry) -> String {
     match digest {
         Some(digest) => format!(
-            "session `{id}` of machine `{machine}` is under the hooks of {root}, and no project on this machine was trusted \
+            "the session above on machine `{machine}` is under the hooks of {root}, and no project on this machine was trusted \
              with this content (digest {digest}); have that project here, look at it and say: lineside trust DIR"
         ),
         None => format!(
-            "session `{id}` of machine `{machine}` is in {root}, which is not what was trusted there; look at it on that \
+            "the session above on machine `{machine}` is in {root}, which is not what was trusted there; look at it on that \
              machine and say: lineside trust {root}"
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lineside::trust::Guard;
+
+    use super::*;
+
+    fn entry(root: &str, line: u32) -> ProjectEntry {
+        let [hook, dialect, point, file] =
+            ["guard", "lineside", "before_tool", "hooks.yaml"].map(str::to_owned);
+        let guards = Some([Guard { hook, dialect, point, file, line }].into());
+        ProjectEntry { root: root.to_owned(), digest: Some("d".to_owned()), guards }
+    }
+
+    #[test]
+    fn what_stands_in_for_sessions_of_one_project_shares_its_guards() {
+        let (mut all, machine) = (ProjectsElsewhere::default(), Arc::from("m"));
+        let first = all.get(&machine, &entry("/p", 1));
+        for _ in 0..1_000 {
+            assert!(Arc::ptr_eq(&first, &all.get(&machine, &entry("/p", 1))));
+        }
+        for other in [all.get(&machine, &entry("/p", 2)), all.get(&Arc::from("n"), &entry("/p", 1))] {
+            assert!(!Arc::ptr_eq(&first, &other));
+        }
+        // The registry does not have the guards.
+        let files = Files { wanted: Some(Arc::clone(&first)), ..Files::default() };
+        let short = ProjectEntry { guards: None, ..entry("/p", 1) };
+        assert!(files.is_under(files.meant(&mut all, &machine, Some(&short)).as_ref()));
+        assert!(!files.is_under(files.meant(&mut all, &machine, Some(&entry("/p", 2))).as_ref()));
+        assert!(files.meant(&mut all, &machine, None).is_none());
+    }
+
+    #[test]
+    fn projects_that_nothing_is_under_any_more_are_let_go_of() {
+        let (mut all, machine) = (ProjectsElsewhere::default(), Arc::from("m"));
+        let kept = all.get(&machine, &entry("/kept", 1));
+        for number in 0..10 * MORE {
+            all.get(&machine, &entry(&format!("/p{number}"), 1));
+        }
+        for line in 0..100 {
+            all.get(&machine, &entry("/kept", line));
+        }
+        assert!(all.known.len() <= 2 * MORE, "{}", all.known.len());
+        assert!(all.known.values().map(Vec::len).all(|of_root| of_root <= 2));
+        assert!(Arc::ptr_eq(&kept, &all.get(&machine, &entry("/kept", 1))));
     }
 }

@@ -19,7 +19,7 @@ use super::files::project_of;
 use super::own::{Held, Own, Sessions};
 use super::remote::Ways;
 use super::stand_ins::{StandIns, close};
-use super::words::{Reply, SessionEntry, Word, read, written};
+use super::words::{ProjectEntry, Reply, SessionEntry, Word, read, written};
 use crate::api::shapes::{ClusterMember, ClusterServer, ClusterStatus};
 use crate::elsewhere::{ELSEWHERE, machine};
 
@@ -30,6 +30,8 @@ const ADMISSIONS: usize = 64;
 /// The longest entry, in bytes, and what of the longest message of the server is left for what stands around it.
 const LONGEST: usize = 512 << 10;
 const AROUND: usize = 4 << 10;
+/// What stands around the guards of a project in an entry.
+const GUARDS_KEY: usize = r#","guards":"#.len();
 
 /// A member.
 pub(crate) struct Joined {
@@ -117,23 +119,22 @@ impl Joined {
     ) -> Option<(EntryName, SessionEntry)> {
         let above = self.above(daemon, own, session);
         let known = own.of(session)?;
-        Some((known.name, self.fitting(entry(daemon, known, above))))
+        let guards = known.project.as_ref().map_or(0, |project| project.bytes);
+        Some((known.name, self.fitting(entry(daemon, known, above), guards)))
     }
 
     /// As much of an entry as fits into a message: without the guards of its project, which count as not known then, or
-    /// without all hooks, which stand closed then.
-    fn fitting(&self, entry: SessionEntry) -> SessionEntry {
+    /// without all hooks, which stand closed then. So long are the guards.
+    fn fitting(&self, entry: SessionEntry, guards: usize) -> SessionEntry {
         let server = self.cluster().health().borrow().server.as_ref().map(|server| server.longest);
         let most = server.map_or(LONGEST, |longest| longest.saturating_sub(AROUND).min(LONGEST));
-        let fits = |entry: &SessionEntry| json::to_vec(entry).is_ok_and(|text| text.len() <= most);
-        if fits(&entry) {
-            return entry;
-        }
+        // All sessions of a project share its guards: they are not written for each to be measured.
         let short = entry.registered();
-        if fits(&short) {
-            return short;
+        match json::to_vec(&short) {
+            Ok(text) if text.len() + guards + GUARDS_KEY <= most => entry,
+            Ok(text) if text.len() <= most => short,
+            _ => SessionEntry { verifier: None, hooks: Vec::new(), untold: true, ..short },
         }
-        SessionEntry { verifier: None, hooks: Vec::new(), untold: true, ..short }
     }
 
     /// The name of the session above one.
@@ -316,6 +317,6 @@ fn entry(daemon: &dyn Here, own: &Own, above: Option<EntryName>) -> SessionEntry
         verifier: verifier.filter(|_| is_whole),
         hooks: daemon.attachments().declared(&own.session),
         untold: false,
-        project: own.project.clone(),
+        project: own.project.as_deref().map(ProjectEntry::of),
     }
 }

@@ -1,13 +1,14 @@
 //! The sessions of this machine that the others know: those that have a grant or hooks of programs, and those above them.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use lineside::Session;
 use lineside::core::SessionId;
 use lineside_nats::EntryName;
 
-use super::words::ProjectEntry;
 use crate::inherited::Inherited;
+use crate::projects;
 
 /// A session that the others know.
 pub(super) struct Own {
@@ -16,7 +17,7 @@ pub(super) struct Own {
     /// Which state of it was written last.
     pub(super) version: u64,
     /// The project that it was in then.
-    pub(super) project: Option<ProjectEntry>,
+    pub(super) project: Option<Arc<projects::Held>>,
     /// Machines on which something is below it.
     pub(super) machines: BTreeMap<String, Held>,
 }

@@ -10,7 +10,7 @@ use lineside_nats::EntryName;
 use tokio::time::Instant;
 
 use super::Here;
-use super::files::Files;
+use super::files::{Files, ProjectsElsewhere};
 use super::remote::{RemoteHook, Ways};
 use super::words::SessionEntry;
 use crate::api::shapes::ClusterUntrusted;
@@ -43,6 +43,7 @@ pub(super) struct StandIns {
     coming: HashMap<EntryName, (usize, Option<SessionEntry>)>,
     /// Hooks of those that have ended, which sessions below are under still.
     inherited: Inherited<(Vec<AttachedHook>, Files)>,
+    projects: ProjectsElsewhere,
 }
 
 /// What a change of a session has come to here.
@@ -187,17 +188,17 @@ impl StandIns {
             Problem::conflict("not-registered", "The hook cannot be registered", text).blocks()
         };
         let StandIn { session, machine, files, .. } = stand_in;
+        let project = files.meant(&mut self.projects, machine, entry.project.as_ref());
         // Of the same state the machine itself says more than the registry.
         if entry.version == stand_in.version
             && entry.project.as_ref().is_some_and(|project| project.guards.is_some())
         {
-            files.put(daemon, (session, machine), entry.project.as_ref()).map_err(|error| unable(&error))?;
+            files.put(daemon, session, project.clone()).map_err(|error| unable(&error))?;
         }
         if entry.version <= stand_in.version {
             return Ok(Change::InForce { more: 0, fewer: 0 });
         }
-        let put = files.put(daemon, (session, machine), entry.project.as_ref());
-        put.map_err(|error| unable(&error))?;
+        files.put(daemon, session, project).map_err(|error| unable(&error))?;
         if entry.untold {
             // Those that are known stay: nothing says that they are gone.
             files.hide(daemon, (session, machine)).map_err(|error| unable(&error))?;

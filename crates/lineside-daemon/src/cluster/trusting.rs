@@ -1,5 +1,6 @@
 //! What a load of a project, or a trust of a person, changes over machines.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use lineside::Session;
@@ -7,19 +8,21 @@ use lineside::core::Notice;
 use lineside_nats::EntryName;
 
 use super::Here;
-use super::files::project_of;
+use super::files::{Elsewhere, project_of};
 use super::joined::Joined;
-use super::words::ProjectEntry;
+use super::own::Own;
 
 impl Joined {
     /// A project was loaded, or a person has trusted one: the other machines know what holds below sessions of this one, and
     /// what stands in here is under what it is to be.
     pub(super) fn projects_changed(self: &Arc<Self>, daemon: &Arc<dyn Here>) {
-        let is_other =
-            |project: &Option<ProjectEntry>, session: &Session| *project != project_of(&**daemon, session);
+        let is_other = |own: &Own| {
+            let now = project_of(&**daemon, &own.session);
+            own.project.as_ref().map(Arc::as_ptr) != now.as_ref().map(Arc::as_ptr)
+        };
         let others: Vec<Session> = {
             let own = self.own();
-            let others = own.all().filter(|own| is_other(&own.project, &own.session));
+            let others = own.all().filter(|own| is_other(own));
             others.map(|own| own.session.clone()).collect()
         };
         for session in others {
@@ -29,25 +32,37 @@ impl Joined {
                 late.into_iter().for_each(|text| held.bus().announce(Notice::warning(text)));
             });
         }
-        let standing: Vec<_> = self.stand_ins().iter().map(|(name, _)| name).collect();
-        standing.into_iter().for_each(|name| self.look_for_files(daemon, name));
+        let mut by_project: HashMap<_, (Arc<Elsewhere>, Vec<EntryName>)> = HashMap::new();
+        for (name, one) in self.stand_ins().iter() {
+            if let Some(wanted) = one.files.wanted() {
+                let of_it =
+                    by_project.entry(Arc::as_ptr(wanted)).or_insert_with(|| (Arc::clone(wanted), Vec::new()));
+                of_it.1.push(name);
+            }
+        }
+        by_project.into_values().for_each(|(wanted, names)| self.look_for(daemon, wanted, names));
     }
 
     /// Looks for a project here that has what a stand-in is to be under, and puts it into that.
     pub(super) fn look_for_files(self: &Arc<Self>, daemon: &Arc<dyn Here>, name: EntryName) {
         let wanted = self.stand_ins().get(name).and_then(|one| one.files.wanted().cloned());
-        let Some(wanted) = wanted else { return };
+        wanted.into_iter().for_each(|wanted| self.look_for(daemon, wanted, vec![name]));
+    }
+
+    fn look_for(self: &Arc<Self>, daemon: &Arc<dyn Here>, wanted: Arc<Elsewhere>, names: Vec<EntryName>) {
         let (joined, held) = (Arc::clone(self), Arc::clone(daemon));
         daemon.tracker().spawn(async move {
-            if let Some(digest) = &wanted.digest {
+            if let Some(digest) = &wanted.entry.digest {
                 held.projects().find_trusted(digest).await;
             }
-            let mut stand_ins = joined.stand_ins();
-            let found = stand_ins.get_mut(name);
-            if let Some(one) = found.filter(|one| one.files.wanted() == Some(&wanted))
-                && let Err(error) = one.files.put(&*held, (&one.session, &one.machine), Some(&wanted))
-            {
-                tracing::warn!(%error, "the guards of a project elsewhere are not put in force");
+            for name in names {
+                let mut stand_ins = joined.stand_ins();
+                let found = stand_ins.get_mut(name);
+                if let Some(one) = found.filter(|one| one.files.is_under(Some(&wanted)))
+                    && let Err(error) = one.files.put(&*held, &one.session, Some(Arc::clone(&wanted)))
+                {
+                    tracing::warn!(%error, "the guards of a project elsewhere are not put in force");
+                }
             }
         });
     }

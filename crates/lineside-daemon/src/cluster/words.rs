@@ -1,6 +1,8 @@
 //! What machines say to each other, and what they write into the registry: JSON, in a call and its answer with a text
 //! behind the first line.
 
+use std::sync::Arc;
+
 use lineside::core::Agent;
 use lineside::core::failure::FailureKind;
 use lineside::core::worker::WorkerEnded;
@@ -10,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::shapes::Collect;
 use crate::attachments::Declared;
+use crate::projects::Held;
 
 /// A session as the registry has it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -56,7 +59,14 @@ pub(super) struct ProjectEntry {
     pub(super) digest: Option<String>,
     /// Its guards; nothing where they are not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) guards: Option<Vec<Guard>>,
+    pub(super) guards: Option<Arc<[Guard]>>,
+}
+
+impl ProjectEntry {
+    pub(super) fn of(held: &Held) -> Self {
+        let Held { root, digest, guards, .. } = held;
+        Self { root: root.clone(), digest: digest.clone(), guards: guards.clone() }
+    }
 }
 
 /// What one machine says to another.

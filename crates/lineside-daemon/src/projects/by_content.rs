@@ -21,15 +21,15 @@ impl Projects {
 
     /// The project that a session itself was put into.
     pub(crate) fn of_session(&self, session: &Session) -> Option<Arc<Project>> {
-        let is_in = |project: &&Arc<Project>| session.has_entered(project.scope());
-        session.has_scope().then(|| self.known().values().find(is_in).cloned()).flatten()
+        let scope = session.scope()?;
+        self.known().by_scope.get(&scope).cloned()
     }
 
     /// A project that is loaded and has exactly this content, which a person has trusted.
     pub(crate) fn trusted(&self, digest: &str) -> Option<Arc<Project>> {
         let known = self.known();
         let project =
-            known.values().filter(|project| project.has(digest)).min_by_key(|project| &project.root)?;
+            known.all().filter(|project| project.has(digest)).min_by_key(|project| &project.root)?;
         // Under the lock: what is about to be put into it keeps it from being forgotten.
         project.used();
         Some(Arc::clone(project))

@@ -51,24 +51,40 @@ pub(crate) struct Now {
     pub(crate) report: Arc<LoadReport>,
     /// What sessions below its own are under elsewhere; nothing where none of its hooks hold.
     #[cfg_attr(not(feature = "nats"), allow(dead_code, reason = "other machines are told it"))]
-    pub(crate) held: Option<Held>,
+    pub(crate) held: Option<Arc<Held>>,
     /// Whether all of its hooks are in the files of agent programs, which run those themselves.
     is_of_programs_alone: bool,
 }
 
-/// What of a project holds.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The longest that guards may be in a message to another machine, in bytes: longer ones count as not known there.
+const LONGEST_GUARDS: usize = 256 << 10;
+
+/// What of a project holds. All of its sessions share it, over loads that find the same.
+#[derive(Debug, PartialEq, Eq)]
 #[cfg_attr(not(feature = "nats"), allow(dead_code, reason = "other machines are told it"))]
 pub(crate) struct Held {
+    pub(crate) root: String,
     /// The digest of its content; none while its guards stand closed.
     pub(crate) digest: Option<String>,
-    /// Its guards; nothing where they are not known.
-    pub(crate) guards: Option<Vec<Guard>>,
+    /// Its guards; nothing where they are not known, or too long.
+    pub(crate) guards: Option<Arc<[Guard]>>,
+    /// How long these are in a message.
+    pub(crate) bytes: usize,
 }
 
 impl Held {
-    fn closed(guards: Option<&[Guard]>) -> Option<Self> {
-        Some(Self { digest: None, guards: guards.map(<[Guard]>::to_vec) })
+    fn new(root: &Path, digest: Option<String>, guards: Option<&[Guard]>) -> Self {
+        let length = |guards: &[Guard]| lineside::json::to_vec(guards).map_or(usize::MAX, |text| text.len());
+        let with_length = guards.map(|guards| (guards, length(guards)));
+        let short = with_length.filter(|(_, bytes)| *bytes <= LONGEST_GUARDS);
+        let (guards, bytes) = short.map_or((None, 0), |(guards, bytes)| (Some(guards.into()), bytes));
+        Self { root: root.to_string_lossy().into_owned(), digest, guards, bytes }
+    }
+
+    /// It, or what held before where that is the same.
+    fn or_same(self, before: Option<&Arc<Self>>) -> Arc<Self> {
+        let same = before.filter(|before| ***before == self);
+        same.map_or_else(|| Arc::new(self), Arc::clone)
     }
 }
 
@@ -215,6 +231,7 @@ impl Project {
                 }
                 of.claims.put(&self.root.to_string_lossy(), &report);
             }
+            let held = held.map(|held| held.or_same(self.now().held.as_ref()));
             let before =
                 self.now.swap(Arc::new(Now { stands, report: Arc::new(report), held, is_of_programs_alone }));
             of.news.send_modify(|loads| *loads += 1);
@@ -237,7 +254,7 @@ impl Project {
     /// How it stands, and what is put in force; `None` when it changes at this moment.
     fn judge(&self, of: &Inner, read: project::Project) -> Option<Judged> {
         let closed = |read: project::Project, guards: Option<&[Guard]>, why: &str| {
-            Some((Stands::Closed, read.closed(guards, why), Held::closed(guards)))
+            Some((Stands::Closed, read.closed(guards, why), Some(Held::new(&self.root, None, guards))))
         };
         match of.store.judge(&self.root, &read.content) {
             Standing::Trusted(record) => {
@@ -247,7 +264,7 @@ impl Project {
                 {
                     tracing::warn!(%error, "failed to record that the content is trusted here too");
                 }
-                let held = Held { digest: Some(record.digest), guards: Some(record.guards) };
+                let held = Held::new(&self.root, Some(record.digest), Some(&record.guards));
                 Some((Stands::Trusted, read.sealed(&of.store)?, Some(held)))
             }
             Standing::Changed { record, changes, unreadable } => {
@@ -279,9 +296,11 @@ impl Project {
             }
             Standing::Trusted(record) | Standing::Changed { record, .. } => {
                 let files = read.closed(Some(&record.guards), "its files do not come to rest");
-                (Stands::Closed, files, Held::closed(Some(&record.guards)))
+                (Stands::Closed, files, Some(Held::new(&self.root, None, Some(&record.guards))))
             }
-            Standing::Lost { why, .. } => (Stands::Closed, read.closed(None, &why), Held::closed(None)),
+            Standing::Lost { why, .. } => {
+                (Stands::Closed, read.closed(None, &why), Some(Held::new(&self.root, None, None)))
+            }
         }
     }
 

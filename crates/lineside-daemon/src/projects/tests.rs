@@ -92,7 +92,7 @@ async fn a_project_without_a_session_is_forgotten_after_a_while() {
     #[cfg(feature = "nats")]
     {
         let before = projects.all()[0].last_used();
-        let digest = projects.all()[0].now().held.clone().unwrap().digest.unwrap();
+        let digest = projects.all()[0].now().held.clone().unwrap().digest.clone().unwrap();
         let found = projects.trusted(&digest).unwrap();
         assert!(found.last_used() > before, "what stands in for something is about to be put into it");
     }
@@ -186,4 +186,41 @@ async fn a_project_that_was_forgotten_puts_nothing_in_force_again() {
     assert_eq!(session.hooks().len(), 0, "its files have changed");
     project.load(&projects.inner).await.unwrap();
     assert_eq!(session.hooks().len(), 0, "all are loaded anew");
+}
+
+#[cfg(feature = "nats")]
+#[tokio::test]
+async fn all_sessions_of_a_project_share_what_other_machines_are_told_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let hook = |number| format!("  - {{name: h{number}, on: before_tool, command: [\"true\"]}}\n");
+    let hooks: String = (0..100).map(hook).collect();
+    let (root, assembly, projects) = projects(folder.path(), &format!("hooks:\n{hooks}"));
+    trust(&root, &assembly, &projects);
+    let mut sessions = Vec::new();
+    for number in 0..100 {
+        let opening = assembly.bus().session(number.to_string()).cwd(root.display().to_string());
+        sessions.push(projects.enter(opening, None).await.unwrap().open_now().unwrap());
+    }
+    let told = || {
+        let of = |session| projects.of_session(session).unwrap().now().held.clone().unwrap();
+        let all: Vec<_> = sessions.iter().map(of).collect();
+        assert!(all.iter().all(|one| Arc::ptr_eq(one, &all[0])), "one copy for all");
+        Arc::clone(&all[0])
+    };
+    let first = told();
+    assert_eq!(first.guards.as_ref().unwrap().len(), 100);
+    projects.load().await.unwrap();
+    assert!(Arc::ptr_eq(&first, &told()), "a load that finds the same");
+    fs::write(root.join(".lineside/hooks.yaml"), format!("hooks:\n{}", hook(0))).unwrap();
+    projects.load().await.unwrap();
+    assert_eq!(
+        (told().digest.as_ref(), told().guards == first.guards),
+        (None, true),
+        "not as it was trusted"
+    );
+    trust(&root, &assembly, &projects);
+    projects.load().await.unwrap();
+    assert_eq!(told().guards.as_ref().unwrap().len(), 1);
+    let nowhere = assembly.bus().session("nowhere").open().await.unwrap();
+    assert!(projects.of_session(&nowhere).is_none());
 }
