@@ -1,17 +1,22 @@
 //! A private daemon with as many agents as one likes, to look at its dashboard: `fleet AGENTS EVENTS_A_SECOND [EVENTS]`.
 //!
-//! The agents are made up; the hooks, the decisions and the log are real. It prints the address of the dashboard, once for
-//! each line on its standard input, and ends with that. After so many events the agents rest, and it prints `still`.
+//! The agents are made up; the hooks, the decisions, the log and the questions for a person are real. It prints the address
+//! of the dashboard, once for each line on its standard input, and ends with that. After so many events the agents rest, and
+//! it prints `still`.
 
 use std::error::Error;
 use std::io::{BufRead as _, stdin};
+use std::path::Path;
 
 use lineside::automation::{Automate as _, Report};
+use lineside::dialects::native::{ApprovalSettings, WhoseAsks};
 use lineside::dialects::{Places, Trust};
 use lineside::json::Map;
 use lineside::prelude::*;
 use lineside::{Bus, Client};
 use lineside_daemon::{Server, Settings};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::UnixStream;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 const HOSTS: [&str; 5] = ["claude-code", "codex", "gemini-cli", "opencode", "qwen-code"];
@@ -29,6 +34,13 @@ const COMMANDS: [&str; 9] = [
     "make -j4",
 ];
 
+/// Calls that a person has to decide: the program, its session, the folder, the command.
+const PUSHES: [(&str, &str, &str, &str); 3] = [
+    ("claude", "billing-release", "billing", "git push origin main"),
+    ("codex", "website-deploy", "website", "npm run build && git push --force-with-lease origin production"),
+    ("claude", "docs-review", "docs", "git push --tags"),
+];
+
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1).map(|text| text.parse::<usize>());
@@ -42,11 +54,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
         cwd: folder.path().to_owned(),
         trust: Trust::Withheld,
     };
-    let settings = Settings::new(folder.path().join("run/socket"), folder.path().join("state"), places);
+    let mut settings = Settings::new(folder.path().join("run/socket"), folder.path().join("state"), places);
+    settings.approvals = Some(ApprovalSettings { of: WhoseAsks::All, ..ApprovalSettings::default() });
     let server = Server::start(settings).await?;
     hooks(server.bus())?;
     let sessions = open(server.bus(), agents).await?;
     let client = Client::new(server.socket());
+    let questions = futures_util::future::try_join_all(PUSHES.map(|call| question(server.socket(), call)));
     let (asks, mut asked) = tokio::sync::mpsc::channel::<()>(1);
     std::thread::spawn(move || {
         for _line in stdin().lock().lines() {
@@ -67,9 +81,39 @@ async fn main() -> Result<(), Box<dyn Error>> {
     tokio::select! {
         ended = asking => ended?,
         ended = live(&sessions, rate, most) => ended?,
+        ended = answered(questions) => ended?,
     }
     server.end().await;
     Ok(())
+}
+
+/// The call of an agent program, whose question waits for a person.
+async fn question(
+    socket: &Path,
+    (host, session, folder, command): (&str, &str, &str, &str),
+) -> Result<(), Box<dyn Error>> {
+    let call = json!({
+        "session_id": session, "cwd": format!("/home/me/{folder}"), "hook_event_name": "PreToolUse",
+        "tool_name": "Bash", "tool_input": {"command": command},
+    });
+    let call = call.to_string();
+    let mut stream = UnixStream::connect(socket).await?;
+    let head = format!(
+        "POST /v1/hosts/{host} HTTP/1.1\r\nhost: lineside\r\nlineside-protocol: 1\r\ncontent-length: {}\r\n\r\n",
+        call.len()
+    );
+    stream.write_all(&[head.as_bytes(), call.as_bytes()].concat()).await?;
+    let mut answer = [0; 1];
+    stream.read_exact(&mut answer).await?;
+    Ok(())
+}
+
+/// Ends when it fails, and not when all have been answered.
+async fn answered<T>(
+    questions: impl Future<Output = Result<T, Box<dyn Error>>>,
+) -> Result<(), Box<dyn Error>> {
+    questions.await?;
+    std::future::pending().await
 }
 
 /// What all agents are under.

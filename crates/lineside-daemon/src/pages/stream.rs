@@ -11,6 +11,7 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::stream::unfold;
+use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep_until};
 
 use super::gate::refused;
@@ -70,12 +71,11 @@ impl Reader {
                 self.asks = Instant::now() + ASK.max(now.elapsed() * PART);
                 self.only = Some(found);
             }
-            let (since, only) = (self.since, self.only.as_ref().filter(|_| is_asked));
-            let daemon = &self.daemon;
-            let frame = daemon.dashboard.live.look(daemon.feed(), daemon.bus(), |model, _| {
-                let is_news = is_asked || model.version() > since || model.heard() > self.heard || since == 0;
-                is_news.then(|| (model.frame(since, only), model.version(), model.heard()))
-            });
+            let (seen, only) = ((self.since, self.heard), if is_asked { self.only.clone() } else { None });
+            let daemon = Arc::clone(&self.daemon);
+            let look = move || frame(&daemon, seen, only.as_ref());
+            // What has happened since may be thousands of events, which no request is to wait for.
+            let frame = spawn_blocking(look).await.ok()?;
             match frame {
                 Some((frame, version, heard)) => {
                     (self.since, self.heard, self.told) = (version.max(1), heard, now);
@@ -89,4 +89,16 @@ impl Reader {
             }
         }
     }
+}
+
+/// What is new for a page that has seen this, with the version and how many signals were heard.
+fn frame(
+    daemon: &Daemon,
+    (since, heard): (u64, u64),
+    only: Option<&HashSet<String>>,
+) -> Option<(String, u64, u64)> {
+    daemon.dashboard.live.look(daemon.feed(), daemon.bus(), |model, _| {
+        let is_news = only.is_some() || model.version() > since || model.heard() > heard || since == 0;
+        is_news.then(|| (model.frame(since, only), model.version(), model.heard()))
+    })
 }
