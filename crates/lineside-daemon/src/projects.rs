@@ -57,7 +57,7 @@ struct Inner {
     aside: Aside,
     tracker: TaskTracker,
     ending: CancellationToken,
-    /// How many loads of projects there were.
+    /// How often it has changed which project holds for which session.
     news: watch::Sender<u64>,
 }
 
@@ -89,6 +89,11 @@ impl Known {
 }
 
 impl Inner {
+    /// A project was loaded, or a session has come into one.
+    fn tell(&self) {
+        self.news.send_modify(|changes| *changes += 1);
+    }
+
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -233,8 +238,10 @@ impl Projects {
         for session in bus.sessions().into_iter().filter_map(|id| bus.find(id.as_str())) {
             if session.scope().is_none()
                 && let Some(project) = self.of(session.source(), None).await?
+                && session.enter(project.scope())
             {
-                session.enter(project.scope());
+                // Its load was announced before the session was in it.
+                self.inner.tell();
             }
         }
         Ok(())

@@ -159,6 +159,12 @@ impl Cluster {
         self.0.registry().count()
     }
 
+    /// How many entries are followed.
+    #[must_use]
+    pub fn followed(&self) -> usize {
+        self.0.registry().followed()
+    }
+
     /// The entry of another machine, as it was read last.
     #[must_use]
     pub fn get(&self, name: EntryName) -> Option<Entry> {

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until, timeout};
 
 use crate::cluster::Shared;
 use crate::connecting::Told;
@@ -31,6 +31,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 const ANSWER: Duration = Duration::from_secs(5);
 /// How long the question for the server's settings may take, and the one whether another daemon has the machine's name.
 const SHORT: Duration = Duration::from_secs(1);
+/// After this time no other daemon has the name of this machine, or it would have said so.
+const ALONE: Duration = Duration::from_secs(2 * BEAT.as_secs() + 1);
 /// How many entries are being written at once.
 const WRITES: usize = 64;
 /// How long the bucket keeps what is not written again, and how often it is.
@@ -150,6 +152,8 @@ struct Hearing {
     entries: kv::Watch,
     questions: Subscriber,
     alive: Subscriber,
+    /// Lives of a machine of this name that have left entries.
+    earlier: HashSet<String>,
 }
 
 async fn joined(shared: &Shared) -> Result<Hearing, Why> {
@@ -179,8 +183,8 @@ async fn joined(shared: &Shared) -> Result<Hearing, Why> {
     client.publish(subjects.alive(), word.into()).await.map_err(|error| failed("say so", &error))?;
     let mut entries =
         store.watch_with_history(">").await.map_err(|error| failed("read the registry", &error))?;
-    read(shared, &store, &mut entries).await?;
-    Ok(Hearing { store, entries, questions, alive })
+    let earlier = read(shared, &store, &mut entries).await?;
+    Ok(Hearing { store, entries, questions, alive, earlier })
 }
 
 /// What the server says of itself.
@@ -205,12 +209,13 @@ async fn is_free(shared: &Shared) -> Result<(), Why> {
     let Shared { client, settings, subjects, .. } = shared;
     let request = Request::new().payload(Bytes::from_static(WHO)).timeout(Some(SHORT));
     match client.send_request(subjects.to_this(), request).await {
-        Ok(answer) if answer.payload != settings.life.as_str().as_bytes() => Err(format!(
-            "another daemon is machine `{}` of the cluster; name this one otherwise",
-            settings.machine
-        )),
+        Ok(answer) if answer.payload != settings.life.as_str().as_bytes() => Err(taken(shared)),
         _ => Ok(()),
     }
+}
+
+fn taken(shared: &Shared) -> Why {
+    format!("another daemon is machine `{}` of the cluster; name this one otherwise", shared.settings.machine)
 }
 
 /// What a bucket is to be.
@@ -246,8 +251,9 @@ pub(crate) async fn bucket(shared: &Shared, wanted: Bucket) -> Result<Store, Why
     Err(format!("failed to make the bucket {name}: {why}"))
 }
 
-/// Reads everything that the bucket has, and finds out what of this machine's is to be written.
-async fn read(shared: &Shared, store: &Store, entries: &mut kv::Watch) -> Result<(), Why> {
+/// Reads everything that the bucket has, and finds out what of this machine's is to be written. Gives the other lives of this
+/// machine that have entries.
+async fn read(shared: &Shared, store: &Store, entries: &mut kv::Watch) -> Result<HashSet<String>, Why> {
     let mut found = HashSet::new();
     let mut lives = HashSet::new();
     let (machine, own_life) = (shared.settings.machine.as_str(), shared.settings.life.as_str());
@@ -278,8 +284,12 @@ async fn read(shared: &Shared, store: &Store, entries: &mut kv::Watch) -> Result
     }
     shared.registry().found_all(&found);
     shared.changed.notify_one();
-    // What an earlier life has left.
-    for life in lives {
+    Ok(lives)
+}
+
+/// Takes out what earlier lives of this machine have left.
+async fn take_out(shared: &Shared, store: &Store, earlier: HashSet<String>) -> Result<(), Why> {
+    for life in earlier {
         let all = store.stream.purge().filter(shared.subjects.entries_of(&life)).await;
         all.map_err(|error| format!("failed to take out what an earlier start has left: {error}"))?;
     }
@@ -298,6 +308,7 @@ impl Hearing {
         }
         renewed.reset();
         let (mut writing, mut under_way) = (FuturesUnordered::<Written>::new(), HashSet::new());
+        let alone_at = Instant::now() + ALONE;
         loop {
             while writing.len() < WRITES {
                 let Some(write) = shared.registry().next_write(&under_way) else { break };
@@ -318,7 +329,9 @@ impl Hearing {
                     }
                 }
                 heard = self.alive.next() => match heard {
-                    Some(message) => said(shared, &message).await,
+                    Some(message) => if let Err(why) = said(shared, &message).await {
+                        return why;
+                    },
                     None => return "the server no longer passes words on".to_owned(),
                 },
                 entry = self.entries.next() => match entry {
@@ -333,6 +346,11 @@ impl Hearing {
                     }
                 }
                 _ = renewed.tick() => shared.registry().write_all_but(&HashSet::new()),
+                () = sleep_until(alone_at), if !self.earlier.is_empty() => {
+                    if let Err(why) = take_out(shared, &self.store, std::mem::take(&mut self.earlier)).await {
+                        return why;
+                    }
+                }
             }
         }
     }
@@ -360,13 +378,31 @@ impl Hearing {
 }
 
 /// A machine says that it comes, is there, or goes.
-async fn said(shared: &Shared, message: &Message) {
-    let Some(machine) = message.subject.rsplit('.').next() else { return };
-    let Some((word, life)) = Word::read(&message.payload) else { return };
+///
+/// # Errors
+/// Another daemon has the name of this machine too, and this one leaves: of two that have come at once, the one whose life has
+/// the lesser name stays.
+async fn said(shared: &Shared, message: &Message) -> Result<(), Why> {
+    let Some(machine) = message.subject.rsplit('.').next() else { return Ok(()) };
+    let Some((word, life)) = Word::read(&message.payload) else { return Ok(()) };
+    let own_life = shared.settings.life.as_str();
     let is_self = machine == shared.settings.machine.as_str();
+    if is_self && life != own_life {
+        if word == Word::Go {
+            return Ok(());
+        }
+        if life < own_life {
+            return Err(taken(shared));
+        }
+        let word = Word::Here.text(&shared.settings.life);
+        shared.client.publish(shared.subjects.alive(), word.into()).await.ok();
+        // The others have dropped it for what the other one has.
+        shared.registry().write_all_but(&HashSet::new());
+        return Ok(());
+    }
     shared.members().hear(machine, (word, life), Instant::now());
     if is_self {
-        return;
+        return Ok(());
     }
     if word == Word::Come {
         // It has to know that this one is there.
@@ -377,6 +413,7 @@ async fn said(shared: &Shared, message: &Message) {
     let is_over = |of: &str, its: &str| of == machine && ((its == life) == (word == Word::Go));
     shared.registry().drop_all(is_over);
     shared.changed.notify_one();
+    Ok(())
 }
 
 fn name_of(write: &Write) -> EntryName {
@@ -388,13 +425,15 @@ fn name_of(write: &Write) -> EntryName {
 /// Another machine has changed an entry; what this one has written comes back as well, and is known.
 fn changed(shared: &Shared, entry: &kv::Entry) {
     let Some((machine, life, name)) = parts(&entry.key) else { return };
-    if machine == shared.settings.machine.as_str() {
+    let is_own = machine == shared.settings.machine.as_str();
+    // What was on its way when its machine left comes after that word.
+    if is_own || shared.members().is_over(machine, life) {
         return;
     }
     let mut registry = shared.registry();
     match entry.operation {
         Operation::Put => registry.take(name, (machine, life), entry.revision, &entry.value),
-        _ => registry.gone(name),
+        _ => registry.gone(name, machine),
     }
     let not_mirrored = registry.not_mirrored;
     drop(registry);

@@ -106,6 +106,11 @@ impl Members {
         self.0.get(machine).is_some_and(|heard| heard.has_gone)
     }
 
+    /// Whether it has said so in this life.
+    pub(crate) fn is_over(&self, machine: &str, life: &str) -> bool {
+        self.0.get(machine).is_some_and(|heard| heard.has_gone && heard.life == life)
+    }
+
     /// All of them, by name.
     pub(crate) fn list(&self, own: &Token, now: Instant) -> Vec<Member> {
         let member = |(machine, heard): (&String, &Heard)| Member {

@@ -44,6 +44,8 @@ pub struct Entry {
 const MOST_BYTES: usize = 256 << 20;
 /// What an entry takes beside its value.
 const BESIDE: usize = 64;
+/// How many names are remembered that two machines have written.
+const MOST_CONTESTED: usize = 4_096;
 
 /// A life of a machine.
 #[derive(Debug, PartialEq, Eq)]
@@ -72,6 +74,8 @@ impl Kept {
 pub(crate) struct Registry {
     others: HashMap<EntryName, Kept>,
     bytes: usize,
+    /// Names that two machines have written: it is not known whose they are.
+    contested: HashSet<EntryName>,
     pub(crate) not_mirrored: usize,
     /// Who has entries, and who has had some until lately; the one whose entry was taken last stands last.
     owners: Vec<Arc<Owner>>,
@@ -140,7 +144,8 @@ impl Registry {
         (self.own.len(), self.dirty.len())
     }
 
-    /// Another machine has written this.
+    /// Another machine has written this. A name that two of them have written counts for nothing: names are random, so that one of
+    /// the two has taken that of the other.
     pub(crate) fn take(
         &mut self,
         name: EntryName,
@@ -148,6 +153,16 @@ impl Registry {
         revision: u64,
         value: &[u8],
     ) {
+        let is_of_other = self.others.get(&name).is_some_and(|kept| *kept.owner.machine != *machine);
+        if is_of_other && self.contested.len() < MOST_CONTESTED {
+            tracing::warn!(%name, machine, "two machines have written an entry of the registry, which counts for nothing");
+            self.contested.insert(name);
+            self.drop_one(name);
+            return self.change(name);
+        }
+        if is_of_other || self.contested.contains(&name) {
+            return;
+        }
         self.drop_one(name);
         if self.bytes + value.len() + BESIDE > MOST_BYTES {
             self.not_mirrored += 1;
@@ -173,17 +188,17 @@ impl Registry {
         owner
     }
 
-    /// Another machine has deleted this.
-    pub(crate) fn gone(&mut self, name: EntryName) {
-        if self.drop_one(name) {
+    /// Another machine has deleted this, which is its own.
+    pub(crate) fn gone(&mut self, name: EntryName, machine: &str) {
+        if self.others.get(&name).is_some_and(|kept| *kept.owner.machine == *machine) {
+            self.drop_one(name);
             self.change(name);
         }
     }
 
-    fn drop_one(&mut self, name: EntryName) -> bool {
+    fn drop_one(&mut self, name: EntryName) {
         let before = self.others.remove(&name);
-        self.bytes -= before.as_ref().map_or(0, |kept| kept.value.len() + BESIDE);
-        before.is_some()
+        self.bytes -= before.map_or(0, |kept| kept.value.len() + BESIDE);
     }
 
     /// Drops what other machines have that this says of a machine and its life.
@@ -205,7 +220,10 @@ impl Registry {
     /// Drops what other machines have and was not found in the bucket.
     fn keep_only(&mut self, found: &HashSet<EntryName>) {
         let names: Vec<_> = self.others.keys().filter(|name| !found.contains(name)).copied().collect();
-        names.into_iter().for_each(|name| self.gone(name));
+        for name in names {
+            self.drop_one(name);
+            self.change(name);
+        }
     }
 
     /// A machine has come, or come back: what it has may be other, also where its entries are as they were.
@@ -228,6 +246,10 @@ impl Registry {
 
     pub(crate) fn count(&self) -> usize {
         self.others.len()
+    }
+
+    pub(crate) fn followed(&self) -> usize {
+        self.followed.len()
     }
 
     pub(crate) fn follow(&mut self, name: EntryName) {
@@ -318,6 +340,22 @@ mod tests {
         registry.unfollow(ONE);
         assert!(registry.take_changed().is_empty());
         assert_eq!(registry.bytes, 2 * BESIDE + 2);
+    }
+
+    #[test]
+    fn a_name_that_two_machines_have_written_counts_for_nothing_and_no_machine_deletes_what_is_not_its_own() {
+        let mut registry = Registry::default();
+        registry.take(ONE, ("a", "1"), 7, b"a");
+        registry.gone(ONE, "b");
+        assert_eq!(registry.get(ONE).unwrap().revision, 7);
+        registry.take(ONE, ("a", "2"), 8, b"a");
+        assert_eq!(registry.get(ONE).unwrap().revision, 8, "it may have another life");
+        registry.follow(ONE);
+        registry.take(ONE, ("b", "1"), 9, b"b");
+        assert_eq!((registry.get(ONE), registry.take_changed()), (None, vec![ONE]));
+        registry.take(ONE, ("b", "1"), 10, b"b");
+        registry.take(ONE, ("a", "2"), 11, b"a");
+        assert_eq!((registry.get(ONE), registry.bytes), (None, 0));
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! A grant of another machine opens something here: its entry is found, its machine asked, and what stands in for its session
 //! opened with those above it.
 
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use lineside::Session;
@@ -20,6 +21,8 @@ use crate::problem::Problem;
 const ASKED: Duration = Duration::from_millis(500);
 /// How long a grant that is not known is looked for.
 const FOUND: Duration = Duration::from_secs(1);
+/// How many names are remembered that were waited for in vain.
+const MOST_MISSED: usize = 4_096;
 /// The longest chain of sessions.
 const DEEPEST: usize = 32;
 
@@ -27,7 +30,6 @@ impl Joined {
     /// The session of a grant of another machine.
     pub(crate) async fn admit(&self, daemon: &dyn Here, grant: &[u8]) -> Result<Option<Session>, Problem> {
         let Some((name, secret)) = grants::parts(grant) else { return Ok(None) };
-        self.draining.refuse()?;
         let Ok(_turn) = self.admissions.try_acquire() else { return Ok(None) };
         let Some((_, entry)) = self.find(name).await else { return Ok(None) };
         let is_it: bool = match &entry.verifier {
@@ -37,6 +39,8 @@ impl Joined {
         if !is_it {
             return Ok(None);
         }
+        // Only now: a grant that is worth nothing is none of another machine.
+        self.draining.refuse()?;
         let session = self.stand(daemon, name, 0).await?;
         if let Some(session) = &session {
             daemon.grants().adopt(session, name, secret);
@@ -53,24 +57,24 @@ impl Joined {
         if let Some(entry) = self.cluster().look_up(name, FOUND).await {
             return of_another(entry).filter(|(machine, _)| **machine != *self.ways.machine());
         }
+        if self.missed.has(name) {
+            return None;
+        }
         // It may have been written a moment ago.
-        self.cluster().follow(name);
-        let found = loop {
+        let _following = Following::begin(self, name);
+        loop {
             let later = self.news.notified();
             if let Some(entry) = self.cluster().get(name) {
-                break of_another(entry);
+                return of_another(entry);
             }
-            let is_away = !self.cluster().health().borrow().link.is_together();
-            if is_away || timeout_at(until, later).await.is_err() {
-                break None;
+            if !self.cluster().health().borrow().link.is_together() {
+                return None;
             }
-        };
-        let stand_ins = self.stand_ins();
-        if !stand_ins.is_here(name) {
-            self.cluster().unfollow(name);
+            if timeout_at(until, later).await.is_err() {
+                self.missed.note(name);
+                return None;
+            }
         }
-        drop(stand_ins);
-        found
     }
 
     /// What stands in for a session of another machine here, with what stands in for those above it. `None` where there is
@@ -147,6 +151,48 @@ pub(super) enum Told {
     Left,
     /// It cannot be asked now.
     Nothing,
+}
+
+/// The names that were waited for in vain: a grant that is over is shown with every call of its program.
+#[derive(Default)]
+pub(super) struct Missed(Mutex<HashSet<EntryName>>);
+
+impl Missed {
+    fn names(&self) -> MutexGuard<'_, HashSet<EntryName>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn has(&self, name: EntryName) -> bool {
+        self.names().contains(&name)
+    }
+
+    fn note(&self, name: EntryName) {
+        let mut names = self.names();
+        if names.len() >= MOST_MISSED {
+            names.clear();
+        }
+        names.insert(name);
+    }
+}
+
+/// An entry that is waited for; it is followed until this is dropped, and on where something is below it by then.
+struct Following<'a>(&'a Joined, EntryName);
+
+impl<'a> Following<'a> {
+    fn begin(joined: &'a Joined, name: EntryName) -> Self {
+        joined.cluster().follow(name);
+        Self(joined, name)
+    }
+}
+
+impl Drop for Following<'_> {
+    fn drop(&mut self) {
+        let Self(joined, name) = self;
+        let stand_ins = joined.stand_ins();
+        if !stand_ins.is_here(*name) {
+            joined.cluster().unfollow(*name);
+        }
+    }
 }
 
 /// A stand-in that is being opened.

@@ -74,7 +74,7 @@ pub(super) struct Files {
     wanted: Option<Arc<Elsewhere>>,
     /// Those that stand for what is not in force here.
     closed: Option<ClosedGuards>,
-    /// Those that stand for hooks of programs that its machine cannot tell.
+    /// Those that stand for hooks of programs that are not in force here.
     untold: Option<ClosedGuards>,
 }
 
@@ -106,7 +106,7 @@ impl Files {
         wanted: Option<Arc<Elsewhere>>,
     ) -> Result<(), RegisterHookError> {
         let digest = wanted.as_ref().and_then(|wanted| wanted.entry.digest.as_deref());
-        let here = digest.and_then(|digest| daemon.projects().trusted(digest));
+        let here = digest.and_then(|digest| daemon.projects().trusted_for(session, digest));
         let holds = here.is_some_and(|project| is_put(session, &project));
         let is_same = self.is_under(wanted.as_ref());
         if is_same && self.closed.is_none() == (holds || wanted.is_none()) {
@@ -125,22 +125,18 @@ impl Files {
         self.wanted.as_ref().map(Arc::as_ptr) == wanted.map(Arc::as_ptr)
     }
 
-    /// Which hooks of programs there are is not known: whatever they may judge stands closed.
+    /// Hooks of programs on it are not in force here, for this reason: whatever they may judge stands closed.
     ///
     /// # Errors
     /// The session is closed.
     pub(super) fn hide(
         &mut self,
         daemon: &dyn Here,
-        (session, machine): (&Session, &str),
+        session: &Session,
+        why: &str,
     ) -> Result<(), RegisterHookError> {
         if self.untold.is_none() {
-            let id = session.id();
-            let why = format!(
-                "session `{id}` of machine `{machine}` has more hooks than that can tell this machine; take some of them away, \
-                 or work on `{machine}`"
-            );
-            let guards = daemon.assembly().prepare_guards(Path::new(id.as_str()), None, &why);
+            let guards = daemon.assembly().prepare_guards(Path::new(session.id().as_str()), None, why);
             self.untold = Some(guards.close(session)?);
         }
         Ok(())

@@ -62,7 +62,7 @@ impl Joined {
     /// Hears what changes, until the daemon ends.
     pub(crate) async fn run(self: &Arc<Self>, daemon: &Arc<dyn Here>, mut questions: Questions) {
         let mut health = self.cluster().health();
-        let mut was_together = false;
+        let (mut was_together, mut is_asked) = (false, true);
         let mut looks = interval(LOOK);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         looks.reset();
@@ -90,9 +90,10 @@ impl Joined {
                     was_together = is_together;
                     self.news.notify_waiters();
                 }
-                question = questions.next() => match question {
+                question = questions.next(), if is_asked => match question {
                     Some(question) => self.answering.take(self, daemon, question),
-                    None => return,
+                    // It has left; what stands in here is looked after as long as something is below it.
+                    None => is_asked = false,
                 },
                 _ = looks.tick() => self.sweep(daemon),
             }
@@ -150,8 +151,13 @@ impl Joined {
             }
             Err(problem) => {
                 daemon.bus().announce(Notice::warning(problem.detail.clone()));
+                // What is below it would go on without one of its hooks.
+                if let Some(one) = stand_ins.get_mut(name)
+                    && one.files.hide(daemon, &one.session, &problem.detail).is_ok()
+                {
+                    return Reply::Refused { status: problem.status, detail: problem.detail };
+                }
                 drop(stand_ins);
-                // Without one of its hooks nothing more is opened below it.
                 self.end(daemon, name);
                 Reply::NotStanding
             }

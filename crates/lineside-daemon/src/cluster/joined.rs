@@ -13,6 +13,7 @@ use tokio::sync::{Notify, Semaphore};
 use tokio::time::Instant;
 
 use super::Here;
+use super::admitting::Missed;
 use super::answering::Answering;
 use super::draining::Draining;
 use super::files::project_of;
@@ -41,6 +42,7 @@ pub(crate) struct Joined {
     pub(super) stand_ins: Mutex<StandIns>,
     pub(super) answering: Answering,
     pub(super) admissions: Semaphore,
+    pub(super) missed: Missed,
     /// Something of the registry is other.
     pub(super) news: Notify,
     /// Nothing of other machines is taken from here on.
@@ -56,6 +58,7 @@ impl Joined {
             stand_ins: Mutex::default(),
             answering: Answering::default(),
             admissions: Semaphore::new(ADMISSIONS),
+            missed: Missed::default(),
             news: Notify::new(),
             draining: Draining::default(),
         }
@@ -99,7 +102,7 @@ impl Joined {
             daemon.grants().of(session)?;
             let (name, _) = daemon.grants().verifier(session)?;
             let (session, machines) = (session.clone(), BTreeMap::new());
-            let new = Own { name, session, version: 0, project: None, machines };
+            let new = Own { name, session, version: 0, project: None, machines, told: 0 };
             own.add(new).into_iter().for_each(|before| self.take_out(&before));
         }
         let known = own.of(session)?;
@@ -152,13 +155,7 @@ impl Joined {
         let (name, entry, machines) = {
             let mut own = self.own();
             let Some((name, entry)) = self.write(daemon, &mut own, session) else { return Vec::new() };
-            (
-                name,
-                entry,
-                own.of(session)
-                    .map(|own| own.machines.keys().cloned().collect::<Vec<_>>())
-                    .unwrap_or_default(),
-            )
+            (name, entry, own.of(session).map(|own| own.holds()).unwrap_or_default())
         };
         let untold = entry.untold.then(|| {
             format!(
@@ -168,7 +165,9 @@ impl Joined {
         });
         let word = Word::Apply { session: name.to_string(), entry: Some(entry) };
         let text: bytes::Bytes = written(&word, "").into();
-        let asked = machines.iter().map(|machine| self.confirmed(daemon, machine, name, text.clone()));
+        let asked = machines
+            .iter()
+            .map(|(machine, hold)| self.confirmed(daemon, (machine, *hold), name, text.clone()));
         untold.into_iter().chain(join_all(asked).await.into_iter().flatten()).collect()
     }
 
@@ -176,7 +175,7 @@ impl Joined {
     async fn confirmed(
         &self,
         daemon: &dyn Here,
-        machine: &str,
+        (machine, hold): (&str, u64),
         name: EntryName,
         text: bytes::Bytes,
     ) -> Option<String> {
@@ -184,8 +183,12 @@ impl Joined {
         match answer.map(|answer| read::<Reply>(&answer).map(|(reply, _)| reply)) {
             Ok(Some(Reply::Applied)) => None,
             Ok(Some(Reply::NotStanding)) => {
-                self.left(daemon, machine, name);
+                // Something may be below it there again by now.
+                self.left_if(daemon, machine, name, |held| held.number == hold);
                 None
+            }
+            Ok(Some(Reply::Refused { detail, .. })) => {
+                Some(format!("machine `{machine}` has not confirmed it: {detail}"))
             }
             Ok(_) => Some(format!("machine `{machine}` has not confirmed it: its answer cannot be read")),
             Err(why) => Some(format!("machine `{machine}` has not confirmed it: {why}")),
@@ -229,9 +232,9 @@ impl Joined {
         let mut own = self.own();
         let known = own.named(name)?;
         let session = known.session.clone();
-        let held = known.machines.get_mut(machine).filter(|held| held.session.is_some());
-        if let Some(held) = held {
-            held.life = life;
+        let held = known.machines.get_mut(machine).and_then(|held| held.session.take());
+        if held.is_some() {
+            known.hold(machine, life, held);
         } else {
             if self.draining.has_begun() && !known.machines.contains_key(machine) {
                 return None;
@@ -244,14 +247,22 @@ impl Joined {
             if below.is_none() && session.is_open() {
                 return None;
             }
-            known.machines.insert(machine.to_owned(), Held { life, session: below });
+            known.hold(machine, life, below);
         }
         self.shown(daemon, &mut own, &session).map(|(_, entry)| entry)
     }
 
     /// Nothing is below a session of this machine on another one any more.
     pub(super) fn left(&self, daemon: &dyn Here, machine: &str, name: EntryName) {
-        let held = self.own().named(name).and_then(|own| own.machines.remove(machine));
+        self.left_if(daemon, machine, name, |_| true);
+    }
+
+    fn left_if(&self, daemon: &dyn Here, machine: &str, name: EntryName, is_it: impl FnOnce(&Held) -> bool) {
+        let mut own = self.own();
+        let machines = own.named(name).map(|own| &mut own.machines);
+        let held =
+            machines.and_then(|all| all.get(machine).is_some_and(is_it).then(|| all.remove(machine))?);
+        drop(own);
         held.and_then(|held| held.session).into_iter().for_each(|session| close(daemon, session));
     }
 
@@ -297,6 +308,7 @@ impl Joined {
             unwritten,
             mirrored: self.cluster().mirrored(),
             not_mirrored: health.not_mirrored,
+            followed: self.cluster().followed(),
             stand_ins: stand_ins.count(),
             untrusted: stand_ins.untrusted(),
         }

@@ -20,10 +20,27 @@ pub(super) struct Own {
     pub(super) project: Option<Arc<projects::Held>>,
     /// Machines on which something is below it.
     pub(super) machines: BTreeMap<String, Held>,
+    /// How often one of them has said so.
+    pub(super) told: u64,
+}
+
+impl Own {
+    /// Something is below it on a machine.
+    pub(super) fn hold(&mut self, machine: &str, life: String, session: Option<Session>) {
+        self.told += 1;
+        self.machines.insert(machine.to_owned(), Held { number: self.told, life, session });
+    }
+
+    /// The machines on which something is below it, each with which word of it that is by.
+    pub(super) fn holds(&self) -> Vec<(String, u64)> {
+        self.machines.iter().map(|(machine, held)| (machine.clone(), held.number)).collect()
+    }
 }
 
 /// What is below a session on another machine, as this one has it.
 pub(super) struct Held {
+    /// By which word of that machine.
+    pub(super) number: u64,
     /// The life of that machine.
     pub(super) life: String,
     /// A session that is there for it: as long as that is open, the hooks above are those of something open.

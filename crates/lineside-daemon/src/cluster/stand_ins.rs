@@ -201,7 +201,12 @@ impl StandIns {
         files.put(daemon, session, project).map_err(|error| unable(&error))?;
         if entry.untold {
             // Those that are known stay: nothing says that they are gone.
-            files.hide(daemon, (session, machine)).map_err(|error| unable(&error))?;
+            let why = format!(
+                "session `{}` of machine `{machine}` has more hooks than that can tell this machine; take some of them away, or \
+                 work on `{machine}`",
+                entry.id
+            );
+            files.hide(daemon, session, &why).map_err(|error| unable(&error))?;
             (stand_in.version, stand_in.is_over) = (entry.version, entry.verifier.is_none());
             return Ok(Change::InForce { more: 0, fewer: 0 });
         }

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use super::{Project, Projects};
 
 impl Projects {
-    /// Tells of each load of a project.
+    /// Tells of each load of a project, and of each session that comes into one later than it was opened.
     pub(crate) fn news(&self) -> watch::Receiver<u64> {
         self.inner.news.subscribe()
     }
@@ -25,8 +25,14 @@ impl Projects {
         self.known().by_scope.get(&scope).cloned()
     }
 
+    /// The project that a session itself was put into where that has exactly this content, else any that is loaded and has.
+    /// A person has trusted it.
+    pub(crate) fn trusted_for(&self, session: &Session, digest: &str) -> Option<Arc<Project>> {
+        self.of_session(session).filter(|project| project.has(digest)).or_else(|| self.trusted(digest))
+    }
+
     /// A project that is loaded and has exactly this content, which a person has trusted.
-    pub(crate) fn trusted(&self, digest: &str) -> Option<Arc<Project>> {
+    fn trusted(&self, digest: &str) -> Option<Arc<Project>> {
         let known = self.known();
         let project =
             known.all().filter(|project| project.has(digest)).min_by_key(|project| &project.root)?;

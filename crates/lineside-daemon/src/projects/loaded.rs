@@ -234,7 +234,7 @@ impl Project {
             let held = held.map(|held| held.or_same(self.now().held.as_ref()));
             let before =
                 self.now.swap(Arc::new(Now { stands, report: Arc::new(report), held, is_of_programs_alone }));
-            of.news.send_modify(|loads| *loads += 1);
+            of.tell();
             if loading.is_loaded && before.stands != stands {
                 let text = format!("project {}: {}", self.root.display(), stands.as_str());
                 of.assembly.bus().announce(Notice::warning(text));

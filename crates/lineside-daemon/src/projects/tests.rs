@@ -93,7 +93,7 @@ async fn a_project_without_a_session_is_forgotten_after_a_while() {
     {
         let before = projects.all()[0].last_used();
         let digest = projects.all()[0].now().held.clone().unwrap().digest.clone().unwrap();
-        let found = projects.trusted(&digest).unwrap();
+        let found = projects.find_trusted(&digest).await.unwrap();
         assert!(found.last_used() > before, "what stands in for something is about to be put into it");
     }
     let project = Arc::downgrade(&projects.all()[0]);
@@ -128,6 +128,65 @@ async fn the_end_of_a_project_that_was_forgotten_takes_nothing_from_the_one_that
         "{}",
         receipt.to_json()["hooks"]
     );
+}
+
+/// A project beside the first one, of the same content.
+#[cfg(feature = "nats")]
+fn clone_of(root: &Path, name: &str) -> PathBuf {
+    let clone = root.with_file_name(name);
+    fs::create_dir_all(clone.join(".lineside")).unwrap();
+    fs::create_dir(clone.join(".git")).unwrap();
+    fs::copy(root.join(".lineside/hooks.yaml"), clone.join(".lineside/hooks.yaml")).unwrap();
+    clone
+}
+
+#[cfg(feature = "nats")]
+#[tokio::test]
+async fn what_is_in_a_project_stays_in_that_when_another_of_the_same_content_is_loaded() {
+    let folder = tempfile::tempdir().unwrap();
+    let (root, assembly, projects) = projects(folder.path(), DETACHED);
+    let clone = clone_of(&root, "clone");
+    [&root, &clone].iter().for_each(|root| trust(root, &assembly, &projects));
+    let first = projects.load_at(&root).await.unwrap().unwrap();
+    let session = assembly.bus().session("s").open().await.unwrap();
+    assert!(session.enter(first.scope()));
+    let second = projects.load_at(&clone).await.unwrap().unwrap();
+    let digest = first.now().held.clone().unwrap().digest.clone().unwrap();
+    assert!(second.has(&digest));
+    assert_eq!(projects.trusted_for(&session, &digest).unwrap().root, root);
+    let other = assembly.bus().session("t").open().await.unwrap();
+    assert_eq!(projects.trusted_for(&other, &digest).unwrap().root, clone);
+}
+
+#[cfg(feature = "nats")]
+#[tokio::test]
+async fn that_a_session_has_come_into_a_project_is_told_after_it_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let (root, assembly, projects) = projects(folder.path(), DETACHED);
+    fs::remove_file(root.join(".lineside/hooks.yaml")).unwrap();
+    let opening = assembly.bus().session("s").cwd(root.display().to_string());
+    let session = projects.enter(opening, None).await.unwrap().open_now().unwrap();
+    assert!(session.scope().is_none(), "there are no hooks yet");
+    fs::write(root.join(".lineside/hooks.yaml"), DETACHED).unwrap();
+    trust(&root, &assembly, &projects);
+    let (seen, mut news) = (Arc::new(Mutex::new(Vec::new())), projects.news());
+    let hears = tokio::spawn({
+        let (seen, session) = (Arc::clone(&seen), session.clone());
+        async move {
+            while news.changed().await.is_ok() {
+                seen.lock().unwrap().push(session.scope().is_some());
+            }
+        }
+    });
+    projects.load().await.unwrap();
+    let told = async {
+        while seen.lock().unwrap().last() != Some(&true) {
+            tokio::task::yield_now().await;
+        }
+    };
+    let told = tokio::time::timeout(Duration::from_secs(10), told).await;
+    assert!(told.is_ok(), "{seen:?}");
+    hears.abort();
 }
 
 /// A journal of a disk that is not asked.

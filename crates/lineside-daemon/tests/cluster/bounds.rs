@@ -1,7 +1,8 @@
 //! What does not fit stands closed on other machines, and what has failed to open there leaves nothing behind.
 
 use lineside::client::Session;
-use lineside::json::Value;
+use lineside::core::propagation::GRANT;
+use lineside::json::{Value, json};
 
 use crate::machine::{Machine, guard, reason};
 use crate::nats::Nats;
@@ -40,6 +41,47 @@ async fn what_is_below_a_session_with_more_hooks_than_are_told_stands_closed_unt
     }
     assert_eq!(reason(&child, "ls").await, None);
     assert_eq!(reason(&child, "rm").await.as_deref(), Some("no rm"));
+}
+
+#[tokio::test]
+async fn below_a_session_with_a_hook_that_cannot_be_registered_here_every_gate_stands_closed() {
+    let (nats, a, b) = two().await;
+    let parent = a.client().session("s1").open().await.unwrap();
+    guard(&parent, "no-rm", "rm").await;
+    let child = b.below(&parent).session("s2").open().await.unwrap();
+    assert_eq!(reason(&child, "ls").await, None);
+    // As a daemon of another version may declare it.
+    let name = parent.environment().get(GRANT).unwrap()[4..20].to_owned();
+    let told = async |version: u64, hooks: Value| {
+        let agent = json!({"id": "main", "kind": "main"});
+        let entry = json!({"v": version, "id": "s1", "agent": agent, "verifier": "", "hooks": hooks});
+        let word = json!({"type": "apply", "session": name, "entry": entry}).to_string() + "\n";
+        let client = async_nats::connect(nats.url()).await.unwrap();
+        let answer = client.request("lineside.default.to.b", word.into()).await.unwrap();
+        String::from_utf8(answer.payload.to_vec()).unwrap()
+    };
+    let hook =
+        json!({"number": 99, "reach": "subtree", "text": "{\"name\": \"new\", \"on\": \"no_such_point\"}"});
+    let answer = told(1_000, json!([hook])).await;
+    assert!(answer.contains("refused") && answer.contains("cannot be registered here"), "{answer}");
+    let why = reason(&child, "ls").await.expect("the hook may have refused it");
+    assert!(why.contains("session `s1`"), "{why}");
+    assert!(b.below(&child).session("s3").open().await.is_ok(), "what is below is under the same");
+    let answer = told(1_001, json!([])).await;
+    assert!(answer.contains("applied"), "{answer}");
+    assert_eq!(reason(&child, "ls").await, None);
+}
+
+#[tokio::test]
+async fn a_grant_that_is_not_waited_for_any_more_leaves_nothing_behind() {
+    let (_nats, a, _b) = two().await;
+    let grant = format!("lsg_{}", "5a".repeat(32));
+    let client = a.client().granted(grant);
+    let asks = tokio::spawn(async move { client.session("s1").open().await });
+    let followed = |status: &Value| status["cluster"]["followed"] == json!(1);
+    a.until(followed).await;
+    asks.abort();
+    a.until(|status| status["cluster"]["followed"] == json!(0)).await;
 }
 
 #[tokio::test]

@@ -35,6 +35,8 @@ pub struct ClusterStatus {
     pub mirrored: usize,
     /// See `mirrored`.
     pub not_mirrored: usize,
+    /// How many sessions of others are kept up with, as something here is below them or may be soon.
+    pub followed: usize,
     /// How many sessions of other machines something here is below.
     pub stand_ins: usize,
     /// Projects of other machines whose hooks hold for something here, and whose guards stand closed: nothing of their
