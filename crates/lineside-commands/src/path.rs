@@ -22,6 +22,13 @@ pub(crate) fn normal(folder: &str, path: &str) -> String {
     normal
 }
 
+/// The path joined to a folder, without `.` and doubled slashes; each `..` stays, for what is in front of it may be a link.
+pub(crate) fn joined(folder: &str, path: &str) -> String {
+    let folder = if path.starts_with('/') { "" } else { folder };
+    let parts = folder.split('/').chain(path.split('/')).filter(|part| !matches!(*part, "" | "."));
+    parts.fold(String::with_capacity(folder.len() + path.len() + 1), |joined, part| joined + "/" + part)
+}
+
 /// Whether a path lies in a folder or is it.
 pub(crate) fn is_within(path: &str, folder: &str) -> bool {
     let folder = folder.trim_end_matches('/');

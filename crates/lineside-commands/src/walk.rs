@@ -19,6 +19,7 @@ mod scope;
 mod simple;
 mod spread;
 mod texts;
+mod sed;
 mod touch;
 mod wrap;
 mod written;

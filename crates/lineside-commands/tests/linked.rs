@@ -78,6 +78,12 @@ fn links_that_a_glob_finds_are_followed() {
         (Access::Delete, "rm -rf build-h*/.config", "/home/dev/.config"),
         (Access::Delete, "rm -rf build-[c]*/usr/../etc", "/etc"),
         (Access::Delete, "rm -rf build-*/", "/"),
+        (Access::Delete, "rm -rf build-*/../etc", "/etc"),
+        (Access::Delete, "rm -rf build-h*/../../etc", "/etc"),
+        (Access::Delete, "rm -rf build-cache/../etc", "/etc"),
+        (Access::Delete, "rm -rf build-home/../*", "/home/*"),
+        (Access::Write, "touch build-home/../x", "/home/x"),
+        (Access::Delete, "ln -s /a/b to; rm -rf to/../etc", "/a/etc"),
         (Access::Delete, "for d in build-*; do rm -rf $d/*; done", "/*"),
         (Access::Delete, "for d in build-*; do rm -rf \"$d\"/etc; done", "/etc"),
         (Access::Delete, "cd build-c* && rm -rf etc", "/etc"),
@@ -105,6 +111,9 @@ fn a_link_that_goes_itself_is_not_followed() {
     for command in ["rm -rf build-*", "rm -rf src/*", "rm d/?", "ln -s / to; rm -f t*"] {
         let targets = project.targets(Access::Delete, command);
         assert_eq!(targets, Vec::<String>::new(), "{command}");
+    }
+    for command in ["rm -rf build/../x", "rm -rf build/b*/../x", "rm -rf \"build-*/../x\""] {
+        assert_eq!(project.targets(Access::Delete, command), Vec::<String>::new(), "{command}");
     }
     let targets = project.targets(Access::Delete, "rm -rf build/* $(mktemp -d)/*");
     assert_eq!(targets, Vec::<String>::new());

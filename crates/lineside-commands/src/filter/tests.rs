@@ -194,6 +194,10 @@ fn what_programs_do_to_files_that_they_do_not_name_one_by_one() {
         ("curl file:///proj/.env", true),
         ("curl file://localhost/proj/.env", true),
         ("node --env-file=.env -p process.env.KEY", true),
+        ("node --env-file .env -e 'console.log(process.env)'", true),
+        ("node --env-file-if-exists=.env -p process.env.KEY", true),
+        ("echo 'console.log(process.env)' | node --env-file=.env", true),
+        ("node --env-file=.env - < x.js", true),
         // A file that is only used is not shown.
         ("node --env-file=.env x.js", false),
     ] {

@@ -5,7 +5,7 @@ use super::source::Source;
 #[rustfmt::skip]
 pub(super) const ROWS: &[Source] = &[
     ("python|python2|python3|python3.8|python3.9|python3.10|python3.11|python3.12|python3.13|python3.14|pypy|pypy3|ipython", "-c= -m= -u -B -E -I -O -OO -s -S -v -V|--version -W= -X= -x -q -i -b -d -P", "stop code:-c:python !-c|-m?script:python special:module"),
-    ("node|nodejs|tsx|ts-node", "-e|--eval= -p|--print= -r|--require= -c|--check -i|--interactive --import= --loader= --env-file= --inspect=? --max-old-space-size= -v|--version --test --watch -C|--conditions= --experimental-vm-modules", "stop code:-e:node code:-p:node special:preload -e|-p?r:--env-file !-e|-p?script:node"),
+    ("node|nodejs|tsx|ts-node", "-e|--eval= -p|--print= -r|--require= -c|--check -i|--interactive --import= --loader= --env-file|--env-file-if-exists= --inspect=? --max-old-space-size= -v|--version --test --watch -C|--conditions= --experimental-vm-modules", "stop code:-e:node code:-p:node special:preload -e|-p?r:--env-file !-e|-p?script:node"),
     ("deno", "", "sub"),
     ("deno eval", "", "special:eval-node"),
     ("ruby", "-e= -n -p -i=? -r= -I= -w -W=? -c -v -a -l -F= -s -S -x -C= -E= -U", "stop code:-e:ruby special:preload !-e?script:ruby"),

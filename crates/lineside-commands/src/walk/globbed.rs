@@ -14,10 +14,10 @@ impl Walk<'_> {
     /// itself is not followed.
     pub(crate) fn note_globbed(&mut self, value: &Value, touch: &Touch, last: bool) {
         let here = self.here(value);
-        let marked = path::normal(here, &value.text);
+        let marked = path::joined(here, &value.text);
         match self.led(&marked, last) {
             Some(targets) => {
-                for target in targets {
+                for target in targets.into_iter().filter(|target| *target != touch.path) {
                     self.push_touch(Touch { target: Some(target), ..touch.clone() }, value.place);
                 }
             }
@@ -33,6 +33,19 @@ impl Walk<'_> {
     /// Whether links may stand behind the globs of a path, or behind those of the folder that it lies in.
     pub(crate) fn is_globbed(&self, value: &Value) -> bool {
         self.state.links.is_some() && (value.text.contains(SIGNS) || self.here(value).contains(SIGNS))
+    }
+
+    /// Notes where a path leads that goes up behind a name that may be a link.
+    pub(crate) fn note_upwards(&mut self, value: &Value, touch: &Touch, last: bool) {
+        if !value.text.contains("..") || value.text.contains(NOT_KNOWN) {
+            return;
+        }
+        let path = spelt(&path::joined(self.here(value), &value.text));
+        let mut targets = self.made(&path, last);
+        targets.extend(self.state.links.and_then(|links| links.resolve(&path, last)));
+        for target in targets.into_iter().filter(|target| *target != touch.path) {
+            self.push_touch(Touch { target: Some(target), ..touch.clone() }, value.place);
+        }
     }
 
     fn here(&self, value: &Value) -> &str {

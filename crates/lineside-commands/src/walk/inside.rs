@@ -118,6 +118,13 @@ impl Walk<'_> {
                         self.code(&code, language, index);
                     }
                 }
+                // What is typed or comes with the input sees what such a file sets.
+                let has_file = reading.operands.first().is_some_and(|file| file.plain() != Some("-"));
+                if !has_file && !reading.has("-e") && !reading.has("-p") {
+                    for file in reading.values("--env-file").cloned().collect::<Vec<_>>() {
+                        self.touch(Access::Read, &file, false, Some(index));
+                    }
+                }
             }
             "package" => self.package_scripts(),
             "passes" => {

@@ -189,62 +189,6 @@ impl Walk<'_> {
         }
     }
 
-    /// The `e` command and the `w` command of sed.
-    fn sed(&mut self, reading: &Reading, index: usize) {
-        let scripts: Vec<Value> = match reading.values("-e").cloned().collect::<Vec<_>>() {
-            all if all.is_empty() && !reading.has("-f") => {
-                reading.operands.first().cloned().into_iter().collect()
-            }
-            mut all => {
-                for file in reading.values("-f").cloned().collect::<Vec<_>>() {
-                    all.extend(self.script_at(&file, index));
-                }
-                all
-            }
-        };
-        for script in scripts {
-            let Some(text) = script.literal() else {
-                if reading.has("-f") {
-                    self.unclear_text("the script that `sed` runs is not known");
-                }
-                continue;
-            };
-            for command in text.split(['\n', ';']) {
-                let command =
-                    command.trim_start_matches(|c: char| c.is_ascii_digit() || " \t,$!{".contains(c));
-                let command = match command.strip_prefix('/') {
-                    Some(rest) => rest.split_once('/').map_or("", |(_, rest)| rest.trim_start()),
-                    None => command,
-                };
-                if let Some(file) = command.strip_prefix("w ").or_else(|| command.strip_prefix("W ")) {
-                    self.sed_writes(file, index);
-                } else if let Some(program) = command.strip_prefix("e ") {
-                    let sh = [Value::known("sh"), Value::known("-c"), Value::known(program.trim())];
-                    self.exec_program(sh.to_vec(), Vec::new());
-                } else if let Some(rest) = command.strip_prefix('s')
-                    && let Some(sign) = rest.chars().next().filter(char::is_ascii_punctuation)
-                    && let Some(flags) = rest.rsplit(sign).next()
-                {
-                    if flags.contains('e')
-                        && flags.len() < 6
-                        && flags.chars().all(|c| "gpeiImM0123456789".contains(c))
-                    {
-                        self.unclear_text("`sed` runs what it replaces");
-                    }
-                    if let Some((_, file)) = flags.split_once("w ") {
-                        self.sed_writes(file, index);
-                    }
-                }
-            }
-        }
-    }
-
-    fn sed_writes(&mut self, file: &str, index: usize) {
-        let file = Value::known(file.trim());
-        self.touch(Access::Write, &file, false, Some(index));
-        self.holds_unknown(&file);
-    }
-
     /// `tar --checkpoint-action=exec=…`, `--to-command`, `-I`.
     fn checkpoint(&mut self, reading: &Reading, _index: usize) {
         for flag in ["--checkpoint-action", "--to-command", "--use-compress-program", "-F"] {

@@ -73,7 +73,8 @@ impl Walk<'_> {
         let touch = Touch { access, path, target: None, whole, unclear, program };
         let globbed = self.is_globbed(value).then(|| touch.clone());
         let known = self.analysis.touches.len();
-        self.note(touch, last, value.place);
+        self.note(touch.clone(), last, value.place);
+        self.note_upwards(value, &touch, last);
         if let Some(touch) = globbed.filter(|_| self.analysis.touches.len() > known) {
             self.note_globbed(value, &touch, last);
         }

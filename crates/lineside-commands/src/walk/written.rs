@@ -12,10 +12,10 @@ use crate::value::{Origin, Value};
 /// Links that lead to links, of those that the command makes.
 const LINKS: usize = 8;
 
-/// Programs that write and leave what a file holds as it is.
+/// Programs that write and leave what a file holds as it is, and `sed`, of which more is known.
 const KEEPS: &[&str] = &[
     "chmod", "chown", "chgrp", "chattr", "chcon", "setfacl", "setfattr", "xattr", "touch", "mkdir", "ln",
-    "git",
+    "git", "sed", "gsed",
 ];
 
 /// Programs that write texts anew, which may be scripts; one that changes a file that is there leaves most of it.
@@ -131,6 +131,16 @@ impl Walk<'_> {
         }
         if WRITES_TEXTS.contains(&name) || self.file(&path).is_some() {
             self.holds_unknown(value);
+        }
+    }
+
+    /// Notes that a text is put into a file that the command has not written: what runs the file runs that text. One word is
+    /// taken for no program.
+    pub(super) fn inserted(&mut self, text: &str, value: &Value) {
+        let (path, unclear) = self.absolute(value);
+        if !unclear && value.stands_for.is_none() && text.trim().contains([' ', '\t', '\n', ';', '|', '&']) {
+            let origin = self.origin_of(&path);
+            self.written(path, Value::known(text).from(origin));
         }
     }
 
