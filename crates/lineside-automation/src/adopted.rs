@@ -14,11 +14,11 @@ use lineside_bus::{
 };
 use lineside_core::flow::{Debounce, Retries};
 use lineside_core::hook::{Join, Lane, Standby};
-use lineside_core::{AnyEvent, Failure, FailureKind, Hook, Outcome, SessionId, SkipReason};
+use lineside_core::{AnyEvent, Failure, FailureKind, Hook, Outcome, SessionId, SkipReason, UntilOver};
 use tokio_util::sync::CancellationToken;
 
 use crate::control::{self, AtEnd, Hold, KeyTemplate, LONGEST, MOST_HELD, OnBusy, Pause, Rules, Scope, Work};
-use crate::engine::{Does, Engine, Fate, Handler, Last, Recording, Starting, job_of};
+use crate::engine::{Does, Engine, Fate, Handler, Last, Processes, Recording, Starting, job_of};
 use crate::hook_id::HookId;
 use crate::machine::job::{AutomationId, Fence, JobId};
 use crate::machine::{Ended, Input, StartedRun};
@@ -255,12 +255,13 @@ pub(crate) fn start(engine: &Arc<Engine>, bus: &Bus, starting: &Starting, run: S
         let skipped = Report::success(format!("skipped: {}", why.as_str()));
         return engine.step(Input::Ended(job, fence, Ended::With(Ok(skipped))));
     }
-    let failed = engine.ask(|machine| machine.failures(job));
+    let (failed, key) = engine.ask(|machine| (machine.failures(job), machine.key_of(job)));
     let earlier = failed.into_iter().map(|(kind, detail)| Failure::new(kind, detail)).collect();
     let cancel = CancellationToken::new();
     let recording = starting.recording;
     engine.can_cancel(job, fence, cancel.clone(), recording);
-    let recorder = Arc::new(OfJob { engine: Arc::clone(engine), job, fence, earlier, recording });
+    let processes = key.map(|_| Processes::none());
+    let recorder = Arc::new(OfJob { engine: Arc::clone(engine), job, fence, earlier, recording, processes });
     let cancel = Box::pin(cancel.cancelled_owned());
     engine.adopted.in_turn(|behind| {
         let durable = DurableRun { recorder, cancel, accepted: starting.accepted, behind };
@@ -280,6 +281,8 @@ struct OfJob {
     fence: Fence,
     earlier: Vec<Failure>,
     recording: Recording,
+    /// What it has started, where its key is kept until that has ended.
+    processes: Option<Processes>,
 }
 
 impl Sealed for OfJob {}
@@ -292,6 +295,10 @@ impl RunRecorder for OfJob {
     fn failed(&self, failure: &Failure, pause: Duration) {
         let Failure { kind, detail, .. } = failure;
         self.engine.step(Input::Failed(self.job, self.fence, *kind, detail.to_string(), pause));
+    }
+
+    fn until_over(&self) -> Option<UntilOver> {
+        self.processes.as_ref().map(Processes::until_over)
     }
 
     fn is_kept(&self) -> bool {
@@ -323,7 +330,18 @@ impl RunRecorder for OfJob {
             Ending::Cancelled => Ended::Cancelled,
             Ending::Left => Ended::Left,
         };
-        self.engine.cannot_cancel(self.job, self.fence, self.recording);
-        self.engine.step(Input::Ended(self.job, self.fence, ended));
+        let (engine, job, fence, recording) =
+            (Arc::clone(&self.engine), self.job, self.fence, self.recording);
+        let is_over = move || {
+            engine.cannot_cancel(job, fence, recording);
+            engine.step(Input::Ended(job, fence, ended));
+        };
+        match self.processes.clone().filter(|processes| !processes.have_ended()) {
+            Some(processes) => self.engine.spawn(async move {
+                processes.ended().await;
+                is_over();
+            }),
+            None => is_over(),
+        }
     }
 }

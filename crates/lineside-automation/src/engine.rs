@@ -40,6 +40,7 @@ mod adopting;
 mod claims;
 mod job_store;
 mod permit;
+mod processes;
 mod settled;
 mod sharing;
 mod snapshot;
@@ -55,6 +56,7 @@ pub use permit::AttemptPermit;
 pub use recovered::{RecordFinding, Recovered};
 
 pub(crate) use hooks::{Fate, Register, Starting};
+pub(crate) use processes::Processes;
 pub(crate) use recent::job_of;
 pub(crate) use trigger::{Canceller, Trigger};
 

@@ -5,6 +5,7 @@
 
 use std::future::poll_fn;
 
+use lineside_core::UntilOver;
 use lineside_core::invocation::Ending;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
@@ -39,12 +40,13 @@ pub(crate) struct Guard<'a> {
     running: Option<Running>,
     ending: Ending,
     reapers: &'a Reapers,
+    until_over: Option<UntilOver>,
 }
 
 impl<'a> Guard<'a> {
-    /// A guard of nothing yet.
-    pub(crate) fn new(ending: Ending, reapers: &'a Reapers) -> Self {
-        Self { running: None, ending, reapers }
+    /// A guard of nothing yet. `until_over` is held until the run is over, or was ended.
+    pub(crate) fn new(ending: Ending, reapers: &'a Reapers, until_over: Option<UntilOver>) -> Self {
+        Self { running: None, ending, reapers, until_over }
     }
 
     /// Guards this run from here on.
@@ -67,19 +69,21 @@ impl Drop for Guard<'_> {
         }
         // Without a runtime the run is dropped here, and its tree sees to itself.
         if let Ok(runtime) = Handle::try_current() {
-            let reaping = reap(running, self.ending, self.reapers.hurry.clone());
+            let reaping = reap(running, self.ending, self.reapers.hurry.clone(), self.until_over.take());
             self.reapers.tasks.start(reaping, &runtime);
         }
     }
 }
 
-async fn reap(mut running: Running, ending: Ending, hurry: CancellationToken) {
+async fn reap(mut running: Running, ending: Ending, hurry: CancellationToken, until_over: Option<UntilOver>) {
     tokio::select! {
         _ = running.end(ending) => {}
         () = hurry.cancelled() => {
             running.end(Ending::Kill).await;
         }
     }
+    // What the system does not let end holds up nothing else.
+    drop(until_over);
     if !running.tree.is_over() {
         tracing::warn!("a hook's process outlives its SIGKILL; waiting for it");
         poll_fn(|cx| running.tree.poll_exit(cx)).await;

@@ -6,6 +6,7 @@
 use std::error::Error;
 use std::os::unix::process::ExitStatusExt;
 
+use lineside_core::UntilOver;
 use lineside_core::invocation::{Captured, Ended, Exit, Invocation, Leaked, Leftovers};
 use tokio::time::Instant;
 
@@ -27,6 +28,7 @@ pub(crate) async fn run<T>(
     admission: &Admission,
     containment: &Containment,
     reapers: &Reapers,
+    until_over: Option<UntilOver>,
 ) -> Ended {
     let began = Instant::now();
     let limits = &invocation.limits;
@@ -40,7 +42,7 @@ pub(crate) async fn run<T>(
     let Ok(until_started) = tokio::time::timeout_at(deadline, on_turn).await else {
         return ended_unstarted(Exit::TimedOut { after: limits.timeout }, began);
     };
-    let mut guard = Guard::new(limits.ending, reapers);
+    let mut guard = Guard::new(limits.ending, reapers, until_over);
     let running = match start(invocation, containment, deadline).await {
         Ok(running) => guard.over(running),
         Err(error) => return not_started(&error, began),

@@ -1,5 +1,6 @@
 //! The public face: runs commands.
 
+use lineside_core::UntilOver;
 use lineside_core::invocation::{Ended, Invocation};
 use std::num::NonZeroUsize;
 use tokio_util::sync::CancellationToken;
@@ -105,19 +106,28 @@ impl Runner {
     ///
     /// Outside a tokio runtime with I/O and time enabled.
     pub async fn run(&self, invocation: &Invocation) -> Ended {
-        self.run_with(invocation, std::future::ready(())).await
+        self.run_with(invocation, std::future::ready(()), None).await
     }
 
     /// As [`run`](Self::run), and awaits `on_turn` when the run has its turn and before it starts; not at all when it has
     /// none. What that takes is within the run's time; at the deadline it is given up, and the program is not started. What
     /// it gives is dropped when the program was started, or could not be.
     ///
+    /// `until_over` is dropped when the processes of the run have ended: with the future where it comes to its end, and
+    /// otherwise after the grace and 0.4 s at the latest, even if one cannot be killed.
+    ///
     /// # Panics
     ///
     /// As [`run`](Self::run).
-    pub async fn run_with<T>(&self, invocation: &Invocation, on_turn: impl Future<Output = T>) -> Ended {
+    pub async fn run_with<T>(
+        &self,
+        invocation: &Invocation,
+        on_turn: impl Future<Output = T>,
+        until_over: Option<UntilOver>,
+    ) -> Ended {
         // The run bounds its own reads; a budget spent by a neighbour in the same task must not stop its clock.
-        let run = run::run(invocation, on_turn, &self.admission, &self.containment, &self.reapers);
+        let run =
+            run::run(invocation, on_turn, &self.admission, &self.containment, &self.reapers, until_over);
         tokio::task::unconstrained(run).await
     }
 

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
+use lineside_core::UntilOver;
 use lineside_core::failure::FailureKind;
 use lineside_core::invocation::{Environment, Invocation, Limits, Program};
 use lineside_core::worker::{
@@ -208,6 +209,12 @@ impl Worker {
     ///
     /// Dropping the future cancels the call: the worker is notified.
     pub async fn call(&self, call: WorkerCall) -> WorkerEnded {
+        self.call_until(call, None).await
+    }
+
+    /// As [`call`](Self::call), and drops `until_over` when the call is over in the worker as well: one that was given up is
+    /// over when the worker says so, or has been ended because it does not.
+    pub async fn call_until(&self, call: WorkerCall, until_over: Option<UntilOver>) -> WorkerEnded {
         let until = after(Instant::now(), call.timeout);
         let body = frames::call_body(&call.handler.hook, call.class.as_str(), &call.event, &call.ctx);
         if body.len() + HEAD > self.kept.frame {
@@ -215,7 +222,8 @@ impl Worker {
         }
         let WorkerCall { handler, class, timeout, repeat, .. } = call;
         let handler = Some(handler);
-        self.kept.call(Order { handler, class, body: body.into(), timeout, until, repeat, tree: None }).await
+        let order = Order { handler, class, body: body.into(), timeout, until, repeat, tree: None };
+        self.kept.call(order, until_over).await
     }
 
     /// What was to be repeated after a restart no longer is, as after a call of
@@ -286,10 +294,10 @@ impl Kept {
     }
 
     /// Has a call made and says how that ended.
-    async fn call(&self, order: Order) -> WorkerEnded {
+    async fn call(&self, order: Order, until_over: Option<UntilOver>) -> WorkerEnded {
         let (until, timeout) = (order.until, order.timeout);
         let shared = &self.shared;
-        let added = shared.calls().add(order);
+        let added = shared.calls().add(order, until_over);
         match self.helped.get() {
             Some(helped) => helped.after(|| shared.wake.notify_one()),
             None => shared.wake.notify_one(),

@@ -94,7 +94,8 @@ fn run(work: Arc<dyn Work>, outside: Outside) -> RunInTurn {
             if outside.withholds(&call) {
                 return Err(Failure::not_started(FailureKind::Closed, NOT_RUN));
             }
-            let returned = outside.run(call, cx.deadline(), turn.begins(), propagation).await;
+            let until_over = cx.until_over().cloned();
+            let returned = outside.run(call, cx.deadline(), turn.begins(), propagation, until_over).await;
             work.report(&returned)
         })
     })

@@ -12,7 +12,9 @@ use lineside_bus::interceptor::{BoxFuture, Interceptor, Latency};
 use lineside_bus::{BackgroundRuns, Bus, ChainTime, Cx};
 use lineside_core::flow::Retries;
 use lineside_core::propagation::TRACEPARENT;
-use lineside_core::{Answer, AnyEvent, Failure, Hook, Layer, Part, Propagation, Said, SessionId, SkipReason};
+use lineside_core::{
+    Answer, AnyEvent, Failure, Hook, Layer, Part, Propagation, Said, SessionId, SkipReason, UntilOver,
+};
 use lineside_dialects::{Call, ForeignHook, Handler, LogStage};
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep};
@@ -120,9 +122,9 @@ impl Interceptor for Foreign {
         let key = self.key.as_ref().filter(|_| cx.recorder().is_none());
         let claim = key.and_then(|key| Some(Automations::of(&cx.session().bus()).ok()?.claim(key)));
         let run = Box::pin(async move {
-            let _held = match claim {
-                Some(claim) => Some(claim.await),
-                None => None,
+            let cx = match claim {
+                Some(claim) => cx.holding(Some(UntilOver::new(claim.await))),
+                None => cx,
             };
             attempts.run(&event, &cx).await.map(Said::from)
         });
@@ -206,7 +208,8 @@ impl Attempts {
                         None => None,
                     }
                 };
-                let returned = self.outside.run(call, cx.deadline(), begins, propagated(event, cx)).await;
+                let (propagated, until_over) = (propagated(event, cx), cx.until_over().cloned());
+                let returned = self.outside.run(call, cx.deadline(), begins, propagated, until_over).await;
                 let bus = cx.session().bus();
                 let is_open = |session: &SessionId| bus.find(session.as_str()).is_some();
                 if starts_nothing {

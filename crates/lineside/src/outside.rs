@@ -10,7 +10,7 @@ use lineside_core::failure::FailureKind;
 use lineside_core::invocation::{Ended, Environment, Exit, Inherit, Program};
 use lineside_core::propagation::TRACEPARENT;
 use lineside_core::worker::{HookWorker, WorkerEnded, WorkerReach};
-use lineside_core::{AnyEvent, Failure, Hook, Propagation};
+use lineside_core::{AnyEvent, Failure, Hook, Propagation, UntilOver};
 use lineside_dialects::{Call, Ground, Returned};
 use lineside_exec::{HttpClient, Runner, Worker};
 use tokio::time::Instant;
@@ -157,13 +157,15 @@ impl Outside {
     }
 
     /// Runs a call to its end, at the latest until the deadline. What it runs begins when `begins` has ended, which is
-    /// awaited when it has its turn. What it starts inherits the propagation.
+    /// awaited when it has its turn. What it starts inherits the propagation. `until_over` is dropped when all of it has
+    /// ended, also where the future is dropped before; what a post has begun elsewhere is not known here.
     pub(crate) async fn run<T>(
         &self,
         call: Call,
         deadline: Instant,
         begins: impl Future<Output = T>,
         propagation: Option<Propagation>,
+        until_over: Option<UntilOver>,
     ) -> Returned {
         let rest = deadline.saturating_duration_since(Instant::now());
         let shorten = |timeout: &mut Duration| *timeout = rest.min(*timeout);
@@ -172,7 +174,7 @@ impl Outside {
                 self.rebase(&mut invocation.environment);
                 propagate(&propagation.unwrap_or_default(), &mut invocation.environment);
                 shorten(&mut invocation.limits.timeout);
-                let ended = self.runner.run_with(&invocation, begins).await;
+                let ended = self.runner.run_with(&invocation, begins, until_over).await;
                 Returned::Command(self.still(&invocation.program, ended))
             }
             Call::Worker(mut call) => {
@@ -180,7 +182,7 @@ impl Outside {
                 match &self.worker {
                     Some(worker) => {
                         drop(begins.await);
-                        Returned::Worker(worker.call(*call).await)
+                        Returned::Worker(worker.call_until(*call, until_over).await)
                     }
                     None => Returned::Nothing,
                 }
@@ -192,7 +194,7 @@ impl Outside {
                 let worker = self.warm.of(*worker, self.runner.containment());
                 drop(begins.await);
                 Returned::Worker(match worker {
-                    Some(worker) => worker.call(call).await,
+                    Some(worker) => worker.call(call, until_over).await,
                     None => WorkerEnded::Failed {
                         kind: FailureKind::Closed,
                         message: "its worker has ended".to_owned(),

@@ -358,7 +358,7 @@ mod tests {
                 Ok(call) => {
                     let deadline = Instant::now() + Duration::from_secs(60);
                     let Returned::Command(ended) =
-                        outside.run(call, deadline, std::future::ready(()), None).await
+                        outside.run(call, deadline, std::future::ready(()), None, None).await
                     else {
                         unreachable!()
                     };

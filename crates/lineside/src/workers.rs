@@ -11,7 +11,7 @@ use lineside_bus::{Bus, WeakBus};
 use lineside_core::worker::{
     HookCall, HookWorker, PluginLoaded, StartWorkerError, WorkerEnded, WorkerReach, WorkerReady, WorkerSpec,
 };
-use lineside_core::{Diagnostic, Notice, Propagation, Severity};
+use lineside_core::{Diagnostic, Notice, Propagation, Severity, UntilOver};
 use lineside_dialects::{ForeignHook, Inert, Loaded, LogTarget, Plugins};
 use lineside_exec::{
     Containment, HookWorkerClient, LogLevel, LogSource, RetiredWorker, Worker, WorkerListener, WorkerLog,
@@ -42,10 +42,11 @@ pub(crate) enum Seated {
 }
 
 impl Seated {
-    /// Calls the hook. Dropping the future cancels the call.
-    pub(crate) async fn call(&self, call: HookCall) -> WorkerEnded {
+    /// Calls the hook. Dropping the future cancels the call. `until_over` is dropped when it is over in a program of this
+    /// machine, and with the call for something elsewhere.
+    pub(crate) async fn call(&self, call: HookCall, until_over: Option<UntilOver>) -> WorkerEnded {
         match self {
-            Self::Program(worker) => worker.call(call).await,
+            Self::Program(worker) => worker.call_until(call, until_over).await,
             Self::Elsewhere(elsewhere) => elsewhere.call(call).await,
         }
     }

@@ -62,6 +62,11 @@ impl Engine {
         };
     }
 
+    /// Does something that ends by itself, in a runtime.
+    pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.spawn(work);
+    }
+
     /// Nothing cancels a run any more: it is over.
     pub(crate) fn cannot_cancel(&self, job: JobId, fence: Fence, recording: Recording) {
         let mut core = self.core();

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::permit::AttemptPermit;
 use super::sharing::CallUnderKey;
 use super::snapshot::compact;
-use super::{Does, Engine, Handler};
+use super::{Does, Engine, Handler, Processes};
 use crate::control::{Assignment, Scope};
 use crate::hook_id::Owner;
 use crate::machine::job::{AutomationId, Fence, JobId};
@@ -195,6 +195,7 @@ impl Engine {
             }
             (handler, core.machine.events_of(run.job), core.machine.key_of(run.job))
         };
+        let has_key = key.is_some();
         let Some(Handler { timeout, scope, does, .. }) = handler else { return self.has_gone(&run) };
         if let Does::Start(starting) = &does {
             return crate::adopted::start(self, &bus, starting, run);
@@ -215,38 +216,41 @@ impl Engine {
         self.tasks.spawn(async move {
             let session = session_of(&bus, &event);
             let turn = AttemptPermit { engine: Arc::clone(&engine), job, fence };
-            let is_shared = shared.is_some();
+            let (is_shared, cancelled, processes) = (shared.is_some(), cancel.clone(), Processes::none());
+            // What a closure starts is its own.
+            let until_over = has_key.then(|| processes.until_over());
             let call: CallUnderKey = Box::new(move |fence| {
                 Box::pin(async move {
-                    let mut turn = Some(turn);
-                    if is_shared
-                        && matches!(does, Does::Run(_))
-                        && let Some(turn) = turn.take()
-                    {
-                        turn.begins().await;
-                    }
-                    let assignment = Assignment { fence, ..assignment };
-                    let called = session.call(&event, timeout, |cx| {
-                        let cx = cx.on_attempt(assignment.attempt);
-                        match (does, turn) {
-                            (Does::Run(run), _) => run(event.clone(), assignment, cx),
-                            (Does::RunInTurn(run), Some(turn)) => run(event.clone(), assignment, cx, turn),
-                            _ => unreachable!("it is started by its hook"),
+                    let called = async move {
+                        let mut turn = Some(turn);
+                        if is_shared
+                            && matches!(does, Does::Run(_))
+                            && let Some(turn) = turn.take()
+                        {
+                            turn.begins().await;
                         }
-                    });
-                    called.await.map_err(|failure| flat(&failure))
+                        let assignment = Assignment { fence, ..assignment };
+                        let called = session.call(&event, timeout, |cx| {
+                            let cx = cx.on_attempt(assignment.attempt);
+                            match (does, turn) {
+                                (Does::Run(run), _) => run(event.clone(), assignment, cx),
+                                (Does::RunInTurn(run), Some(turn)) => {
+                                    run(event.clone(), assignment, cx.holding(until_over), turn)
+                                }
+                                _ => unreachable!("it is started by its hook"),
+                            }
+                        });
+                        called.await.map_err(|failure| flat(&failure))
+                    };
+                    let ended = cancelled.run_until_cancelled_owned(called).await;
+                    ended.map_or(Ended::Cancelled, Ended::With)
                 })
             });
-            let called = async {
-                match &shared {
-                    Some(key) => engine.under_shared(key, call).await,
-                    None => call(None).await,
-                }
+            let ended = match &shared {
+                Some(key) => engine.under_shared(key, call, &processes, &cancel).await,
+                None => call(None).await,
             };
-            let ended = match cancel.run_until_cancelled(called).await {
-                Some(result) => Ended::With(result),
-                None => Ended::Cancelled,
-            };
+            processes.ended().await;
             engine.core().runs.remove(&(job, fence));
             engine.step(Input::Ended(job, fence, ended));
             // Nothing may follow, and there may be a waiter.

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use lineside_bus::interceptor::BoxFuture;
 use lineside_core::FailureKind;
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
-use super::{Automations, Engine};
+use super::{Automations, Engine, Processes};
 use crate::control::Scope;
-use crate::machine::Outcome;
+use crate::machine::Ended;
 use crate::shared_keys::{LostKeyError, RunUnderKey, SharedKeys};
 
-/// What runs, with the fencing token of a key that is shared.
-pub(super) type CallUnderKey = Box<dyn FnOnce(Option<u64>) -> BoxFuture<Outcome> + Send>;
+/// What runs, with the fencing token of a key that is shared. It ends when it is cancelled.
+pub(super) type CallUnderKey = Box<dyn FnOnce(Option<u64>) -> BoxFuture<Ended> + Send>;
 
 impl Automations {
     /// Has keys with the scope `cluster` hold on other machines as well, from the next run on. The first ones count; they
@@ -36,20 +37,42 @@ impl Automations {
 }
 
 impl Engine {
-    /// Runs this under a key of which other machines know; what ran while the key was lost does not count.
-    pub(super) async fn under_shared(&self, key: &str, call: CallUnderKey) -> Outcome {
+    /// Runs this under a key of which other machines know, and gives the key back when its processes have ended; what ran
+    /// while the key was lost does not count. Cancelled, it waits for the key no longer.
+    pub(super) async fn under_shared(
+        &self,
+        key: &str,
+        call: CallUnderKey,
+        processes: &Processes,
+        cancel: &CancellationToken,
+    ) -> Ended {
         let Some(keys) = self.shared_keys.get() else { return call(None).await };
         let (ended, outcome) = oneshot::channel();
+        let (begun, processes) = (CancellationToken::new(), processes.clone());
+        let begins = begun.clone();
         let run: RunUnderKey = Box::new(move |fence| {
+            begins.cancel();
             Box::pin(async move {
                 // It is always waited for.
                 ended.send(call(Some(fence)).await).ok();
+                processes.ended().await;
             })
         });
-        let lost = |why: &LostKeyError| Err((FailureKind::Closed, why.to_string()));
-        match keys.under(key, run).await {
-            Ok(()) => outcome.await.unwrap_or_else(|_| lost(&LostKeyError("it was given up".to_owned()))),
-            Err(why) => lost(&why),
+        let not_wanted = async {
+            cancel.cancelled().await;
+            // From its beginning on, the run sees to its end itself.
+            if begun.is_cancelled() {
+                std::future::pending::<()>().await;
+            }
+        };
+        let lost = |why: &LostKeyError| Ended::With(Err((FailureKind::Closed, why.to_string())));
+        tokio::select! {
+            biased;
+            under = keys.under(key, run) => match under {
+                Ok(()) => outcome.await.unwrap_or_else(|_| lost(&LostKeyError("it was given up".to_owned()))),
+                Err(why) => lost(&why),
+            },
+            () = not_wanted => Ended::Cancelled,
         }
     }
 }

@@ -96,7 +96,7 @@ impl DetachedRun {
             bound.map(|whole| *self.chain.get_or_init(|| ChainTime { ends: after(began, whole), whole }));
         let recorder = self.durable.clone();
         let cx = Cx::new(self.session.clone(), self.cause, time.deadline).within(chain);
-        let cx = cx.durable(recorder);
+        let cx = cx.holding(recorder.as_ref().and_then(|recorder| recorder.until_over())).durable(recorder);
         let failures = Cow::Owned(self.session.shared().failures.clone());
         (Guarded::start(&*self.run, event, cx, time, failures), began)
     }

@@ -9,8 +9,8 @@ use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
 
-use lineside_core::AnyEvent;
 use lineside_core::envelope::Cause;
+use lineside_core::{AnyEvent, UntilOver};
 use tokio::time::Instant;
 
 use crate::hook::durable_run::RunRecorder;
@@ -60,6 +60,7 @@ struct Rare {
     recorder: Option<Arc<dyn RunRecorder>>,
     /// The attempts before this one.
     failed: u32,
+    until_over: Option<UntilOver>,
 }
 
 /// Until when hooks whose answers count together may be started.
@@ -125,6 +126,22 @@ impl Cx {
     #[must_use]
     pub fn recorder(&self) -> Option<&Arc<dyn RunRecorder>> {
         self.rare.as_ref()?.recorder.as_ref()
+    }
+
+    /// What is to be held until everything has ended that this call starts; for what starts processes.
+    #[must_use]
+    pub fn until_over(&self) -> Option<&UntilOver> {
+        self.rare.as_ref()?.until_over.as_ref()
+    }
+
+    /// Has this held until everything has ended that the call starts. For what calls hooks, and gives to others then what
+    /// the call has had.
+    #[must_use]
+    pub fn holding(mut self, until_over: Option<UntilOver>) -> Self {
+        if until_over.is_some() {
+            self.rare.get_or_insert_default().until_over = until_over;
+        }
+        self
     }
 
     pub(crate) fn durable(mut self, recorder: Option<Arc<dyn RunRecorder>>) -> Self {

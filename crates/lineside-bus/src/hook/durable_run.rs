@@ -8,7 +8,7 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside_core::Failure;
+use lineside_core::{Failure, UntilOver};
 use tokio_util::sync::CancellationToken;
 
 use crate::base::caught::BoxFuture;
@@ -54,6 +54,11 @@ pub trait RunRecorder: sealed::Sealed + Send + Sync {
     /// Records that an attempt begins; resolves when that is recorded and the attempts before it have begun. A run
     /// that never reached its attempt does not count one.
     fn begins(&self) -> BoxFuture<UntilBegun>;
+
+    /// What is held until everything has ended that the run has started. Its end is recorded before that.
+    fn until_over(&self) -> Option<UntilOver> {
+        None
+    }
 
     /// Whether what is left of the run goes on in another life of the session. If it does not, a run that is cut
     /// short has failed, and is counted and signalled.

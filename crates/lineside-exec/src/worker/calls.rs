@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use lineside_core::UntilOver;
 use lineside_core::failure::FailureKind;
 use lineside_core::worker::{CallClass, HandlerKey, Repeat, WorkerEnded};
 use tokio::sync::oneshot;
@@ -67,11 +68,22 @@ pub(super) struct Ending {
     pub(super) why: String,
 }
 
+/// A call that is over for us and was not for the worker.
+#[derive(Debug)]
+pub(super) struct Cancel {
+    pub(super) id: Id,
+    pub(super) reason: Reason,
+    /// Dropped when the worker has ended it.
+    pub(super) until_over: Option<UntilOver>,
+}
+
 #[derive(Debug)]
 struct Call {
     order: Order,
     /// Absent for a call that is only repeated.
     reply: Option<oneshot::Sender<WorkerEnded>>,
+    /// Dropped when the call is over for the worker as well.
+    until_over: Option<UntilOver>,
     stage: Stage,
     resent: bool,
 }
@@ -91,7 +103,7 @@ pub(super) struct Calls {
     waiting: VecDeque<Ticket>,
     sent: HashMap<Id, Ticket>,
     /// Calls that are over for us and were not for the worker.
-    to_cancel: VecDeque<(Id, Reason)>,
+    to_cancel: VecDeque<Cancel>,
     /// Hooks that the worker may forget, and was not told of yet.
     to_release: VecDeque<String>,
     /// Calls that are repeated after a restart, by handler, in the order of their first sending.
@@ -132,6 +144,7 @@ impl Calls {
     pub(super) fn add(
         &mut self,
         order: Order,
+        until_over: Option<UntilOver>,
     ) -> Result<(Ticket, oneshot::Receiver<WorkerEnded>), WorkerEnded> {
         if let Some(Refusal { kind, why }) = &self.refusal {
             return Err(WorkerEnded::Failed { kind: *kind, message: why.clone(), started: false });
@@ -152,7 +165,7 @@ impl Calls {
             self.forget_repeats();
         }
         let (reply, answer) = oneshot::channel();
-        let ticket = self.open(order, Some(reply));
+        let ticket = self.open(order, Some(reply), until_over);
         self.waiting.push_back(ticket);
         Ok((ticket, answer))
     }
@@ -188,10 +201,15 @@ impl Calls {
         waiting.min_by_key(|(place, has)| (*has, *place)).map(|(place, _)| place)
     }
 
-    fn open(&mut self, order: Order, reply: Option<oneshot::Sender<WorkerEnded>>) -> Ticket {
+    fn open(
+        &mut self,
+        order: Order,
+        reply: Option<oneshot::Sender<WorkerEnded>>,
+        until_over: Option<UntilOver>,
+    ) -> Ticket {
         self.last += 1;
         self.void += usize::from(order.class == CallClass::Void);
-        let call = Call { order, reply, stage: Stage::Waiting, resent: false };
+        let call = Call { order, reply, until_over, stage: Stage::Waiting, resent: false };
         self.open.insert(self.last, call);
         self.last
     }
@@ -278,7 +296,7 @@ impl Calls {
     pub(super) fn answered(&mut self, id: Id, outcome: Outcome) -> bool {
         let Some(ticket) = self.sent.get(&id).copied() else {
             // It may have been given up just now; then there is nothing left to be cancelled.
-            let given_up = self.to_cancel.iter().position(|(other, _)| *other == id);
+            let given_up = self.to_cancel.iter().position(|cancel| cancel.id == id);
             return given_up.and_then(|place| self.to_cancel.remove(place)).is_some();
         };
         let started = self.open.get(&ticket).is_some_and(|call| self.has_started(call.stage));
@@ -295,24 +313,23 @@ impl Calls {
 
     /// The call is over for us. Says whether the function had been started.
     pub(super) fn give_up(&mut self, ticket: Ticket, reason: Reason) -> bool {
-        let Some(stage) = self.open.get(&ticket).map(|call| call.stage) else {
+        let Some(Call { stage, until_over, .. }) = self.forget(ticket) else {
             return false;
         };
-        self.forget(ticket);
         match stage {
             Stage::Waiting => {
                 self.waiting.retain(|waiting| *waiting != ticket);
                 false
             }
             Stage::Sent(id) | Stage::Started(id) => {
-                self.to_cancel.push_back((id, reason));
+                self.to_cancel.push_back(Cancel { id, reason, until_over });
                 self.has_started(stage)
             }
         }
     }
 
     /// The next call whose cancellation has to be sent.
-    pub(super) fn next_cancel(&mut self) -> Option<(Id, Reason)> {
+    pub(super) fn next_cancel(&mut self) -> Option<Cancel> {
         self.to_cancel.pop_front()
     }
 
@@ -370,7 +387,7 @@ impl Calls {
                 continue;
             }
             let until = now + order.timeout;
-            let ticket = self.open(order, None);
+            let ticket = self.open(order, None, None);
             self.waiting.push_front(ticket);
             self.unattended.insert(ticket, until);
         }

@@ -3,6 +3,7 @@
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 
+use lineside_core::UntilOver;
 use lineside_core::failure::FailureKind;
 use lineside_core::worker::{
     CallClass, HookCall, HookWorker, HookWorkerBounds, Repeat, WorkerEnded, WorkerReach,
@@ -110,6 +111,12 @@ impl HookWorkerClient {
     ///
     /// Dropping the future cancels the call: the worker is notified.
     pub async fn call(&self, call: HookCall) -> WorkerEnded {
+        self.call_until(call, None).await
+    }
+
+    /// As [`call`](Self::call), and drops `until_over` when the call is over in the worker as well: one that was given up is
+    /// over when the worker says so, or when its processes have ended, or its connection, because it does not.
+    pub async fn call_until(&self, call: HookCall, until_over: Option<UntilOver>) -> WorkerEnded {
         let until = after(Instant::now(), call.timeout);
         let HookCall { hook, event, environment, timeout, tree } = call;
         if event.trim_end().contains(['\n', '\r']) {
@@ -125,7 +132,8 @@ impl HookWorkerClient {
         }
         let (class, repeat) = (CallClass::Modifying, Repeat::No);
         let tree = tree.map(|tree| BuildHasherDefault::<DefaultHasher>::default().hash_one(tree.as_str()));
-        self.kept.call(Order { handler: None, class, body: body.into(), timeout, until, repeat, tree }).await
+        let order = Order { handler: None, class, body: body.into(), timeout, until, repeat, tree };
+        self.kept.call(order, until_over).await
     }
 
     /// Has the worker know that a hook is asked no more, so that it can let go of what that holds.

@@ -10,6 +10,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use lineside_core::UntilOver;
 use lineside_core::failure::FailureKind;
 use lineside_core::json::Value;
 use lineside_core::worker::{StartWorkerError, WorkerReady, WorkerStart};
@@ -17,7 +18,7 @@ use tokio::sync::{Notify, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::calls::{Calls, Ending, Refusal, one_line};
+use super::calls::{Calls, Cancel, Ending, Refusal, one_line};
 use super::connection::{Event, until};
 use super::frames::{self, Frame};
 use super::heartbeat::{HealthAction, Heartbeat};
@@ -113,6 +114,9 @@ fn why(error: &StartWorkerError) -> &str {
         StartWorkerError::NotFound { why } | StartWorkerError::Failed { why, .. } => why,
     }
 }
+
+/// Calls that the worker is to end: by when, and what is held until it has, or has ended itself.
+type Cancelling = HashMap<Id, (Instant, Option<UntilOver>)>;
 
 /// How serving a worker ended.
 enum Served {
@@ -280,7 +284,7 @@ impl Supervisor {
 
     async fn serve(&mut self, live: &mut Live) -> Served {
         let shared = Arc::clone(&self.shared);
-        let mut cancelling: HashMap<Id, Instant> = HashMap::new();
+        let mut cancelling = Cancelling::new();
         let mut stopping: Option<(Instant, Stop)> = None;
         let mut distrusted = false;
         let mut heartbeat = Heartbeat::new(self.profile.health, self.profile.idle, Instant::now());
@@ -291,7 +295,7 @@ impl Supervisor {
                 live.connection.kill("it was dropped");
             } else if stopping.is_some_and(|(by, _)| by <= now) {
                 live.connection.kill("it did not stop in time");
-            } else if cancelling.values().any(|by| *by <= now) {
+            } else if cancelling.values().any(|(by, _)| *by <= now) {
                 live.connection.kill("it did not answer"); // OC-65
             }
             if shared.stop.is_cancelled() && !matches!(stopping, Some((_, Stop::End))) {
@@ -303,7 +307,7 @@ impl Supervisor {
             }
 
             let by = stopping.map(|(by, _)| by);
-            let timers = [cancelling.values().min().copied(), shared.calls().next_unattended(), by];
+            let timers = [cancelling.values().map(|(by, _)| *by).min(), shared.calls().next_unattended(), by];
             let next = timers.into_iter().flatten().filter(|by| *by > now).min();
             let event = tokio::select! {
                 biased;
@@ -365,18 +369,12 @@ impl Supervisor {
     }
 
     /// Writes what is to be written: what is over first, then the next calls. Says whether any call is not over.
-    fn write(
-        &mut self,
-        live: &mut Live,
-        cancelling: &mut HashMap<Id, Instant>,
-        now: Instant,
-        stopping: bool,
-    ) -> bool {
+    fn write(&mut self, live: &mut Live, cancelling: &mut Cancelling, now: Instant, stopping: bool) -> bool {
         let mut calls = self.shared.calls();
         calls.expire(now);
-        while let Some((id, reason)) = calls.next_cancel() {
+        while let Some(Cancel { id, reason, until_over }) = calls.next_cancel() {
             live.connection.push(&frames::cancel(id, reason));
-            cancelling.insert(id, now + self.profile.cancel);
+            cancelling.insert(id, (now + self.profile.cancel, until_over));
         }
         while live.connection.has_room()
             && let Some(hook) = calls.next_release()
@@ -411,7 +409,7 @@ impl Supervisor {
 
     /// An answer to nothing that was asked is nothing that a worker would say: something else has come out among its
     /// frames.
-    fn hear(&mut self, frame: Frame, cancelling: &mut HashMap<Id, Instant>) -> Heard {
+    fn hear(&mut self, frame: Frame, cancelling: &mut Cancelling) -> Heard {
         match frame {
             Frame::Unasked => return Heard::Unasked,
             Frame::Started { id } => self.shared.calls().started(id),

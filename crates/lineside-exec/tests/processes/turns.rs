@@ -55,7 +55,7 @@ fn what_a_run_needs_before_it_starts_is_asked_for_in_its_turn_and_the_program_st
             is_asked.store(true, Ordering::SeqCst);
             waits.await.unwrap();
         };
-        let mut run = std::pin::pin!(runner.run_with(&hook, on_turn));
+        let mut run = std::pin::pin!(runner.run_with(&hook, on_turn, None));
         assert!(std::future::poll_fn(|cx| Poll::Ready(run.as_mut().poll(cx))).await.is_pending());
         assert!(asked.load(Ordering::SeqCst) && !started.exists());
         ready.send(()).unwrap();
@@ -72,7 +72,7 @@ fn a_run_that_does_not_get_what_it_needs_in_its_time_is_not_started() {
     let mut hook = room.command(&[&room.text("nothing")]);
     hook.limits.timeout = millis(10);
     let runtime = Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
-    let ended = runtime.block_on(Runner::new().run_with(&hook, std::future::pending::<()>()));
+    let ended = runtime.block_on(Runner::new().run_with(&hook, std::future::pending::<()>(), None));
     assert_eq!(ended.exit, Exit::TimedOut { after: millis(10) });
     drop(runtime);
     room.leave();
