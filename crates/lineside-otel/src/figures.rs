@@ -5,6 +5,8 @@ use lineside_core::Outcome;
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::{Counter, Histogram, Meter};
 
+use crate::weight::named;
+
 /// The bounds of the buckets, in seconds: from what a guard takes to the time after which most formats give a hook up.
 const BOUNDS: [f64; 14] = [1e-5, 5e-5, 1e-4, 5e-4, 1e-3, 5e-3, 1e-2, 5e-2, 0.1, 0.5, 1.0, 5.0, 10.0, 60.0];
 
@@ -58,7 +60,7 @@ impl Figures {
     fn hook(&self, name: &str, took: f64, outcome: &Outcome) {
         let Some(verdict) = outcome.verdict() else { return };
         let mut attributes = vec![
-            KeyValue::new("lineside.hook", name.to_owned()),
+            named("lineside.hook", name),
             KeyValue::new("lineside.verdict", verdict.strength().as_str()),
         ];
         if let Outcome::Failed { failure, .. } = outcome {

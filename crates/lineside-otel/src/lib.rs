@@ -9,6 +9,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod settings;
+mod weight;
 mod queue;
 mod spans;
 mod figures;

@@ -25,7 +25,7 @@ use opentelemetry_sdk::trace::SpanExporter as _;
 use tokio::runtime::Handle;
 
 use crate::figures::Figures;
-use crate::queue::Loss;
+use crate::queue::{BATCH, Loss, Queue};
 use crate::settings::Settings;
 use crate::spans::{Note, Spans};
 
@@ -36,12 +36,34 @@ pub struct Exporter {
     figures: Option<(Figures, SdkMeterProvider)>,
     traces: Option<SpanExporter>,
     logs: Option<LogExporter>,
-    /// Why the last request failed, which the errors of exporters do not say.
-    why: Arc<Mutex<Option<String>>>,
+    answer: Arc<Mutex<Answer>>,
     /// What makes records; it sends none.
     logger: SdkLogger,
     scope: InstrumentationScope,
 }
+
+/// What became of the last request, which the errors of exporters do not say.
+#[derive(Debug, Default)]
+struct Answer {
+    status: Option<u16>,
+    why: Option<String>,
+}
+
+/// What became of a batch.
+enum Settled {
+    Taken,
+    /// The collector will not take it whenever it is sent.
+    Refused,
+    /// It may be taken later.
+    Later,
+}
+
+/// What a collector answers about what it was sent: malformed, too large, of a kind it does not know. Other answers are about
+/// the collector itself.
+const OF_THE_BATCH: [u16; 4] = [400, 413, 415, 422];
+
+/// How many are given up in one pass at most: a collector that takes nothing at all is not asked about each.
+const REFUSED: usize = 64;
 
 impl fmt::Debug for Exporter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -65,9 +87,9 @@ impl Exporter {
     /// Outside a tokio runtime with I/O and time.
     pub fn start(settings: &Settings) -> Result<Self, StartExporterError> {
         let http = HttpClient::new().of_type("application/x-protobuf");
-        let why: Arc<Mutex<Option<String>>> = Arc::default();
+        let answer: Arc<Mutex<Answer>> = Arc::default();
         let (runtime, timeout) = (Handle::current(), settings.timeout);
-        let carrier = Carrier { http, runtime, timeout, why: Arc::clone(&why) };
+        let carrier = Carrier { http, runtime, timeout, answer: Arc::clone(&answer) };
         let attributes =
             settings.resource.iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone()));
         let resource = Resource::builder_empty()
@@ -109,7 +131,7 @@ impl Exporter {
             figures,
             traces,
             logs,
-            why,
+            answer,
             logger: SdkLoggerProvider::builder().build().logger("lineside"),
             scope: InstrumentationScope::builder("lineside").with_version(env!("CARGO_PKG_VERSION")).build(),
         })
@@ -153,39 +175,50 @@ impl Exporter {
     }
 
     /// Has a collector take what there is; whether it has taken all of it. What it does not take stays, as far as there is
-    /// room. Cancel safe: a batch may be sent twice.
+    /// room; what it says it will never take is lost. Cancel safe: a batch may be sent twice.
     pub async fn send(&self) -> bool {
-        loop {
-            let (spans, lost) = self.spans().spans.next();
-            let count = spans.len();
-            if count == 0 {
-                break;
-            }
-            let taken = match &self.traces {
-                Some(traces) => traces.export(spans).await.map_err(|error| error.to_string()),
+        let spans = async |spans| match &self.traces {
+            Some(traces) => traces.export(spans).await.map_err(|error| error.to_string()),
+            None => Ok(()),
+        };
+        let notes = async |notes: Vec<Note>| {
+            let records: Vec<_> = notes.into_iter().map(|note| self.record(note)).collect();
+            let batch: Vec<_> = records.iter().map(|record| (record, &self.scope)).collect();
+            match &self.logs {
+                Some(logs) => logs.export(LogBatch::new(&batch)).await.map_err(|error| error.to_string()),
                 None => Ok(()),
-            };
-            if !self.settled(count, taken) {
-                return false;
             }
-            self.spans().spans.taken(count, lost);
-        }
+        };
+        self.pass(|all| &mut all.spans, spans).await && self.pass(|all| &mut all.notes, notes).await
+    }
+
+    /// Passes a queue on. A batch that is refused for what it has is sent in smaller ones, until one alone is refused, which is
+    /// lost then.
+    async fn pass<T: Clone>(
+        &self,
+        queue: impl Fn(&mut Spans) -> &mut Queue<T>,
+        export: impl AsyncFn(Vec<T>) -> Result<(), String>,
+    ) -> bool {
+        let (mut most, mut refused) = (BATCH, 0);
         loop {
-            let (notes, lost) = self.spans().notes.next();
-            let count = notes.len();
+            let (next, lost) = queue(&mut self.spans()).next(most);
+            let count = next.len();
             if count == 0 {
                 return true;
             }
-            let records: Vec<_> = notes.into_iter().map(|note| self.record(note)).collect();
-            let batch: Vec<_> = records.iter().map(|record| (record, &self.scope)).collect();
-            let taken = match &self.logs {
-                Some(logs) => logs.export(LogBatch::new(&batch)).await.map_err(|error| error.to_string()),
-                None => Ok(()),
-            };
-            if !self.settled(count, taken) {
-                return false;
+            let taken = export(next).await;
+            match self.settled(count, taken) {
+                Settled::Taken => {
+                    queue(&mut self.spans()).taken(count, lost);
+                    most = (2 * most).min(BATCH);
+                }
+                Settled::Refused if count > 1 => most = count / 2,
+                Settled::Refused if refused < REFUSED => {
+                    queue(&mut self.spans()).refused(count, lost);
+                    refused += 1;
+                }
+                Settled::Refused | Settled::Later => return false,
             }
-            self.spans().notes.taken(count, lost);
         }
     }
 
@@ -207,13 +240,19 @@ impl Exporter {
         }
     }
 
-    fn settled(&self, count: usize, taken: Result<(), String>) -> bool {
-        let why = self.why.lock().unwrap_or_else(PoisonError::into_inner).take();
+    fn settled(&self, count: usize, taken: Result<(), String>) -> Settled {
+        let Answer { why, status } =
+            std::mem::take(&mut *self.answer.lock().unwrap_or_else(PoisonError::into_inner));
         let mut loss = self.losing();
         loss.trouble = taken.err().map(|error| why.unwrap_or(error));
-        let is_taken = loss.trouble.is_none();
-        loss.sent += if is_taken { count as u64 } else { 0 };
-        is_taken
+        match loss.trouble {
+            None => {
+                loss.sent += count as u64;
+                Settled::Taken
+            }
+            Some(_) if status.is_some_and(|status| OF_THE_BATCH.contains(&status)) => Settled::Refused,
+            Some(_) => Settled::Later,
+        }
     }
 
     fn record(&self, note: Note) -> SdkLogRecord {
@@ -248,7 +287,7 @@ struct Carrier {
     http: HttpClient,
     runtime: Handle,
     timeout: std::time::Duration,
-    why: Arc<Mutex<Option<String>>>,
+    answer: Arc<Mutex<Answer>>,
 }
 
 impl fmt::Debug for Carrier {
@@ -277,9 +316,11 @@ impl opentelemetry_http::HttpClient for Carrier {
             timeout: self.timeout,
             body_bytes: ANSWER,
         };
-        let http = self.http.clone();
+        let (http, answer) = (self.http.clone(), &self.answer);
         let why = match self.runtime.spawn(async move { http.post(&post).await }).await? {
             Posted::Answered { status, body, .. } => {
+                *answer.lock().unwrap_or_else(PoisonError::into_inner) =
+                    Answer { status: Some(status), why: None };
                 return Ok(Response::builder().status(status).body(Bytes::from(body.bytes))?);
             }
             Posted::Redirected { status, .. } => {
@@ -288,7 +329,8 @@ impl opentelemetry_http::HttpClient for Carrier {
             Posted::TimedOut { after } => format!("no answer after {} s", after.as_secs_f32()),
             Posted::Unreachable { why } => why,
         };
-        *self.why.lock().unwrap_or_else(PoisonError::into_inner) = Some(why.clone());
+        *answer.lock().unwrap_or_else(PoisonError::into_inner) =
+            Answer { status: None, why: Some(why.clone()) };
         Err(why.into())
     }
 }

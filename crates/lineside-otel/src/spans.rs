@@ -11,14 +11,15 @@ use std::time::{Duration, SystemTime};
 use lineside_bus::{JobNews, Signal};
 use lineside_core::envelope::Source;
 use lineside_core::{EventId, Outcome, Receipt, SessionId, Strength, Timestamp, Traceparent};
-use lineside_redact::redact;
 use opentelemetry::trace::{SpanContext, SpanId, SpanKind, Status, TraceFlags, TraceId, TraceState};
 use opentelemetry::{InstrumentationScope, KeyValue};
 use opentelemetry_sdk::trace::{SpanData, SpanEvents, SpanLinks};
 
 use crate::queue::Queue;
+use crate::weight::{Place, Room, content, name, named, weight};
 
-/// How many sessions, calls of tools in one, and jobs are followed at once; further ones have no span of their own.
+/// How many sessions, calls of tools in one, and jobs are followed at once, as far as there is [`Room`]; further ones have no
+/// span of their own.
 const SESSIONS: usize = 16_384;
 const CALLS: usize = 64;
 const JOBS: usize = 4_096;
@@ -42,6 +43,17 @@ struct Begun {
     begin: SystemTime,
     name: String,
     attributes: Vec<KeyValue>,
+    /// Where it is kept; given back when this is dropped.
+    #[expect(dead_code, reason = "what counts is when it is dropped")]
+    place: Option<Place>,
+}
+
+impl Begun {
+    /// Itself with a place, if there is one.
+    fn kept(self, room: &Room) -> Option<Self> {
+        let place = Some(room.place(weight(&self.name, &self.attributes))?);
+        Some(Self { place, ..self })
+    }
 }
 
 /// A session that is open.
@@ -63,6 +75,7 @@ pub(crate) struct Spans {
     scope: InstrumentationScope,
     sessions: HashMap<SessionId, Open>,
     jobs: HashMap<u64, (u128, bool, Begun)>,
+    room: Room,
     pub(crate) spans: Queue<SpanData>,
     pub(crate) notes: Queue<Note>,
 }
@@ -74,6 +87,7 @@ impl Spans {
             scope: InstrumentationScope::builder("lineside").with_version(env!("CARGO_PKG_VERSION")).build(),
             sessions: HashMap::new(),
             jobs: HashMap::new(),
+            room: Room::default(),
             spans: Queue::default(),
             notes: Queue::default(),
         }
@@ -106,7 +120,7 @@ impl Spans {
                 self.job(*job, news, (hook, *event, session), at);
             }
             Signal::Notified { notice, .. } | Signal::Announced { notice } if self.content => {
-                self.note(at, false, redact(&notice.text).into_owned(), Vec::new(), None);
+                self.note(at, false, content(&notice.text), Vec::new(), None);
             }
             _ => {}
         }
@@ -122,28 +136,32 @@ impl Spans {
             return;
         }
         let Some(context) = source.traceparent.as_deref().and_then(Traceparent::read) else { return };
-        let name = source.session.as_str();
+        let session = source.session.as_str();
         let above = source.parent_session.as_ref().and_then(|parent| self.sessions.get(parent));
         let root = Traceparent { span: 0, ..context };
         let (id, parent, is_below_others) = match above {
-            Some(above) if above.context.of_session(name) == context => (context.span, above.span.id, false),
-            None if root.of_session(name) == context => (context.span, 0, false),
+            Some(above) if above.context.of_session(session) == context => {
+                (context.span, above.span.id, false)
+            }
+            None if root.of_session(session) == context => (context.span, 0, false),
             // It was given, by a program that has a span of that id itself.
-            _ => (context.of_session(name).span, context.span, true),
+            _ => (context.of_session(session).span, context.span, true),
         };
-        let label = source.agent.role.as_deref().unwrap_or(&source.agent.id);
+        let label = name(source.agent.role.as_deref().unwrap_or(&source.agent.id));
         let mut attributes = vec![
             KeyValue::new("gen_ai.operation.name", "invoke_agent"),
-            KeyValue::new("gen_ai.agent.id", source.agent.id.to_string()),
-            KeyValue::new("gen_ai.agent.name", label.to_owned()),
-            KeyValue::new("gen_ai.conversation.id", name.to_owned()),
+            named("gen_ai.agent.id", &source.agent.id),
+            named("gen_ai.agent.name", label),
+            named("gen_ai.conversation.id", session),
         ];
         let model =
             source.model.as_ref().and_then(|model| model.running.as_ref().or(model.selected.as_ref()));
-        attributes.extend(model.map(|model| KeyValue::new("gen_ai.request.model", model.to_string())));
+        attributes.extend(model.map(|model| named("gen_ai.request.model", model)));
         let host = source.host.as_ref();
-        attributes.extend(host.map(|host| KeyValue::new("lineside.host", host.to_string())));
-        let span = Begun { id, above: parent, begin: at, name: format!("invoke_agent {label}"), attributes };
+        attributes.extend(host.map(|host| named("lineside.host", host)));
+        let name = format!("invoke_agent {label}");
+        let span = Begun { id, above: parent, begin: at, name, attributes, place: None };
+        let Some(span) = span.kept(&self.room) else { return };
         let open = Open { context, span, is_below_others, turn: None, calls: HashMap::new(), last: at };
         self.sessions.insert(source.session.clone(), open);
     }
@@ -198,20 +216,19 @@ impl Spans {
         }
         let payload = receipt.event.payload();
         let point = receipt.event.point().name;
-        let tool = payload.text("tool_name");
-        let call = payload.text("tool_call_id").or(tool).unwrap_or_default().to_owned();
+        let tool = payload.text("tool_name").map(name);
+        let call = payload.text("tool_call_id").map(name).or(tool).unwrap_or_default().to_owned();
         match (point, tool) {
             ("before_tool", Some(tool)) => {
                 ended.extend(open.calls.remove(&call).map(|before| (before, begin, Status::Unset)));
                 let id = Traceparent::span_of(&[&bytes(envelope.id), b"tool"]);
                 let mut span = begun(id, above, begin, "execute_tool", tool);
                 span.attributes.push(KeyValue::new("gen_ai.operation.name", "execute_tool"));
-                span.attributes.push(KeyValue::new("gen_ai.tool.name", tool.to_owned()));
+                span.attributes.push(named("gen_ai.tool.name", tool));
                 let known = payload.text("tool_call_id");
-                span.attributes.extend(known.map(|id| KeyValue::new("gen_ai.tool.call.id", id.to_owned())));
+                span.attributes.extend(known.map(|id| named("gen_ai.tool.call.id", id)));
                 if self.content {
-                    let input =
-                        payload.value("tool_input").map(|input| redact(&input.to_string()).into_owned());
+                    let input = payload.value("tool_input").map(|input| content(&input.to_string()));
                     span.attributes
                         .extend(input.map(|input| KeyValue::new("gen_ai.tool.call.arguments", input)));
                 }
@@ -219,7 +236,9 @@ impl Spans {
                 if receipt.verdict.strength().is_final() {
                     span.attributes.push(KeyValue::new("error.type", "refused"));
                     ended.push((span, end, Status::error("refused")));
-                } else if open.calls.len() < CALLS {
+                } else if open.calls.len() < CALLS
+                    && let Some(span) = span.kept(&self.room)
+                {
                     open.calls.insert(call, span);
                 }
             }
@@ -255,12 +274,12 @@ impl Spans {
             KeyValue::new("lineside.event.id", envelope.id.to_string()),
             KeyValue::new("lineside.point", point),
             KeyValue::new("lineside.verdict", verdict.as_str()),
-            KeyValue::new("gen_ai.conversation.id", envelope.source.session.to_string()),
+            named("gen_ai.conversation.id", envelope.source.session.as_str()),
         ]);
-        let by = receipt.author().map(|hook| hook.name.to_string());
+        let by = receipt.author().map(|hook| name(&hook.name).to_owned());
         span.attributes.extend(by.clone().map(|by| KeyValue::new("lineside.by", by)));
         let reason = receipt.verdict.reason().filter(|_| self.content);
-        let reason = reason.map(|reason| redact(reason.as_str()).into_owned());
+        let reason = reason.map(|reason| content(reason.as_str()));
         span.attributes.extend(reason.clone().map(|reason| KeyValue::new("lineside.reason", reason)));
         let (id, mut failed, mut from, mut place) = (span.id, Vec::new(), begin, 0_u32);
         let mut hooks = Vec::new();
@@ -270,7 +289,7 @@ impl Spans {
             if outcome.verdict().is_none() {
                 return;
             }
-            let name = receipt.name(hook);
+            let name = name(receipt.name(hook));
             let hook = Traceparent::span_of(&[&bytes(envelope.id), &place.to_be_bytes(), b"hook"]);
             let mut span = begun(hook, id, from, "hook", name);
             let status = of_outcome(outcome, &mut span.attributes);
@@ -286,7 +305,7 @@ impl Spans {
         }
         let attributes = span.attributes.clone();
         self.end(span, (trace, end), Status::Unset);
-        let tool = receipt.event.payload().text("tool_name").unwrap_or_default();
+        let tool = name(receipt.event.payload().text("tool_name").unwrap_or_default());
         if verdict >= Strength::Ask {
             let by = by.unwrap_or_default();
             let mut text = format!("{point} {tool}: {verdict} by {by}");
@@ -314,7 +333,9 @@ impl Spans {
                 let id = Traceparent::span_of(&[&job.to_be_bytes(), &attempt.to_be_bytes(), &bytes(event)]);
                 let mut span = begun(id, of_event(event), at, "automation", hook);
                 span.attributes.push(KeyValue::new("lineside.attempt", i64::from(*attempt)));
-                self.jobs.insert(job, (trace, sampled, span));
+                if let Some(span) = span.kept(&self.room) {
+                    self.jobs.insert(job, (trace, sampled, span));
+                }
                 return;
             }
             JobNews::Finished | JobNews::Cancelled(_) => Status::Unset,
@@ -337,28 +358,32 @@ impl Spans {
         status: Status,
         parent_span_is_remote: bool,
     ) {
-        let Begun { id, above, begin, name, attributes } = span;
-        self.spans.push(SpanData {
-            span_context: SpanContext::new(
-                TraceId::from(trace),
-                SpanId::from(id),
-                TraceFlags::SAMPLED,
-                false,
-                TraceState::NONE,
-            ),
-            parent_span_id: SpanId::from(above),
-            parent_span_is_remote,
-            span_kind: SpanKind::Internal,
-            name: Cow::Owned(name),
-            start_time: begin,
-            end_time: end.max(begin),
-            attributes,
-            dropped_attributes_count: 0,
-            events: SpanEvents::default(),
-            links: SpanLinks::default(),
-            status,
-            instrumentation_scope: self.scope.clone(),
-        });
+        let Begun { id, above, begin, name, attributes, place: _ } = span;
+        let weight = weight(&name, &attributes);
+        self.spans.push(
+            weight,
+            SpanData {
+                span_context: SpanContext::new(
+                    TraceId::from(trace),
+                    SpanId::from(id),
+                    TraceFlags::SAMPLED,
+                    false,
+                    TraceState::NONE,
+                ),
+                parent_span_id: SpanId::from(above),
+                parent_span_is_remote,
+                span_kind: SpanKind::Internal,
+                name: Cow::Owned(name),
+                start_time: begin,
+                end_time: end.max(begin),
+                attributes,
+                dropped_attributes_count: 0,
+                events: SpanEvents::default(),
+                links: SpanLinks::default(),
+                status,
+                instrumentation_scope: self.scope.clone(),
+            },
+        );
     }
 
     fn note(
@@ -369,16 +394,17 @@ impl Spans {
         attributes: Vec<KeyValue>,
         of: Option<(u128, u64)>,
     ) {
-        self.notes.push(Note { at, is_wrong, text, attributes, of });
+        self.notes.push(weight(&text, &attributes), Note { at, is_wrong, text, attributes, of });
     }
 }
 
-fn begun(id: u64, above: u64, begin: SystemTime, kind: &str, name: &str) -> Begun {
+fn begun(id: u64, above: u64, begin: SystemTime, kind: &str, of: &str) -> Begun {
+    let of = name(of);
     let attributes = match kind {
-        "hook" | "automation" => vec![KeyValue::new("lineside.hook", name.to_owned())],
+        "hook" | "automation" => vec![named("lineside.hook", of)],
         _ => Vec::new(),
     };
-    Begun { id, above, begin, name: format!("{kind} {name}"), attributes }
+    Begun { id, above, begin, name: format!("{kind} {of}"), attributes, place: None }
 }
 
 /// What became of a hook, as attributes.

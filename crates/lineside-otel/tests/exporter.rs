@@ -23,7 +23,7 @@ use prost::Message as _;
 /// The paths and the bodies of requests.
 type Posts = Vec<(String, Vec<u8>)>;
 
-/// A collector that takes whatever it is sent.
+/// A collector that takes whatever it is sent but what it refuses.
 struct Collector {
     url: String,
     taken: Arc<Mutex<Posts>>,
@@ -31,6 +31,11 @@ struct Collector {
 
 impl Collector {
     fn new() -> Self {
+        Self::that_refuses(|_| false)
+    }
+
+    /// A collector for which a request is malformed that has one of these bodies.
+    fn that_refuses(refuses: fn(&[u8]) -> bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let taken: Arc<Mutex<Posts>> = Arc::default();
@@ -57,10 +62,14 @@ impl Collector {
                 }
                 assert!(head.contains("x-team: a b"), "{head}");
                 let path = head.split(' ').nth(1).unwrap().to_owned();
-                takes.lock().unwrap().push((path, heard[from..to].to_vec()));
-                stream
-                    .write_all(b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n")
-                    .unwrap();
+                let status = if refuses(&heard[from..to]) {
+                    "400 Bad Request"
+                } else {
+                    takes.lock().unwrap().push((path, heard[from..to].to_vec()));
+                    "200 OK"
+                };
+                let answer = format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
+                stream.write_all(answer.as_bytes()).unwrap();
             }
         });
         Self { url, taken }
@@ -255,4 +264,75 @@ async fn what_no_collector_takes_is_kept_within_a_bound_and_what_tools_are_calle
     let value = arguments.value.as_ref().and_then(|value| value.value.clone());
     let Some(any_value::Value::StringValue(text)) = value else { panic!("{arguments:?}") };
     assert!(text.contains("make token=[redacted]"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_collector_refuses_holds_up_nothing_else_and_is_counted() {
+    let bus = Bus::new();
+    let collector = Collector::that_refuses(|body| body.windows(9).any(|part| part == b"malformed"));
+    let mut signals = bus.signals();
+    let exporter = exporter(&collector.url, &[]);
+    let session = bus.session("s").traceparent(context("s", None).to_string()).open().await.unwrap();
+    for number in 0..300 {
+        let mut call = call(&number.to_string(), "ls");
+        if number % 100 == 50 {
+            call.tool_name = "malformed".to_owned();
+        }
+        drop(session.publish(call.clone()).await.unwrap());
+        let mut after = AfterTool::new(call.tool_name, json!("ok"));
+        after.tool_call_id = call.tool_call_id;
+        drop(session.publish(after).await.unwrap());
+    }
+    session.close().await;
+    hear(&exporter, &bus, &mut signals);
+    assert!(exporter.send().await, "{:?}", exporter.loss());
+    let spans = collector.spans();
+    let tools = spans.iter().filter(|span| span.name == "execute_tool Shell").count();
+    let loss = exporter.loss();
+    assert_eq!((tools, exporter.waiting(), loss.lost, loss.trouble), (297, 0, 3, None));
+    assert_eq!(loss.sent, spans.len() as u64 + collector.logs().len() as u64);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_collector_that_refuses_everything_is_not_asked_about_each() {
+    let bus = Bus::new();
+    let collector = Collector::that_refuses(|_| true);
+    let mut signals = bus.signals();
+    let exporter = exporter(&collector.url, &[]);
+    let session = bus.session("s").traceparent(context("s", None).to_string()).open().await.unwrap();
+    for number in 0..300 {
+        drop(session.publish(call(&number.to_string(), "ls")).await.unwrap());
+    }
+    session.close().await;
+    hear(&exporter, &bus, &mut signals);
+    let waiting = exporter.waiting();
+    assert!(!exporter.send().await);
+    let loss = exporter.loss();
+    assert_eq!((loss.sent, loss.lost, exporter.waiting()), (0, 64, waiting - 64));
+    assert!(loss.trouble.is_some_and(|why| why.contains("400")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_the_names_that_an_agent_gives_as_much_is_sent_as_the_log_keeps() {
+    let (bus, collector) = (Bus::new(), Collector::new());
+    let mut signals = bus.signals();
+    let exporter =
+        exporter(&collector.url, &[("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "true")]);
+    let session = bus.session("s").traceparent(context("s", None).to_string()).open().await.unwrap();
+    let long = "n".repeat(1 << 20);
+    let mut call = call(&long, &long);
+    call.tool_name.clone_from(&long);
+    drop(session.publish(call).await.unwrap());
+    let mut after = AfterTool::new(long.clone(), json!("ok"));
+    after.tool_call_id = Some(long);
+    drop(session.publish(after).await.unwrap());
+    session.close().await;
+    hear(&exporter, &bus, &mut signals);
+    assert!(exporter.send().await);
+    let spans = collector.spans();
+    let tool = spans.iter().find(|span| span.name.starts_with("execute_tool")).unwrap();
+    assert_eq!(tool.name, format!("execute_tool {}", "n".repeat(512)));
+    assert!(tool.end_time_unix_nano > 0 && tool.attributes.iter().all(|one| one.key != "lineside.end"));
+    let all: usize = collector.bodies("/v1/traces").iter().map(Vec::len).sum();
+    assert!(all < 8 << 10, "{all} bytes");
 }
