@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use lineside::core::SessionId;
@@ -145,7 +146,7 @@ impl Answering {
                 let (joined, held) = (Arc::clone(joined), Arc::clone(daemon));
                 let (key, cancelled) = ((from, id), CancellationToken::new());
                 self.calls().insert(key.clone(), cancelled.clone());
-                daemon.tracker().spawn(async move {
+                begin(daemon, async move {
                     let called = call(&joined, &*held, (&session, hook), (event, timeout, tree));
                     let ended = cancelled.run_until_cancelled(called).await;
                     joined.answering.calls().remove(&key);
@@ -162,6 +163,15 @@ impl Answering {
 
 fn answer(daemon: &Arc<dyn Here>, question: Question, text: Vec<u8>) {
     daemon.tracker().spawn(question.answer(text.into()));
+}
+
+/// Begins something at once, and goes on with it in a task of its own: an agent waits for it, and a task begins later.
+fn begin(daemon: &Arc<dyn Here>, work: impl Future<Output = ()> + Send + 'static) {
+    let mut work = Box::pin(work);
+    // The task polls it again, with a waker of its own.
+    if work.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
+        daemon.tracker().spawn(work);
+    }
 }
 
 /// Calls a hook of a program as an event of this machine would.
