@@ -1,6 +1,7 @@
 //! The exporter: what hears signals, and has what becomes of them taken by a collector.
 
 use std::fmt;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -21,7 +22,7 @@ use opentelemetry_otlp::{
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::logs::{LogBatch, LogExporter as _, SdkLogRecord, SdkLogger, SdkLoggerProvider};
 use opentelemetry_sdk::metrics::{PeriodicReader, SdkMeterProvider};
-use opentelemetry_sdk::trace::SpanExporter as _;
+use opentelemetry_sdk::trace::{SpanData, SpanExporter as _};
 use tokio::runtime::Handle;
 
 use crate::figures::Figures;
@@ -48,6 +49,9 @@ struct Answer {
     status: Option<u16>,
     why: Option<String>,
 }
+
+/// A batch on its way.
+type Exporting<'e> = Pin<Box<dyn Future<Output = Result<(), String>> + Send + 'e>>;
 
 /// What became of a batch.
 enum Settled {
@@ -177,27 +181,35 @@ impl Exporter {
     /// Has a collector take what there is; whether it has taken all of it. What it does not take stays, as far as there is
     /// room; what it says it will never take is lost. Cancel safe: a batch may be sent twice.
     pub async fn send(&self) -> bool {
-        let spans = async |spans| match &self.traces {
+        let spans = self.pass(|all| &mut all.spans, |this, spans| Box::pin(this.export_spans(spans)));
+        if !spans.await {
+            return false;
+        }
+        self.pass(|all| &mut all.notes, |this, notes| Box::pin(this.export_notes(notes))).await
+    }
+
+    async fn export_spans(&self, spans: Vec<SpanData>) -> Result<(), String> {
+        match &self.traces {
             Some(traces) => traces.export(spans).await.map_err(|error| error.to_string()),
             None => Ok(()),
-        };
-        let notes = async |notes: Vec<Note>| {
-            let records: Vec<_> = notes.into_iter().map(|note| self.record(note)).collect();
-            let batch: Vec<_> = records.iter().map(|record| (record, &self.scope)).collect();
-            match &self.logs {
-                Some(logs) => logs.export(LogBatch::new(&batch)).await.map_err(|error| error.to_string()),
-                None => Ok(()),
-            }
-        };
-        self.pass(|all| &mut all.spans, spans).await && self.pass(|all| &mut all.notes, notes).await
+        }
+    }
+
+    async fn export_notes(&self, notes: Vec<Note>) -> Result<(), String> {
+        let records: Vec<_> = notes.into_iter().map(|note| self.record(note)).collect();
+        let batch: Vec<_> = records.iter().map(|record| (record, &self.scope)).collect();
+        match &self.logs {
+            Some(logs) => logs.export(LogBatch::new(&batch)).await.map_err(|error| error.to_string()),
+            None => Ok(()),
+        }
     }
 
     /// Passes a queue on. A batch that is refused for what it has is sent in smaller ones, until one alone is refused, which is
     /// lost then.
     async fn pass<T: Clone>(
         &self,
-        queue: impl Fn(&mut Spans) -> &mut Queue<T>,
-        export: impl AsyncFn(Vec<T>) -> Result<(), String>,
+        queue: fn(&mut Spans) -> &mut Queue<T>,
+        export: for<'e> fn(&'e Self, Vec<T>) -> Exporting<'e>,
     ) -> bool {
         let (mut most, mut refused) = (BATCH, 0);
         loop {
@@ -206,7 +218,7 @@ impl Exporter {
             if count == 0 {
                 return true;
             }
-            let taken = export(next).await;
+            let taken = export(self, next).await;
             match self.settled(count, taken) {
                 Settled::Taken => {
                     queue(&mut self.spans()).taken(count, lost);
