@@ -50,10 +50,11 @@ impl Grants {
     /// The grant of a session, made when it has none; `None` where the session is closed or the system has no
     /// randomness.
     pub(crate) fn of(&self, session: &Session) -> Option<String> {
+        let mut kept = self.kept();
+        // Seen under the lock: the end of one that is open is heard later, and takes its grant away.
         if !session.is_open() {
             return None;
         }
-        let mut kept = self.kept();
         if let Some(name) = kept.of_session.get(session.id())
             && let Some(grant) = kept.by_name.get(name).filter(|grant| grant.session.is_open())
         {
@@ -90,6 +91,10 @@ impl Grants {
     pub(crate) fn adopt(&self, session: &Session, name: EntryName, secret: [u8; SECRET]) {
         let name = name.0.to_be_bytes();
         let mut kept = self.kept();
+        // As for one of this machine; under its id there may be a later session by now.
+        if !session.is_open() {
+            return;
+        }
         kept.forget(session.id());
         kept.by_name.insert(name, Grant { session: session.clone(), secret });
         kept.of_session.insert(session.id().clone(), name);
@@ -196,6 +201,20 @@ mod tests {
         grants.forget(later.id());
         assert!(grants.session(another.as_bytes()).is_some(), "its session is open");
         assert_eq!(format!("{grants:?}"), "Grants { .. }");
+    }
+
+    #[cfg(feature = "nats")]
+    #[tokio::test]
+    async fn a_grant_that_is_adopted_after_the_end_of_its_session_takes_none_of_a_later_one_away() {
+        let (bus, grants) = (Bus::new(), Grants::default());
+        let session = bus.session("s").open().await.unwrap();
+        session.close().await;
+        grants.forget(session.id());
+        let later = bus.session("s").open().await.unwrap();
+        let own = grants.of(&later).unwrap();
+        grants.adopt(&session, EntryName(7), [7; SECRET]);
+        assert_eq!(grants.kept().by_name.len(), 1);
+        assert!(grants.session(own.as_bytes()).is_some());
     }
 
     #[tokio::test]

@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
+use axum::http::StatusCode;
 use lineside::core::SessionId;
 use lineside::core::failure::FailureKind;
 use lineside::core::worker::{HookCall, WorkerEnded};
 use lineside_nats::{EntryName, Question};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::Here;
@@ -23,6 +24,8 @@ const MOST: usize = 4_096;
 const MOST_LOOKS: usize = 4;
 /// How many of them hear what happens.
 const MOST_TAPS: usize = 64;
+/// How many of them take messages, or accept them; one may wait for hooks.
+const MOST_TAKEN: usize = 256;
 
 const TOO_MUCH: &str = "it is asked too much at once";
 
@@ -32,6 +35,7 @@ pub(super) struct Answering {
     /// The log is read by so many at once.
     looks: Arc<Semaphore>,
     taps: Arc<Semaphore>,
+    taken: Arc<Semaphore>,
     /// Calls of hooks, by the machine that asks and its number.
     calls: Mutex<HashMap<(String, u64), CancellationToken>>,
 }
@@ -42,6 +46,7 @@ impl Default for Answering {
             room: Arc::new(Semaphore::new(MOST)),
             looks: Arc::new(Semaphore::new(MOST_LOOKS)),
             taps: Arc::new(Semaphore::new(MOST_TAPS)),
+            taken: Arc::new(Semaphore::new(MOST_TAKEN)),
             calls: Mutex::default(),
         }
     }
@@ -50,6 +55,24 @@ impl Default for Answering {
 impl Answering {
     fn calls(&self) -> MutexGuard<'_, HashMap<(String, u64), CancellationToken>> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A question that takes or accepts messages, with its room; one that has none is refused.
+    fn room_to_take(
+        &self,
+        daemon: &Arc<dyn Here>,
+        question: Question,
+    ) -> Option<(Question, OwnedSemaphorePermit)> {
+        match Arc::clone(&self.taken).try_acquire_owned() {
+            Ok(room) => Some((question, room)),
+            Err(_) => {
+                let detail =
+                    format!("{TOO_MUCH}: {MOST_TAKEN} questions of other machines take or accept messages");
+                let status = StatusCode::TOO_MANY_REQUESTS.as_u16();
+                answer(daemon, question, written(&Reply::Refused { status, detail }, ""));
+                None
+            }
+        }
     }
 
     /// Answers a question in a task of its own; what needs no answer is done at once.
@@ -90,18 +113,22 @@ impl Answering {
                 }
             }
             Word::Collect { session, asked } => {
+                let Some((question, room)) = self.room_to_take(daemon, question) else { return };
                 let (joined, held) = (Arc::clone(joined), Arc::clone(daemon));
                 daemon.tracker().spawn(async move {
                     let answer = joined.collect_for_another(&*held, &session, &asked).await;
                     question.answer(answer.into()).await;
+                    drop(room);
                 });
             }
             Word::Accept { session, delivery } => {
+                let Some((question, room)) = self.room_to_take(daemon, question) else { return };
                 let (joined, held) = (Arc::clone(joined), Arc::clone(daemon));
                 daemon.tracker().spawn(async move {
                     question
                         .answer(joined.accept_for_another(&*held, &session, &delivery).await.into())
                         .await;
+                    drop(room);
                 });
             }
             Word::Log { query, most, event } => {

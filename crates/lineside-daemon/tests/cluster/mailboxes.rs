@@ -1,5 +1,7 @@
 //! Messages for the context of a session are taken on any machine, and delivered once.
 
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
 use lineside::Client;
 use lineside::client::{RequestError, Session};
 use lineside::json::{Map, Value};
@@ -89,4 +91,32 @@ async fn what_a_machine_has_collected_before_it_was_cut_off_goes_back() {
     proxy.heal();
     b.until(|status| status["cluster"]["together"] == json!(true)).await;
     assert_eq!(status(&accepted(&b.client(), &delivery).await.unwrap_err()), 404);
+}
+
+#[tokio::test]
+async fn one_question_too_many_that_takes_messages_is_refused_and_the_others_are_answered() {
+    const MOST: usize = 256;
+    let nats = Nats::new().await;
+    let (a, b) = (Machine::new(&nats.url(), "a").await, Machine::new(&nats.url(), "b").await);
+    // A run that ends when something is written to it.
+    let folder = tempfile::tempdir().unwrap();
+    let go = folder.path().join("go");
+    assert!(std::process::Command::new("mkfifo").arg(&go).status().unwrap().success());
+    let root = a.project("repo", &format!("#!/bin/sh\ncat {} >/dev/null\n", go.display()));
+    let hook =
+        "{name: slow, on: before_tool, automate: {join: before_next_model}, command: [./.lineside/guard.sh]}";
+    std::fs::write(root.join(".lineside/hooks.yaml"), format!("hooks: [{hook}]\n")).unwrap();
+    a.trust(&root);
+    let session = a.client().session("s1").cwd(root.to_string_lossy()).open().await.unwrap();
+    let _child = b.below(&session).session("s2").cwd("/").open().await.unwrap();
+    assert_eq!(reason(&session, "ls").await, None);
+    let client = b.client();
+    let asked: Map = [("before_next_model".to_owned(), json!(true))].into_iter().collect();
+    let ask = || client.post::<Map>("/v1/sessions/s1/context/collect", &asked);
+    let mut all: FuturesUnordered<_> = (0..=MOST).map(|_| ask()).collect();
+    let first = timeout(LONG, all.next()).await.expect("one is answered while the run goes on").unwrap();
+    assert_eq!(status(&first.unwrap_err()), 429);
+    std::fs::write(&go, "").unwrap();
+    let rest: Vec<_> = timeout(LONG, all.collect()).await.unwrap();
+    assert_eq!((rest.len(), rest.iter().filter(|one| one.is_err()).count()), (MOST, 0));
 }
