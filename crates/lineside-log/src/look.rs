@@ -1,5 +1,6 @@
 //! A log as it is read: the decisions that a query asks for. Reads beside a writer, and without one.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
@@ -164,6 +165,29 @@ impl Look {
         self.found(query, "", Order::Last, most)
     }
 
+    /// The same, the latest first, each handed over before the next is read, until there is enough. Gives how many there are
+    /// besides those that were taken: the one at which it ended is not.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn latest(
+        &self,
+        query: &Query,
+        most: usize,
+        mut take: impl FnMut(&Decision) -> ControlFlow<()>,
+    ) -> Result<usize, LookError> {
+        let Some(plan) = self.plan(query)? else { return Ok(0) };
+        let rows = self.rows(&plan, "", Order::Last, most)?;
+        let mut row = self.store.prepare(&one_by_row())?;
+        for (taken, number) in rows.iter().rev().enumerate() {
+            let found = row.query_row([number], decision).optional()?;
+            if found.is_some_and(|found| take(&found).is_break()) {
+                return Ok(rows.len() - taken);
+            }
+        }
+        Ok(0)
+    }
+
     /// The decisions after a row, for a reader that follows; the oldest first.
     ///
     /// # Errors
@@ -201,14 +225,17 @@ impl Look {
     ) -> Result<Vec<Decision>, LookError> {
         let Some(plan) = self.plan(query)? else { return Ok(Vec::new()) };
         let rows = self.rows(&plan, also, order, most)?;
-        let sql = format!("SELECT {COLUMNS} FROM event e {JOINS} WHERE e.row = ?");
-        let mut row = self.store.prepare(&sql)?;
+        let mut row = self.store.prepare(&one_by_row())?;
         let mut found = Vec::with_capacity(rows.len());
         for number in rows {
             found.extend(row.query_row([number], decision).optional()?);
         }
         Ok(found)
     }
+}
+
+fn one_by_row() -> String {
+    format!("SELECT {COLUMNS} FROM event e {JOINS} WHERE e.row = ?")
 }
 
 /// Which rows are wanted where there are more.

@@ -24,6 +24,8 @@ const MOST: usize = 4_096;
 const MOST_LOOKS: usize = 4;
 /// How many of them hear what happens.
 const MOST_TAPS: usize = 64;
+/// How many hear what happens on all machines from here. Each may have an answer of every machine in memory.
+const MOST_OWN_TAPS: usize = 16;
 /// How many of them take messages, or accept them; one may wait for hooks.
 const MOST_TAKEN: usize = 256;
 
@@ -35,6 +37,9 @@ pub(super) struct Answering {
     /// The log is read by so many at once.
     looks: Arc<Semaphore>,
     taps: Arc<Semaphore>,
+    /// All logs are asked for by so many at once here, and what happens everywhere is heard by so many.
+    pub(super) own_looks: Semaphore,
+    pub(super) own_taps: Arc<Semaphore>,
     taken: Arc<Semaphore>,
     /// Calls of hooks, by the machine that asks and its number.
     calls: Mutex<HashMap<(String, u64), CancellationToken>>,
@@ -46,6 +51,8 @@ impl Default for Answering {
             room: Arc::new(Semaphore::new(MOST)),
             looks: Arc::new(Semaphore::new(MOST_LOOKS)),
             taps: Arc::new(Semaphore::new(MOST_TAPS)),
+            own_looks: Semaphore::new(MOST_LOOKS),
+            own_taps: Arc::new(Semaphore::new(MOST_OWN_TAPS)),
             taken: Arc::new(Semaphore::new(MOST_TAKEN)),
             calls: Mutex::default(),
         }

@@ -1,5 +1,6 @@
 //! What was decided on all machines: the log stays where its decisions fell, and each daemon is asked for its own.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -32,10 +33,12 @@ impl Joined {
         asked: &ClusterLogQuery,
     ) -> Result<ClusterLog, String> {
         parsed(daemon, asked)?;
+        // As many answers are in memory at once.
+        let _room = self.answering.own_looks.acquire().await;
         let members = self.cluster().members();
         let others = members.into_iter().filter(|member| !member.is_self).map(|member| member.machine);
         let others = join_all(others.map(|machine| self.log_of(machine, asked)));
-        let (own, others) = tokio::join!(found(daemon, asked, usize::MAX), others);
+        let (own, others) = tokio::join!(found(daemon, asked, LONGEST), others);
         let own = of_reply(self.ways.machine().to_owned(), own);
         let mut machines: Vec<_> = others.into_iter().chain([own]).collect();
         machines.sort_by(|one, other| one.machine.cmp(&other.machine));
@@ -85,33 +88,48 @@ async fn found(daemon: &dyn Here, asked: &ClusterLogQuery, longest: usize) -> (R
     }
     let (event, most) = (asked.event.clone(), asked.most.unwrap_or(USUAL).min(MOST));
     let asked = logged::ask(daemon.log(), move |look| {
-        let all: Vec<Map> = match event {
-            Some(event) => look.why(&event)?.iter().map(lineside::log::Why::to_json).collect(),
-            None => look.decisions(&query, most)?.iter().map(lineside::log::Decision::to_json).collect(),
+        let mut latest = Latest { longest, length: 1, texts: Vec::new() };
+        let left_out = match event {
+            Some(event) => {
+                let all = look.why(&event)?;
+                let all = all.iter().rev().map(lineside::log::Why::to_json);
+                all.skip_while(|one| latest.take(one).is_continue()).count()
+            }
+            None => look.latest(&query, most, |decision| latest.take(&decision.to_json()))?,
         };
-        Ok((all, look.lost(&query)?))
+        Ok((latest.array(), left_out, look.lost(&query)?))
     });
-    let (all, lost) = match asked.await {
-        Ok(found) => found.unwrap_or_default(),
-        Err(error) => return unable(error),
-    };
-    let (text, left_out) = latest(&all, longest);
-    (Reply::Log { lost, left_out, unable: None }, text)
+    match asked.await {
+        Ok(Some((text, left_out, lost))) => (Reply::Log { lost, left_out, unable: None }, text),
+        Ok(None) => (Reply::Log { lost: 0, left_out: 0, unable: None }, "[]".to_owned()),
+        Err(error) => unable(error),
+    }
 }
 
-/// The last of these that fit, as a JSON array, and how many others there are.
-fn latest(all: &[Map], longest: usize) -> (String, usize) {
-    let (mut length, mut texts) = (1, Vec::new());
-    for one in all.iter().rev() {
+/// Decisions, the latest first, as far as they fit into so many bytes of a JSON array.
+struct Latest {
+    longest: usize,
+    length: usize,
+    texts: Vec<String>,
+}
+
+impl Latest {
+    /// Takes one, unless it does not fit.
+    fn take(&mut self, one: &Map) -> ControlFlow<()> {
         let text = json::to_string(one).unwrap_or_default();
-        length += text.len() + 1;
-        if length > longest {
-            break;
+        self.length += text.len() + 1;
+        if self.length > self.longest {
+            return ControlFlow::Break(());
         }
-        texts.push(text);
+        self.texts.push(text);
+        ControlFlow::Continue(())
     }
-    texts.reverse();
-    (format!("[{}]", texts.join(",")), all.len() - texts.len())
+
+    /// All of them, the oldest first.
+    fn array(mut self) -> String {
+        self.texts.reverse();
+        format!("[{}]", self.texts.join(","))
+    }
 }
 
 fn of_reply(machine: String, (reply, text): (Reply, String)) -> ClusterLogOf {
@@ -135,10 +153,15 @@ mod tests {
     #[test]
     fn of_what_does_not_fit_the_latest_is_given() {
         let one = |number: u64| Map::from_iter([("n".to_owned(), Value::from(number))]);
-        let all = [one(1), one(2), one(3)];
-        assert_eq!(latest(&all, usize::MAX), (r#"[{"n":1},{"n":2},{"n":3}]"#.to_owned(), 0));
-        assert_eq!(latest(&all, 17), (r#"[{"n":2},{"n":3}]"#.to_owned(), 1));
-        assert_eq!(latest(&all, 16), (r#"[{"n":3}]"#.to_owned(), 2));
-        assert_eq!(latest(&all, 8), ("[]".to_owned(), 3));
+        let latest = |longest: usize| {
+            let mut latest = Latest { longest, length: 1, texts: Vec::new() };
+            let all = [one(3), one(2), one(1)];
+            let left_out = all.iter().skip_while(|one| latest.take(one).is_continue()).count();
+            (latest.array(), left_out)
+        };
+        assert_eq!(latest(usize::MAX), (r#"[{"n":1},{"n":2},{"n":3}]"#.to_owned(), 0));
+        assert_eq!(latest(17), (r#"[{"n":2},{"n":3}]"#.to_owned(), 1));
+        assert_eq!(latest(16), (r#"[{"n":3}]"#.to_owned(), 2));
+        assert_eq!(latest(8), ("[]".to_owned(), 3));
     }
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::stream::{FuturesUnordered, unfold};
 use lineside::json::{self, Map, Value, json};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, timeout_at};
 
 use super::joined::Joined;
@@ -45,6 +46,7 @@ struct Tap {
     heard: VecDeque<Heard>,
     looks: Interval,
     notes: u64,
+    _room: OwnedSemaphorePermit,
 }
 
 /// How far a machine is heard.
@@ -60,13 +62,16 @@ impl Joined {
     /// Hears what happens on all machines from here on.
     ///
     /// # Errors
-    /// The query is none of a stream.
+    /// The query is none of a stream, or too many hear already.
     pub(crate) async fn tap(
         self: &Arc<Self>,
         daemon: &Arc<dyn Here>,
         query: String,
     ) -> Result<Tapped, String> {
         asked(&query, daemon.bus().wall_clock())?;
+        let room = Arc::clone(&self.answering.own_taps).try_acquire_owned();
+        let room =
+            room.map_err(|_| "too many programs hear what happens in the cluster from here".to_owned())?;
         let mut looks = interval(LOOK);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         looks.reset();
@@ -79,6 +84,7 @@ impl Joined {
             heard: VecDeque::new(),
             looks,
             notes: 0,
+            _room: room,
         };
         tap.ask_all();
         let until = Instant::now() + FIRST;
