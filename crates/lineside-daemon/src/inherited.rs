@@ -41,11 +41,6 @@ impl<T> Inherited<T> {
         left.push(what);
     }
 
-    /// What a session has left.
-    pub(crate) fn of(&self, session: &Session) -> &[T] {
-        self.left.get(&session.number()).map(Vec::as_slice).unwrap_or_default()
-    }
-
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.left.values().flatten()
     }
@@ -61,13 +56,21 @@ impl<T> Inherited<T> {
     }
 }
 
-#[cfg(feature = "nats")]
+/// Who asks for what one session has left has others to tell of it.
+#[cfg(any(feature = "nats", test))]
 impl<T> Inherited<T> {
     /// What a session has left.
+    pub(crate) fn of(&self, session: &Session) -> &[T] {
+        self.left.get(&session.number()).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The same, to be changed.
+    #[cfg(feature = "nats")]
     pub(crate) fn of_mut(&mut self, session: &Session) -> &mut [T] {
         self.left.get_mut(&session.number()).map(Vec::as_mut_slice).unwrap_or_default()
     }
 
+    #[cfg(feature = "nats")]
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.left.values_mut().flatten()
     }
