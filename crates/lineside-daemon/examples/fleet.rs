@@ -94,7 +94,7 @@ async fn question(
 ) -> Result<(), Box<dyn Error>> {
     let call = json!({
         "session_id": session, "cwd": format!("/home/me/{folder}"), "hook_event_name": "PreToolUse",
-        "tool_name": "Bash", "tool_input": {"command": command},
+        "tool_name": "Shell", "tool_input": {"command": command},
     });
     let call = call.to_string();
     let mut stream = UnixStream::connect(socket).await?;
