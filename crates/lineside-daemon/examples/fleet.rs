@@ -99,13 +99,14 @@ async fn question(
     let call = call.to_string();
     let mut stream = UnixStream::connect(socket).await?;
     let head = format!(
-        "POST /v1/hosts/{host} HTTP/1.1\r\nhost: lineside\r\nlineside-protocol: 1\r\ncontent-length: {}\r\n\r\n",
+        "POST /v1/hosts/{host} HTTP/1.1\r\nhost: lineside\r\nlineside-protocol: 1\r\ncontent-type: application/json\r\n\
+         content-length: {}\r\n\r\n",
         call.len()
     );
     stream.write_all(&[head.as_bytes(), call.as_bytes()].concat()).await?;
-    let mut answer = [0; 1];
+    let mut answer = [0; 12];
     stream.read_exact(&mut answer).await?;
-    Ok(())
+    if answer == *b"HTTP/1.1 200" { Ok(()) } else { Err(String::from_utf8_lossy(&answer).into()) }
 }
 
 /// Ends when it fails, and not when all have been answered.

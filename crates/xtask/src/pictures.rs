@@ -33,11 +33,11 @@ const TELEPHONE: (u32, u32) = (390, 844);
 /// A page: the name of its picture, where it is, how large, and whether it is dark.
 type Page = (&'static str, &'static str, (u32, u32), bool);
 
-/// So many agents, which do so many things a second and in all, and what is looked at of them.
+/// So many agents beside three whose questions wait, which do so many things a second and in all, and what is looked at of them.
 const SCENES: [(u32, u32, u32, &[Page]); 3] = [
     (1, 40, 40, &[("fleet-1", "", WINDOW, false)]),
     (
-        50,
+        47,
         200,
         600,
         &[
