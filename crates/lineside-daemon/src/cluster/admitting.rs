@@ -188,10 +188,7 @@ impl<'a> Following<'a> {
 impl Drop for Following<'_> {
     fn drop(&mut self) {
         let Self(joined, name) = self;
-        let stand_ins = joined.stand_ins();
-        if !stand_ins.is_here(*name) {
-            joined.cluster().unfollow(*name);
-        }
+        joined.unfollow(&joined.stand_ins(), *name);
     }
 }
 

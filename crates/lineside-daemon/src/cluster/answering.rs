@@ -64,22 +64,17 @@ impl Answering {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A question that takes or accepts messages, with its room; one that has none is refused.
+    /// The room of a question that takes or accepts messages.
     fn room_to_take(
         &self,
         daemon: &Arc<dyn Here>,
         question: Question,
     ) -> Option<(Question, OwnedSemaphorePermit)> {
-        match Arc::clone(&self.taken).try_acquire_owned() {
-            Ok(room) => Some((question, room)),
-            Err(_) => {
-                let detail =
-                    format!("{TOO_MUCH}: {MOST_TAKEN} questions of other machines take or accept messages");
-                let status = StatusCode::TOO_MANY_REQUESTS.as_u16();
-                answer(daemon, question, written(&Reply::Refused { status, detail }, ""));
-                None
-            }
-        }
+        with_room(daemon, question, &self.taken, || {
+            let detail =
+                format!("{TOO_MUCH}: {MOST_TAKEN} questions of other machines take or accept messages");
+            (Reply::Refused { status: StatusCode::TOO_MANY_REQUESTS.as_u16(), detail }, String::new())
+        })
     }
 
     /// Answers a question in a task of its own; what needs no answer is done at once.
@@ -139,14 +134,11 @@ impl Answering {
                 });
             }
             Word::Log { query, most, event } => {
-                let Ok(room) = Arc::clone(&self.looks).try_acquire_owned() else {
+                let full = || {
                     let unable = Some(TOO_MUCH.to_owned());
-                    return answer(
-                        daemon,
-                        question,
-                        written(&Reply::Log { lost: 0, left_out: 0, unable }, "[]"),
-                    );
+                    (Reply::Log { lost: 0, left_out: 0, unable }, "[]".to_owned())
                 };
+                let Some((question, room)) = with_room(daemon, question, &self.looks, full) else { return };
                 let asked = ClusterLogQuery { query, most, event };
                 let (joined, held) = (Arc::clone(joined), Arc::clone(daemon));
                 daemon.tracker().spawn(async move {
@@ -155,11 +147,11 @@ impl Answering {
                 });
             }
             Word::Signals { query, after } => {
-                let Ok(room) = Arc::clone(&self.taps).try_acquire_owned() else {
+                let full = || {
                     let unable = Some(TOO_MUCH.to_owned());
-                    let reply = Reply::Signals { last: String::new(), lost: 0, unable };
-                    return answer(daemon, question, written(&reply, "[]"));
+                    (Reply::Signals { last: String::new(), lost: 0, unable }, "[]".to_owned())
                 };
+                let Some((question, room)) = with_room(daemon, question, &self.taps, full) else { return };
                 let (joined, held) = (Arc::clone(joined), Arc::clone(daemon));
                 daemon.tracker().spawn(async move {
                     question
@@ -169,12 +161,9 @@ impl Answering {
                 });
             }
             Word::Call { from, id, session, hook, timeout_ms, tree } => {
-                let Ok(room) = Arc::clone(&self.room).try_acquire_owned() else {
-                    let (reply, text) = Reply::of(WorkerEnded::Dropped);
-                    answer(daemon, question, written(&reply, &text));
-                    return;
-                };
                 let event = text.to_owned();
+                let full = || Reply::of(WorkerEnded::Dropped);
+                let Some((question, room)) = with_room(daemon, question, &self.room, full) else { return };
                 let timeout = Duration::from_millis(timeout_ms);
                 let tree = tree.map(|tree| SessionId::from(tree.as_str()));
                 let (joined, held) = (Arc::clone(joined), Arc::clone(daemon));
@@ -197,6 +186,21 @@ impl Answering {
 
 fn answer(daemon: &Arc<dyn Here>, question: Question, text: Vec<u8>) {
     daemon.tracker().spawn(question.answer(text.into()));
+}
+
+/// A question with its room; one for which there is none is answered with this.
+fn with_room(
+    daemon: &Arc<dyn Here>,
+    question: Question,
+    room: &Arc<Semaphore>,
+    full: impl FnOnce() -> (Reply, String),
+) -> Option<(Question, OwnedSemaphorePermit)> {
+    if let Ok(room) = Arc::clone(room).try_acquire_owned() {
+        return Some((question, room));
+    }
+    let (reply, text) = full();
+    answer(daemon, question, written(&reply, &text));
+    None
 }
 
 /// Begins something at once, and goes on with it in a task of its own: an agent waits for it, and a task begins later.

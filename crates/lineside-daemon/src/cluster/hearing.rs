@@ -15,7 +15,7 @@ use super::Here;
 use super::admitting::{Told, of_another};
 use super::joined::Joined;
 use super::own::Held;
-use super::stand_ins::{Change, announce, close};
+use super::stand_ins::{Change, StandIns, announce, close};
 use super::words::{Reply, SessionEntry, Word, written};
 use crate::footprint::Footprint;
 use crate::watch::{Changes, Watching};
@@ -168,11 +168,17 @@ impl Joined {
     pub(super) fn end(&self, daemon: &dyn Here, name: EntryName) {
         let mut stand_ins = self.stand_ins();
         let ended = stand_ins.end(name);
+        self.unfollow(&stand_ins, name);
+        drop(stand_ins);
+        ended.into_iter().for_each(|session| close(daemon, session));
+    }
+
+    /// A session of another machine is no longer followed, unless something stands in for it, or will. Done under the lock of
+    /// the stand-ins, so that nothing begins to meanwhile.
+    pub(super) fn unfollow(&self, stand_ins: &StandIns, name: EntryName) {
         if !stand_ins.is_here(name) {
             self.cluster().unfollow(name);
         }
-        drop(stand_ins);
-        ended.into_iter().for_each(|session| close(daemon, session));
     }
 
     /// Nothing is below a session of another machine here any more. Told under the lock of the stand-ins: what is opened below
