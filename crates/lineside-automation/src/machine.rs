@@ -27,6 +27,7 @@ mod exchange;
 
 mod offer;
 mod accept;
+mod cancelling;
 mod queue;
 mod run;
 mod rest;
@@ -202,8 +203,8 @@ struct Automation<E> {
     rates: HashMap<Arc<str>, RateState>,
     held: Option<Bursts<Arc<str>, (JobId, E), UnixMicros>>,
     parked: BTreeSet<JobId>,
-    /// Its live jobs, if there are events that cancel them.
-    cancellable: BTreeSet<JobId>,
+    /// Its live jobs by their keys, if there are events that cancel them.
+    cancellable: HashMap<Arc<str>, BTreeSet<JobId>>,
     seen: Seen,
 }
 
@@ -241,7 +242,7 @@ impl<E> Automation<E> {
             rates: HashMap::new(),
             held: None,
             parked: BTreeSet::new(),
-            cancellable: BTreeSet::new(),
+            cancellable: HashMap::new(),
             seen: Seen::default(),
         }
     }
@@ -374,17 +375,13 @@ impl<E: Occurrence> Machine<E> {
         if !job.state.is_at_rest() {
             self.count_live(job.automation, 1);
             self.sessions.entry(job.last().session().clone()).or_default().insert(id);
-            if let Some(automation) = self.automations.get_mut(job.automation)
-                && automation.rules.as_ref().is_none_or(|rules| rules.cancellable)
-            {
-                automation.cancellable.insert(id);
-            }
         }
         if let Some(automation) = self.automations.get_mut(job.automation) {
             automation.jobs += 1;
         }
         self.jobs.insert(id, Box::new(job));
         self.weigh(id);
+        self.can_be_cancelled(id);
     }
 
     /// Gives a job what its events come to now. It belongs to the session of the last one.

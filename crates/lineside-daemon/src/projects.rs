@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use lineside::automation::Automations;
 use lineside::bus::Scope;
 use lineside::bus::register::RegisterHookError;
 use lineside::bus::session::OpenSession;
@@ -153,7 +154,8 @@ impl Projects {
         otherwise: Option<&Path>,
     ) -> Result<Option<Arc<Project>>, RegisterHookError> {
         let otherwise = otherwise.filter(|_| source.depth == 0);
-        match work_of(source).or(otherwise) {
+        let work = work_of(source.cwd.as_deref(), source.project_root.as_deref());
+        match work.or(otherwise) {
             Some(work) => self.load_at(work).await,
             None => Ok(None),
         }
@@ -174,6 +176,18 @@ impl Projects {
         // Its files may be a stranger's, and long.
         let (held, work) = (self.clone(), work.to_path_buf());
         aside.run(usize::MAX, async move { held.read_at(&work).await }).await
+    }
+
+    /// Loads the projects for whose automations work of an earlier life rests: no session of them may come before that
+    /// counts as forgotten.
+    pub(crate) async fn load_waited_for(&self, automations: &Automations) {
+        for (cwd, root) in automations.absent_in() {
+            let Some(work) = work_of(cwd.as_deref(), root.as_deref()) else { continue };
+            if let Err(error) = self.load_at(work).await {
+                let work = work.display();
+                tracing::warn!(%error, %work, "the project whose work rests cannot be loaded");
+            }
+        }
     }
 
     async fn read_at(&self, work: &Path) -> Result<Option<Arc<Project>>, RegisterHookError> {
@@ -309,9 +323,9 @@ impl Projects {
 }
 
 /// Where something works: its directory, unless that lies outside of the project that is named.
-fn work_of(source: &Source) -> Option<&Path> {
-    let cwd = source.cwd.as_deref().map(Path::new).filter(|cwd| cwd.is_absolute());
-    let root = source.project_root.as_deref().map(Path::new).filter(|root| root.is_absolute());
+fn work_of<'a>(cwd: Option<&'a str>, root: Option<&'a str>) -> Option<&'a Path> {
+    let cwd = cwd.map(Path::new).filter(|cwd| cwd.is_absolute());
+    let root = root.map(Path::new).filter(|root| root.is_absolute());
     cwd.filter(|cwd| root.is_none_or(|root| cwd.starts_with(root))).or(root)
 }
 

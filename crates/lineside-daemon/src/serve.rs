@@ -182,6 +182,7 @@ impl Server {
             daemon.projects.load_at(project).await.map_err(ServeError::Hooks)?;
         }
         tasks.reload(daemon);
+        daemon.projects.load_waited_for(&daemon.automations).await;
         daemon.automations.all_registered();
         let listened = match settings.http {
             None => None,

@@ -123,8 +123,6 @@ impl Model {
             Signal::CoverageMismatch { session, .. } => {
                 self.change(session.as_str(), |agent| agent.mismatches(now));
             }
-            Signal::ApprovalAsked { session, .. } => self.change(session.as_str(), |agent| agent.asks(1)),
-            Signal::ApprovalAnswered { session, .. } => self.change(session.as_str(), |agent| agent.asks(-1)),
             _ => {}
         }
     }
@@ -180,6 +178,17 @@ impl Model {
         self.counts.unshown = 0;
     }
 
+    /// The sessions whose questions wait for a person, as often as they have one: the others have none. A question may be
+    /// older than the model, which therefore does not count what was asked and answered.
+    pub fn questions<'a>(&mut self, sessions: impl Iterator<Item = &'a str>) {
+        for slot in &mut self.slots {
+            if let Some(agent) = &mut slot.agent {
+                agent.questions = 0;
+            }
+        }
+        sessions.for_each(|session| self.change(session, |agent| agent.questions += 1));
+    }
+
     fn change(&mut self, session: &str, change: impl FnOnce(&mut Agent)) {
         let Some(place) = self.places.get(session) else { return };
         if let Some(agent) = self.slots.get_mut(*place as usize).and_then(|slot| slot.agent.as_mut()) {
@@ -220,8 +229,6 @@ impl Model {
                 return true;
             }
             "coverage_mismatch" => self.change(session, |agent| agent.mismatches(now)),
-            "approval_asked" => self.change(session, |agent| agent.asks(1)),
-            "approval_answered" => self.change(session, |agent| agent.asks(-1)),
             "lost" => {
                 self.lose(line.get("lost").and_then(Value::as_u64).unwrap_or_default());
                 return true;

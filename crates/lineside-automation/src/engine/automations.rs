@@ -1,5 +1,6 @@
 //! The automations of a bus, as a program has them: opened once, with what an earlier life has left.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use lineside_bus::Bus;
@@ -11,6 +12,7 @@ use super::recovered::{Earlier, Recovered};
 use super::{Engine, driver, until};
 use crate::adopted::Adoptions;
 use crate::machine::{Bounds, Input};
+use crate::offered::Offered;
 use crate::record::Entry;
 
 /// The automations of a bus. Clones are the same automations.
@@ -100,6 +102,21 @@ impl Automations {
     #[must_use]
     pub fn adoptions(&self) -> Adoptions {
         Adoptions::of(Arc::clone(&self.engine))
+    }
+
+    /// The folders in which agents worked whose work rests for automations that are not there, each once: whoever loads
+    /// automations with the folder that they are for does so before [`all_registered`](Self::all_registered). Of an agent
+    /// that has said both, the one in which it worked and its project, it is the pair. Costs a step for each job.
+    #[must_use]
+    pub fn absent_in(&self) -> BTreeSet<(Option<Arc<str>>, Option<Arc<str>>)> {
+        self.engine.ask(|machine| {
+            let event = |offered: &Offered| offered.event().ok();
+            let places = machine.orphans().filter_map(event).map(|event| {
+                let source = &event.envelope().source;
+                (source.cwd.clone(), source.project_root.clone())
+            });
+            places.collect()
+        })
     }
 
     /// Says that every automation that there will be is there. What an earlier life has left for others goes to the dead

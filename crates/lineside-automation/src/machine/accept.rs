@@ -36,8 +36,9 @@ impl<E: Occurrence> Machine<E> {
         job.key.clone_from(&key);
         job.lane.clone_from(&lane);
         job.recorded = !job.in_memory;
-        let rate = job.rate.clone();
-        if job.recorded {
+        let (rate, is_recorded) = (job.rate.clone(), job.recorded);
+        self.can_be_cancelled(id);
+        if is_recorded {
             self.remember(place, &event, &ids);
             self.persist(Record::Accepted { job: id, automation, event, ids, key, lane, rate, restarts, at });
             self.tell(id, News::Queued);
@@ -132,35 +133,6 @@ impl<E: Occurrence> Machine<E> {
         match self.keys.get_key_value(&*self.text) {
             Some((key, _)) => Arc::clone(key),
             None => Arc::from(&*self.text),
-        }
-    }
-
-    /// Cancels the held and waiting work of the key that an event has. What runs is left alone.
-    pub(super) fn cancel_key(&mut self, id: &super::job::AutomationId, event: &E) {
-        let known = self.names.get(id).and_then(|place| Some((*place, self.rules(*place)?)));
-        let Some((place, rules)) = known else { return };
-        let template = rules.concurrency.as_ref().map_or(&rules.hold_key, |(template, _)| template);
-        let mut wanted = String::new();
-        event.render(template, &mut wanted);
-        let mut own = String::new();
-        let mut meant = Vec::new();
-        for id in &self.automations[place].cancellable {
-            let Some(job) = self.jobs.get(id) else { continue };
-            own.clear();
-            match &job.key {
-                Some(key) => own.push_str(key),
-                None => job.event.render(template, &mut own),
-            }
-            let waits = matches!(
-                job.state,
-                State::Held(_) | State::Parked(_) | State::Waiting(_) | State::Delayed(_)
-            );
-            if waits && own == wanted {
-                meant.push(*id);
-            }
-        }
-        for job in meant {
-            self.cancel(job, Why::Event(event.id()));
         }
     }
 

@@ -181,6 +181,8 @@ pub(crate) struct Job<E> {
     /// All its events, if there are more than one.
     pub(crate) ids: Vec<EventId>,
     pub(crate) key: Option<Arc<str>>,
+    /// The key whose events cancel it, if there are such.
+    pub(crate) cancelled_under: Option<Arc<str>>,
     /// The key of its lane.
     pub(crate) lane: Option<Arc<str>>,
     pub(crate) rate: Option<Arc<str>>,
@@ -339,6 +341,7 @@ impl<E> Job<E> {
             more: Vec::new(),
             ids: Vec::new(),
             key: None,
+            cancelled_under: None,
             lane: None,
             rate: None,
             accepted,

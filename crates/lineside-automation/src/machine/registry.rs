@@ -145,31 +145,31 @@ impl<E: Occurrence> Machine<E> {
         }
     }
 
-    fn park_all(&mut self, place: usize) {
-        for id in self.jobs_of(place) {
-            let Some(job) = self.jobs.get(&id) else { continue };
+    /// Parks what waits, and gives all jobs of the automation.
+    fn park_all(&mut self, place: usize) -> Vec<JobId> {
+        let own = self.jobs_of(place);
+        for id in &own {
+            let Some(job) = self.jobs.get(id) else { continue };
             let how = match job.state {
                 State::Waiting(_) | State::Delayed(_) => job.parked(),
                 _ => continue,
             };
-            self.withdraw(id);
-            self.park(id, how);
+            self.withdraw(*id);
+            self.park(*id, how);
         }
         self.automations[place].active = false;
+        own
     }
 
     pub(super) fn register(&mut self, id: &AutomationId, rules: &Arc<Rules>) {
         let place = self.place(id);
-        if self.automations[place].active {
-            self.park_all(place);
-        }
+        let own = if self.automations[place].active { self.park_all(place) } else { Vec::new() };
         let now = self.now;
         let automation = &mut self.automations[place];
         (automation.active, automation.leaves, automation.off) = (true, false, false);
         automation.rules = Some(Arc::clone(rules));
-        if !rules.cancellable {
-            automation.cancellable.clear();
-        }
+        self.find_keys_anew(place, own);
+        let automation = &mut self.automations[place];
         match (&mut automation.held, rules.hold) {
             (Some(held), Some(hold)) => held.change(hold.pace, hold.count, now),
             (held @ None, Some(hold)) => *held = Some(Bursts::new(hold.pace).due_at(hold.count)),

@@ -100,9 +100,7 @@ impl<E: Occurrence> Machine<E> {
         self.leave_session(id, session);
         // Of one that is taken up again, too: the end of its session is not the end of what a person wants.
         self.set_drain_by(id, UnixMicros::NEVER);
-        if let Some(automation) = self.automations.get_mut(place) {
-            automation.cancellable.remove(&id);
-        }
+        self.cannot_be_cancelled(id);
         self.let_go(place);
     }
 
@@ -145,9 +143,7 @@ impl<E: Occurrence> Machine<E> {
         self.tell(id, News::Revived);
         match self.rules(place) {
             Some(rules) => {
-                if rules.cancellable {
-                    self.automations[place].cancellable.insert(id);
-                }
+                self.can_be_cancelled(id);
                 self.take_up(id, Parked::Accepted, &rules);
             }
             None => self.park(id, Parked::Accepted),

@@ -205,7 +205,10 @@ impl Top {
         match told {
             Told::Sessions(sessions) => self.fleet.describe(sessions.iter(), now),
             Told::Status(status) => self.status = status,
-            Told::Approvals(waiting) => self.waiting = waiting,
+            Told::Approvals(waiting) => {
+                self.fleet.questions(waiting.iter().filter_map(|question| question["session"].as_str()));
+                self.waiting = waiting;
+            }
             Told::Jobs(jobs) => self.jobs = jobs,
             Told::Only(only) if *ask == Ask::Only(self.filter.clone()) => self.only = Some(only),
             Told::Hooks(stats) if is_of_view => self.stats = Some(stats),

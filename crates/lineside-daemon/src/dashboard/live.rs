@@ -12,7 +12,8 @@ use lineside::core::envelope::Source;
 use lineside::fleet::Model;
 use tokio::time::Instant;
 
-use crate::feed::{Feed, What};
+use crate::daemon::Daemon;
+use crate::feed::What;
 
 /// How often it is brought up to date at most.
 pub(crate) const TICK: Duration = Duration::from_millis(100);
@@ -34,16 +35,17 @@ struct State {
 
 impl Live {
     /// Looks at the model as it is now.
-    pub(crate) fn look<T>(&self, feed: &Feed, bus: &Bus, look: impl FnOnce(&Model, i64) -> T) -> T {
-        let now = bus.wall_clock().as_millisecond();
+    pub(crate) fn look<T>(&self, daemon: &Daemon, look: impl FnOnce(&Model, i64) -> T) -> T {
+        let now = daemon.bus().wall_clock().as_millisecond();
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        state.refresh(feed, bus, now);
+        state.refresh(daemon, now);
         look(&state.model, now)
     }
 }
 
 impl State {
-    fn refresh(&mut self, feed: &Feed, bus: &Bus, now: i64) {
+    fn refresh(&mut self, daemon: &Daemon, now: i64) {
+        let (feed, bus) = (daemon.feed(), daemon.bus());
         let at = Instant::now();
         let since = self.looked.map(|looked| at.duration_since(looked));
         if since.is_some_and(|since| since < TICK.mul_f64(0.8)) {
@@ -79,6 +81,8 @@ impl State {
                 }
             }
         }
+        let waiting = daemon.approvals.sessions();
+        self.model.questions(waiting.iter().map(String::as_str));
         self.model.settle(now);
     }
 

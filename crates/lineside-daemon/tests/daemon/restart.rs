@@ -1,12 +1,14 @@
 //! A daemon that is started anew while programs have hooks in it and others publish.
 
-use lineside::Client;
+use lineside::dialects::Trust;
 use lineside::json::Value;
 use lineside::prelude::*;
-use lineside_daemon::Server;
+use lineside::trust::{Reach, Store};
+use lineside::{Assembly, Client};
+use lineside_daemon::{Server, Settings};
 
 use crate::connection::soon;
-use crate::house::{House, settings};
+use crate::house::{House, folder, settings};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_that_is_opened_again_decides_nothing_before_its_hooks_stand() {
@@ -77,5 +79,39 @@ async fn sessions_that_were_closed_are_not_opened_again() {
     .await;
     let open: Value = user.get("/v1/sessions").await.unwrap();
     assert_eq!(open["sessions"].as_array().unwrap().len(), 1, "{open}");
+    server.end().await;
+}
+
+#[tokio::test]
+async fn work_for_a_project_waits_for_no_session_of_it() {
+    let folder = folder();
+    let root = folder.path().canonicalize().unwrap().join("repository");
+    std::fs::create_dir_all(root.join(".lineside")).unwrap();
+    std::fs::create_dir(root.join(".git")).unwrap();
+    let hooks = "hooks: [{name: work, on: on_idle, command: 'true', automate: {debounce: {quiet: 3600000, at_most: 7200000}}}]";
+    std::fs::write(root.join(".lineside/hooks.yaml"), hooks).unwrap();
+    let own = || {
+        let mut settings = settings(&folder);
+        (settings.places.project_root, settings.places.trust) = (None, Trust::Withheld);
+        settings
+    };
+    let Settings { places, state, .. } = own();
+    let assembly = Assembly::new(Bus::new()).of_project(&root);
+    let read = assembly.read_project(&root, &places, None);
+    Store::of(&state).trust(&read.content.unwrap(), read.guards, Reach::Project).unwrap();
+    let mut server = Server::start(own()).await.unwrap();
+    let opened = json!({"id": "s", "cwd": root.to_string_lossy()});
+    let ask = async |server: &Server| Client::new(server.socket()).get::<Value>("/v1/jobs").await.unwrap();
+    let client = Client::new(server.socket());
+    let _: Value = client.post("/v1/sessions", opened.as_object().unwrap()).await.unwrap();
+    let idle = json!({"point": "on_idle", "session": "s"});
+    let _: Value = client.post("/v1/events", idle.as_object().unwrap()).await.unwrap();
+    assert_eq!(ask(&server).await["jobs"][0]["state"], "held");
+    for _ in 0..2 {
+        server.end().await;
+        server = Server::start(own()).await.unwrap();
+        let jobs = ask(&server).await;
+        assert_eq!(jobs["jobs"][0]["state"], "held", "{jobs}");
+    }
     server.end().await;
 }

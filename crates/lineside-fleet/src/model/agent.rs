@@ -133,7 +133,8 @@ pub struct Agent {
     signs: u8,
     /// Events a second, as of the last one.
     pace: f64,
-    questions: u32,
+    /// How many questions about it wait for a person.
+    pub(super) questions: u32,
     in_row: u32,
     tools: u32,
     calls: [u64; CALLS],
@@ -191,10 +192,6 @@ impl Agent {
 
     pub(super) fn mismatches(&mut self, now: i64) {
         self.mismatched = now;
-    }
-
-    pub(super) fn asks(&mut self, more: i32) {
-        self.questions = self.questions.saturating_add_signed(more);
     }
 
     pub(super) fn decided(&mut self, decided: &Decided<'_>, now: i64) {

@@ -157,3 +157,15 @@ async fn agents_have_a_bound_and_those_without_a_place_are_counted() {
     model.settle(NOW);
     assert_eq!((model.agents().count(), model.counts().states.iter().sum::<u32>()), (1, 1));
 }
+
+#[tokio::test]
+async fn a_question_that_is_older_than_the_model_has_its_agent_wait() {
+    let mut heard = Heard::new();
+    let (_one, _other) = (heard.session("one").await, heard.session("other").await);
+    heard.hears(1);
+    heard.model.questions(["one", "one", "elsewhere"].into_iter());
+    assert_eq!(heard.state("one", 2).0, State::Waiting);
+    assert_eq!(heard.state("other", 2).0, State::Idle);
+    heard.model.questions(["other"].into_iter());
+    assert_eq!((heard.state("one", 3).0, heard.state("other", 3).0), (State::Idle, State::Waiting));
+}
