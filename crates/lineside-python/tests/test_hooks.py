@@ -32,6 +32,32 @@ def shell(command: str) -> BeforeTool:
     return BeforeTool("Shell", {"command": command})
 
 
+class Answers:
+    """Has each answer to a `POST` of a client wait here, once the daemon has given it."""
+
+    def __init__(self, client: Client) -> None:
+        self.call, self.here, self.goes_on = client._wire.call, asyncio.Event(), asyncio.Event()
+        client._wire.call = self._call  # type: ignore[method-assign]
+
+    async def _call(self, method: str, *rest: Any) -> Any:
+        answer = await self.call(method, *rest)
+        if method == "POST":
+            goes_on = self.goes_on
+            self.here.set()
+            await goes_on.wait()
+        return answer
+
+    async def arrived(self) -> None:
+        """Waits until one is here."""
+        await self.here.wait()
+        self.here.clear()
+
+    def release(self) -> None:
+        """Lets it go on."""
+        self.goes_on.set()
+        self.goes_on = asyncio.Event()
+
+
 class Intercepting(House):
     async def test_gates_amend_block_and_add_context(self) -> None:
         @intercept(BeforeTool, matching={"tool": "Shell"}, amends=True, priority=5)
@@ -105,6 +131,78 @@ class Intercepting(House):
                 await session.register(wrong)
             with self.assertRaises(RefusedError):
                 await self.client.session("s2", hooks=[wrong])
+            self.assertEqual({}, self.client._attachment.hooks)
+
+    async def test_a_call_that_registers_and_is_cancelled_leaves_no_hook(self) -> None:
+        @intercept(BeforeTool)
+        async def gate(event: Any) -> Any:
+            return block("never")
+
+        other = intercept(BeforeTool, name="other")(gate.function)
+        client = self.client
+        async with client.session("s1") as session, client.session("s2", parent="s1") as below:
+            waiting = Answers(client)
+            for before, call in (
+                (0, lambda: session.register(gate)),
+                (1, lambda: session.register(gate, other)),
+                (0, lambda: self.opened("s1", gate, resume=True)),
+                (0, lambda: self.opened("s3", gate, parent="s1")),
+                (0, lambda: self.opened("s3", parent="s1")),
+            ):
+                calling = asyncio.create_task(call())
+                for _ in range(before):
+                    await waiting.arrived()
+                    waiting.release()
+                await waiting.arrived()
+                calling.cancel()
+                with self.assertRaises(asyncio.CancelledError):
+                    await calling
+                waiting.release()
+                await asyncio.gather(*client._attachment.undoing)
+                self.assertEqual([], (await client.get("/v1/sessions/s1/hooks"))["hooks"])
+                self.assertEqual({}, client._attachment.hooks)
+                self.assertEqual("continue", (await below.publish(shell("ls"))).verdict)
+                self.assertEqual({"s1", "s2"}, {one["id"] for one in (await client.get("/v1/sessions"))["sessions"]})
+
+    async def opened(self, id: str, *hooks: Any, **fields: Any) -> Any:
+        return await self.client.session(id, hooks=hooks, **fields)
+
+    async def test_the_end_of_a_client_waits_for_what_takes_a_hook_away(self) -> None:
+        @intercept(BeforeTool)
+        async def gate(event: Any) -> Any:
+            return block("never")
+
+        async with self.client.session("s1") as session:
+            other = Client(self.client.socket)
+            mine = await other.session("s1", resume=True)
+            waiting = Answers(other)
+            calling = asyncio.create_task(mine.register(gate))
+            await waiting.arrived()
+            calling.cancel()
+            await asyncio.wait({calling})
+            closing = asyncio.create_task(other.close())
+            await asyncio.sleep(0)
+            self.assertFalse(closing.done())
+            waiting.release()
+            await closing
+            self.assertEqual("continue", (await session.publish(shell("ls"))).verdict)
+
+    async def test_hooks_are_registered_together_or_not_at_all(self) -> None:
+        @intercept(BeforeTool)
+        async def gate(event: Any) -> Any:
+            return block("never")
+
+        @intercept(BeforeTool, matching={"tol": "A"})
+        async def wrong(event: Any) -> Any:
+            return block("never")
+
+        async with self.client.session("s1") as session:
+            with self.assertRaisesRegex(RefusedError, "tol"):
+                await session.register(gate, wrong)
+            self.assertEqual("continue", (await session.publish(shell("ls"))).verdict)
+            with self.assertRaisesRegex(RefusedError, "tol"):
+                await self.opened("s1", wrong, gate, resume=True)
+            self.assertEqual("continue", (await session.publish(shell("ls"))).verdict)
             self.assertEqual({}, self.client._attachment.hooks)
 
     async def test_observers_hear_and_lose_nothing(self) -> None:

@@ -206,8 +206,9 @@ class Session:
         return Collecting(self, {"before_next_model": before_next_model, **bounds})
 
     async def register(self, *hooks: Hook[Any]) -> list[Registration]:
-        """Registers hooks of this process on this session; they are inherited by everything below."""
-        return [await self.client._attachment.register(self.id, hook) for hook in hooks]
+        """Registers hooks of this process on this session; they are inherited by everything below. All of them are registered,
+        or none: a call that fails or is cancelled leaves no hook."""
+        return await self.client._attachment.register(self.id, hooks)
 
     async def observe(self, hook: Hook[Any]) -> Observation:
         """Has a function hear what is decided in this session and below it from here on, until the `Observation` ends."""

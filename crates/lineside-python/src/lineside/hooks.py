@@ -13,7 +13,8 @@ import inspect
 import logging
 import sys
 import time
-from typing import Any, Awaitable, Callable, Generic, Mapping, Optional, Sequence, TypeVar, Union
+from functools import partial
+from typing import Any, Awaitable, Callable, Coroutine, Generic, Mapping, Optional, Sequence, TypeVar, Union
 
 from ._payload import Custom, Payload
 from ._wire import Stream, Wire, encode, read, segment
@@ -21,12 +22,15 @@ from .errors import BrokenError, LinesideError, RefusedError
 from .points import POINTS
 
 P = TypeVar("P", bound=Payload)
+T = TypeVar("T")
 Point = Union[str, "type[P]"]
 log = logging.getLogger("lineside")
 
 CONCURRENCY = 64
 # How long the first wait is before a connection is made again, and the longest, in seconds; each is twice the last.
 FIRST, LONGEST = 0.02, 1.0
+# How long the end of a client waits for what takes back calls that were cancelled, in seconds.
+CLOSING = 5.0
 # Answers that may be others later: what is above or beside a session is not there yet, or there is too much.
 LATER = (404, 409, 429)
 
@@ -232,24 +236,26 @@ class Attachment:
         self.calls: dict[str, asyncio.Task[None]] = {}
         self.stream: Optional[Stream] = None
         self.keeping: Optional[asyncio.Task[None]] = None
+        self.undoing: set[asyncio.Task[None]] = set()
+        """What takes back calls that were cancelled."""
         self.connecting = asyncio.Lock()
 
     async def open(
-        self, fields: dict[str, Any], hooks: Sequence[Hook[Any]], resumes: bool = False
+        self, fields: dict[str, Any], hooks: Sequence[Hook[Any]]
     ) -> tuple[dict[str, Any], list[Registration]]:
         """Opens a session together with hooks."""
-        if not hooks:
-            opened = await self.wire.call("POST", "/v1/sessions", fields)
-            self.sessions[fields["id"]] = fields
-            return opened, []
-        await self.attach()
+        if hooks:
+            await self.attach()
         new = [self._new(fields["id"], hook) for hook in hooks]
-        try:
-            opened = await self._open(fields, new)
-        except BaseException:
-            for registration in new:
-                self.hooks.pop(registration.called, None)
-            raise
+
+        async def undo() -> None:
+            if fields.get("resume"):
+                # It may have been open before, and stays open then.
+                await self._remove_all(new)
+            else:
+                await self.wire.call("DELETE", f"/v1/sessions/{segment(fields['id'])}")
+
+        opened = await self._whole(self._open(fields, new), new, undo)
         self.sessions[fields["id"]] = fields
         return opened, new
 
@@ -258,12 +264,16 @@ class Attachment:
         body = {**fields, "attachment": self.token, "hooks": entries} if entries else fields
         opened: dict[str, Any] = await self.wire.call("POST", "/v1/sessions", body)
         by_name = {hook.called: hook for hook in hooks}
+        problems = []
         for outcome in opened.get("hooks") or []:
+            hook = by_name[outcome["called"]]
             if outcome.get("problem"):
-                raise RefusedError(outcome["problem"].get("status", 0), outcome["problem"])
-            by_name[outcome["called"]].number = outcome.get("hook")
-            by_name[outcome["called"]].is_lost = False
-            _warn(by_name[outcome["called"]].hook.name, outcome)
+                problems.append(outcome["problem"])
+            else:
+                hook.number, hook.is_lost = outcome.get("hook"), False
+                _warn(hook.hook.name, outcome)
+        if problems:
+            raise RefusedError(problems[0].get("status", 0), problems[0])
         return opened
 
     def _new(self, session: str, hook: Hook[Any]) -> Registration:
@@ -273,15 +283,63 @@ class Attachment:
         self.hooks[registration.called] = registration
         return registration
 
-    async def register(self, session: str, hook: Hook[Any]) -> Registration:
+    async def register(self, session: str, hooks: Sequence[Hook[Any]]) -> list[Registration]:
+        """Registers all of these hooks, or none of them."""
         await self.attach()
-        registration = self._new(session, hook)
+        done: list[Registration] = []
         try:
-            await self._register(registration)
-        except BaseException:
-            self.hooks.pop(registration.called, None)
+            for hook in hooks:
+                new = self._new(session, hook)
+                await self._whole(self._register(new), [new], partial(self._remove_all, [new]))
+                done.append(new)
+        except asyncio.CancelledError:
+            self._undo(self._remove_all(done))
             raise
-        return registration
+        except Exception:
+            await asyncio.shield(self._undo(self._remove_all(done)))
+            raise
+        return done
+
+    async def _whole(self, request: Coroutine[Any, Any, T], new: Sequence[Registration], undo: Callable[[], Awaitable[None]]) -> T:
+        """A request to its answer. The daemon does also what a cancelled one asks for: its answer is waited for then, and what
+        was done is undone. Its hooks answer until that."""
+        task = asyncio.get_running_loop().create_task(request)
+
+        async def undone() -> None:
+            try:
+                await task
+                await undo()
+            finally:
+                for registration in new:
+                    self.hooks.pop(registration.called, None)
+
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            self._undo(undone())
+            raise
+        except Exception:
+            await asyncio.shield(self._undo(self._remove_all(new)))
+            raise
+
+    def _undo(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        async def quietly() -> None:
+            # A daemon that is gone has nothing left to undo.
+            with contextlib.suppress(LinesideError):
+                await work
+
+        task = asyncio.get_running_loop().create_task(quietly())
+        self.undoing.add(task)
+        task.add_done_callback(self.undoing.discard)
+        return task
+
+    async def _remove_all(self, registrations: Sequence[Registration]) -> None:
+        """Takes away what the daemon has of them."""
+        for registration in registrations:
+            with contextlib.suppress(LinesideError):
+                if registration.number is not None:
+                    await self.remove(registration)
+            self.hooks.pop(registration.called, None)
 
     async def _register(self, registration: Registration) -> None:
         path = f"/v1/sessions/{segment(registration.session)}/hooks"
@@ -319,7 +377,8 @@ class Attachment:
         token = answer.headers.get("lineside-attachment", "")
         if self.token and token != self.token:
             for registration in self.hooks.values():
-                registration.is_lost = True
+                # One without a number is on its way: its own call has an error.
+                registration.is_lost = registration.number is not None
         self.token, self.stream = token, answer.stream
 
     async def _keep(self) -> None:
@@ -425,6 +484,10 @@ class Attachment:
         stream.send(text.encode() + b"\n")
 
     async def close(self) -> None:
+        if self.undoing:
+            await asyncio.wait(self.undoing, timeout=CLOSING)
+        for task in list(self.undoing):
+            task.cancel()
         if self.keeping is not None:
             self.keeping.cancel()
             await asyncio.gather(self.keeping, return_exceptions=True)
