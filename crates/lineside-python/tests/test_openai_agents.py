@@ -4,7 +4,8 @@ import json
 import unittest
 from typing import Any
 
-from agents import Agent, LocalShellTool, Model, ModelResponse, Usage, function_tool, set_tracing_disabled
+from agents import Agent, LocalShellTool, Model, ModelResponse, Usage, function_tool, handoff, set_tracing_disabled
+from agents.sandbox import SandboxAgent
 from house import House
 from lineside.adapters._run import Refused
 from lineside.adapters.openai_agents import Lineside
@@ -141,6 +142,30 @@ class OpenAiAgents(House):
             agent = Agent("main", model=Script(), tools=[LocalShellTool(executor=lambda request: "")])
             with self.assertRaisesRegex(ValueError, "under no hook"):
                 await Lineside(session).run(agent, "go")
+
+    async def test_an_agent_that_the_framework_makes_a_tool_is_not_run_without_hooks(self) -> None:
+        inner = Agent("reviewer", model=Script(calls(word="secret"), says("reviewed")), tools=[echo])
+        tool = inner.as_tool("review", "Reviews.")
+        last = Agent("last", model=Script(), tools=[tool])
+        for agent in (
+            Agent("main", model=Script(calls("review", input="look"), says("done")), tools=[tool]),
+            Agent("main", model=Script(calls("transfer_to_last")), handoffs=[last]),
+            Agent("main", model=Script(calls("transfer_to_last")), handoffs=[handoff(last)]),
+        ):
+            async with self.client.session("s1") as session:
+                with self.assertRaisesRegex(ValueError, "behind the tool review would be under no hook: use `as_tool` of `Lineside`"):
+                    await Lineside(session).run(agent, "go")
+        self.assertEqual([], inner.model.asked)
+
+    async def test_an_agent_that_adds_tools_when_it_runs_is_not_run(self) -> None:
+        class Adds(Agent[Any]):
+            async def get_all_tools(self, run_context: Any) -> Any:
+                return [echo]
+
+        async with self.client.session("s1") as session:
+            for agent in (Adds("main", model=Script()), SandboxAgent("main", model=Script())):
+                with self.assertRaisesRegex(ValueError, "adds when it runs would be under no hook"):
+                    await Lineside(session).run(agent, "go")
 
     async def test_the_program_of_openai_agents_runs(self) -> None:
         names = await self.page(model=Script(calls(word="secret"), says("done")), tools=[echo])

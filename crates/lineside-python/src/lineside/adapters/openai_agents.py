@@ -103,11 +103,12 @@ class Lineside:
             result.final_output = decided
         return result
 
-    def as_tool(self, agent: Agent[Any], tool_name: str, tool_description: str) -> FunctionTool:
-        """An agent as a tool of another one, in a session below; that of the framework would have no session of its own."""
+    def as_tool(self, agent: Agent[Any], tool_name: str, tool_description: str, **more: Any) -> FunctionTool:
+        """An agent as a tool of another one, in a session below. The one that `as_tool` of an agent makes is refused by `run`:
+        the tools of its agent would be under no hook. `more` is what `run` takes, such as `max_turns`."""
 
         async def invoke(context: Any, arguments: str) -> Any:
-            result = await self.run(agent, str(json.loads(arguments)["input"]), context=context.context)
+            result = await self.run(agent, str(json.loads(arguments)["input"]), context=context.context, **more)
             return result.final_output
 
         schema = {
@@ -145,6 +146,9 @@ def _guarded(agent: Agent[Any], run: Run, known: "dict[int, Agent[Any]]") -> Age
         return known[id(agent)]
     if agent.mcp_servers:
         raise ValueError(f"the tools of the MCP servers of {agent.name} would be under no hook: give them to it as functions")
+    if type(agent).get_all_tools is not Agent.get_all_tools or hasattr(agent, "capabilities"):
+        kind = type(agent).__name__
+        raise ValueError(f"tools that {agent.name}, a {kind}, adds when it runs would be under no hook: give them to an `Agent`")
     known[id(agent)] = guarded = agent.clone(tools=[_tool(tool, run) for tool in agent.tools])
     guarded.handoffs = [_handoff(one, run, known) for one in agent.handoffs]
     return guarded
@@ -165,6 +169,8 @@ def _tool(tool: Tool, run: Run) -> Tool:
         if type(tool).__name__ in _HOSTED:
             return tool
         raise ValueError(f"{type(tool).__name__} runs here and would be under no hook: give it to the agent as a function")
+    if tool._is_agent_tool:
+        raise ValueError(f"the agent behind the tool {tool.name} would be under no hook: use `as_tool` of `Lineside` for it")
     inner = tool.on_invoke_tool
 
     async def invoke(context: Any, arguments: str) -> Any:
