@@ -1,20 +1,29 @@
 //! What is compiled into the programs, and the texts of its licences, which go wherever the programs go.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::env;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 use super::folder::listed;
+use crate::programme::{FOR_A_RUN, must};
 use crate::workspace::Workspace;
 
 /// The folder of the texts, below that of an installation.
 const FOLDER: &str = "share/doc/lineside";
 /// Those of what is compiled in.
-const THIRD_PARTY: &str = "third-party.txt";
+pub(super) const THIRD_PARTY: &str = "third-party.txt";
+
+/// The notices of Rust's standard library, and of the packages that it is made of: it is linked into every program, and no
+/// package of the workspace names it.
+pub(super) const STANDARD_LIBRARY: &str = "rust-standard-library.html";
+/// Where a toolchain has them.
+const OF_TOOLCHAIN: &str = "share/doc/rust/COPYRIGHT-library.html";
 
 /// How the files with such texts begin.
 const NAMES: [&str; 5] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE"];
@@ -29,8 +38,27 @@ pub(super) fn lay_out(workspace: &Workspace, root: &Path) -> Result<()> {
     for own in listed(&workspace.root.join("docs/licences"))? {
         fs::copy(&own, folder.join(own.file_name().unwrap_or_default()))?;
     }
+    let notices = standard_library(workspace)?;
+    fs::copy(&notices, folder.join(STANDARD_LIBRARY))
+        .with_context(|| format!("cannot copy {}", notices.display()))?;
     fs::write(folder.join(THIRD_PARTY), text(&texts(workspace)?))?;
     Ok(())
+}
+
+/// The notices of the standard library of the toolchain that builds the programs.
+fn standard_library(workspace: &Workspace) -> Result<PathBuf> {
+    // `rustup` starts that of the toolchain by which this was started.
+    let mut compiler = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    let said = must(compiler.args(["--print", "sysroot"]).current_dir(&workspace.root), FOR_A_RUN)?.lines;
+    let sysroot = said.first().context("`rustc` says no folder of its toolchain")?;
+    let notices = Path::new(sysroot).join(OF_TOOLCHAIN);
+    ensure!(
+        notices.exists(),
+        "there is no {}: the toolchain has no notices of Rust's standard library, which every package has to have; build \
+         with one that `rustup` has installed",
+        notices.display()
+    );
+    Ok(notices)
 }
 
 /// The packages that are compiled into the command on this platform.
@@ -143,9 +171,11 @@ fn texts(workspace: &Workspace) -> Result<Texts> {
 
 /// What stands in the file.
 fn text(all: &Texts) -> String {
-    let mut text = "These packages are compiled into the programs of lineside, under these licences. Their texts follow; \
-        those of MIT and Apache-2.0 stand beside this file as well.\n\n"
-        .to_owned();
+    let mut text = format!(
+        "These packages are compiled into the programs of lineside, under these licences. Their texts follow; those of MIT and \
+         Apache-2.0 stand beside this file as well, and so do the notices of Rust's standard library, which is linked into \
+         the programs: {STANDARD_LIBRARY}.\n\n"
+    );
     for package in &all.packages {
         text.extend([package, "\n"]);
     }
@@ -181,6 +211,12 @@ mod tests {
         }
         // What tests need is not in the programs.
         assert!(!text.contains("\ninsta 1."));
+        let notices = fs::read_to_string(folder.join(STANDARD_LIBRARY)).unwrap();
+        for linked in
+            ["The Rust Project Developers", "hashbrown", "Permission is hereby granted", "Apache License"]
+        {
+            assert!(notices.contains(linked), "{linked:?}");
+        }
         assert!(folder.join("MIT.txt").exists() && folder.join("APACHE-2.0.txt").exists());
     }
 

@@ -9,8 +9,8 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 
-use super::Staged;
 use super::folder::{files, listed};
+use super::{Staged, licences};
 use crate::programme::{FOR_A_RUN, must};
 use crate::test::step::Counts;
 use crate::tools::python;
@@ -75,9 +75,15 @@ fn tried(staged: &Staged<'_>, form: &Form, room: &Path) -> Result<()> {
 
 /// What a person does with it, until all of it is away but the programs.
 fn used(staged: &Staged<'_>, form: &Form, prefix: &Path, home: &Home) -> Result<()> {
-    let licences = files(prefix)?.into_iter().find(|file| file.ends_with("third-party.txt"));
-    let licences = fs::read_to_string(licences.context("it has no licences of what is compiled in")?)?;
-    ensure!(licences.contains("\ntokio "), "its licences are not those of what is compiled in");
+    let installed = files(prefix)?;
+    for (file, what, named) in [
+        (licences::THIRD_PARTY, "what is compiled in", "\ntokio "),
+        (licences::STANDARD_LIBRARY, "Rust's standard library", "The Rust Project Developers"),
+    ] {
+        let text = installed.iter().find(|path| path.ends_with(file));
+        let text = fs::read_to_string(text.with_context(|| format!("it has no licences of {what}"))?)?;
+        ensure!(text.contains(named), "its licences are not those of {what}");
+    }
     let said = home.run(&["--version"])?;
     ensure!(said.contains(&staged.version), "its version is {said}");
     home.run(&["demo", "--fast"])?;
