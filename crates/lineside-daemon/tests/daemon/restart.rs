@@ -106,12 +106,13 @@ async fn work_for_a_project_waits_for_no_session_of_it() {
     let _: Value = client.post("/v1/sessions", opened.as_object().unwrap()).await.unwrap();
     let idle = json!({"point": "on_idle", "session": "s"});
     let _: Value = client.post("/v1/events", idle.as_object().unwrap()).await.unwrap();
-    assert_eq!(ask(&server).await["jobs"][0]["state"], "held");
+    let jobs = ask(&server).await;
+    assert_eq!(jobs["jobs"][0]["state"], "debouncing", "{jobs}");
     for _ in 0..2 {
         server.end().await;
         server = Server::start(own()).await.unwrap();
         let jobs = ask(&server).await;
-        assert_eq!(jobs["jobs"][0]["state"], "held", "{jobs}");
+        assert_eq!(jobs["jobs"][0]["state"], "debouncing", "{jobs}");
     }
     server.end().await;
 }
