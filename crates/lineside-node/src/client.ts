@@ -137,6 +137,8 @@ export class Session {
   readonly traceparent: string | undefined;
   readonly #path: string;
   readonly #opening: Opening;
+  /** What stands between the point and the payload of an event. */
+  readonly #named: string;
   #isStated = false;
 
   private constructor(client: Client, opening: Opening, answer: Fields) {
@@ -146,6 +148,7 @@ export class Session {
     this.traceparent = this.environment.TRACEPARENT;
     this.#path = `/v1/sessions/${segment(this.id)}`;
     this.#opening = opening;
+    this.#named = `,"session":${JSON.stringify(this.id)},"payload":`;
   }
 
   /** @internal */
@@ -174,13 +177,17 @@ export class Session {
    *
    * Throws where there is no decision: a `RequestError`, or the reason of the signal. What was to happen must not happen then.
    */
-  async publish<P extends Point>(point: P, payload: PayloadOf<P>, within: Within = {}): Promise<Decision<P>> {
-    const coverage = this.#isStated ? '' : `,"coverage":${JSON.stringify(this.#opening.coverage)}`;
-    this.#isStated = true;
-    const body = `{"point":"${point}","session":${JSON.stringify(this.id)},"payload":${JSON.stringify(payload)}${coverage}}`;
-    const decision = new Decision<P>(await this.client.publisher.publish(body, within));
-    if (point === 'after_session') this.#isClosed(decision.json);
-    return decision;
+  publish<P extends Point>(point: P, payload: PayloadOf<P>, within: Within = {}): Promise<Decision<P>> {
+    try {
+      const coverage = this.#isStated ? '' : `,"coverage":${JSON.stringify(this.#opening.coverage)}`;
+      this.#isStated = true;
+      const event = `{"point":"${point}"${this.#named}${JSON.stringify(payload)}${coverage}}`;
+      const published = this.client.publisher.publish(event, within, decided<P>);
+      return point === 'after_session' ? published.then((decision) => this.#ended(decision)) : published;
+    } catch (error) {
+      // A payload that is no JSON.
+      return Promise.reject(error);
+    }
   }
 
   /**
@@ -214,9 +221,18 @@ export class Session {
     this.#isClosed(await this.client.delete(this.#path));
   }
 
+  #ended<P extends Point>(decision: Decision<P>): Decision<P> {
+    this.#isClosed(decision.json);
+    return decision;
+  }
+
   #isClosed({ inherited }: Fields): void {
     this.client.attachment.closed(this.id, inherited === true);
   }
+}
+
+function decided<P extends Point>(json: Fields): Decision<P> {
+  return new Decision<P>(json);
 }
 
 /** A message for the agent's context. */

@@ -4,6 +4,7 @@
 // arrived is not sent again.
 
 import http from 'node:http';
+import net from 'node:net';
 import type { Socket } from 'node:net';
 
 /** A JSON object. */
@@ -72,13 +73,18 @@ export function segment(text: string): string {
   return encodeURIComponent(text).replace(/[.!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-/** A connection that has another protocol now. */
+/** A connection that has another protocol now. It is given its reader, or a listener for its data, before anything else happens. */
 export interface Upgraded {
   socket: Socket;
   /** What was read behind the answer already. */
   begun: Buffer;
   headers: http.IncomingHttpHeaders;
+  /** Has a reader of what comes from here on. */
+  read: (reader: Reader) => void;
 }
+
+/** Is given the bytes that have come, the first ones of a buffer. They are its own until it returns. */
+export type Reader = (buffer: Buffer, count: number) => void;
 
 /** What a request may have beside its path. */
 export interface Asking {
@@ -86,6 +92,9 @@ export interface Asking {
   headers?: Record<string, string>;
   signal?: AbortSignal | undefined;
 }
+
+/** How many bytes of a connection are read at once. */
+const CHUNK = 64 << 10;
 
 /** The way to one daemon, and the grant that is shown there. */
 export class Wire {
@@ -124,8 +133,23 @@ export class Wire {
   /** Makes a connection of its own one of another protocol. */
   upgrade(path: string, protocol: string, headers: Record<string, string> = {}): Promise<Upgraded> {
     const { promise, resolve, reject } = deferred<Upgraded>();
-    const request = this.#request('POST', path, { ...headers, Connection: 'Upgrade', Upgrade: protocol });
-    request.on('upgrade', (answer, socket, begun) => resolve({ socket: socket as Socket, begun, headers: answer.headers }));
+    // What comes is read into one buffer: to make one for each chunk costs more than to parse a decision.
+    let reader: Reader | undefined;
+    const buffer = Buffer.allocUnsafeSlow(CHUNK);
+    const callback = (count: number) => {
+      if (reader) reader(buffer, count);
+      // Of HTTP still, or for a listener, which may keep it.
+      else socket.emit('data', Buffer.from(buffer.subarray(0, count)));
+      return true;
+    };
+    const socket = net.connect({ path: this.socket, onread: { buffer, callback } });
+    const read = (all: Reader) => {
+      reader = all;
+      // Of a runtime that does not know `onread`; Node has none then.
+      socket.on('data', (chunk: Buffer) => all(chunk, chunk.length));
+    };
+    const request = this.#request('POST', path, { ...headers, Connection: 'Upgrade', Upgrade: protocol }, { createConnection: () => socket });
+    request.on('upgrade', (answer, _, begun) => resolve({ socket, begun, headers: answer.headers, read }));
     request.on('response', (answer) => textOf(answer).then((text) => reject(refused(answer.statusCode, text)), reject));
     request.on('error', (error) => reject(this.#failed(error)));
     request.end();
@@ -135,18 +159,18 @@ export class Wire {
   #ask(method: string, path: string, { body, headers, signal }: Asking): Promise<http.IncomingMessage> {
     const { promise, resolve, reject } = deferred<http.IncomingMessage>();
     const text = body === undefined ? '' : JSON.stringify(body);
-    const request = this.#request(method, path, { ...headers, 'Content-Length': String(Buffer.byteLength(text)) }, signal);
+    const way = { socketPath: this.socket, agent: false, ...(signal ? { signal } : {}) } as const;
+    const request = this.#request(method, path, { ...headers, 'Content-Length': String(Buffer.byteLength(text)) }, way);
     request.on('response', resolve);
     request.on('error', (error) => reject(signal?.aborted ? signal.reason : this.#failed(error)));
     request.end(text);
     return promise;
   }
 
-  #request(method: string, path: string, headers: Record<string, string>, signal?: AbortSignal): http.ClientRequest {
+  #request(method: string, path: string, headers: Record<string, string>, way: http.RequestOptions): http.ClientRequest {
     const all: Record<string, string> = { ...headers, Host: 'lineside', 'Content-Type': 'application/json' };
     if (this.grant !== undefined) all['Lineside-Grant'] = this.grant;
-    const more = signal ? { signal } : {};
-    return http.request({ socketPath: this.socket, agent: false, method, path, headers: all, ...more });
+    return http.request({ ...way, method, path, headers: all });
   }
 
   #failed(error: Error & { code?: string; syscall?: string }): RequestError {

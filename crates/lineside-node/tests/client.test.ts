@@ -4,7 +4,12 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import fs from 'node:fs';
+import http from 'node:http';
+import os from 'node:os';
+import path from 'node:path';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { Client, RequestError } from 'lineside';
 import { Daemon, event } from './daemon.ts';
 
@@ -34,6 +39,45 @@ test('many events of any size are under way at once, and each has its own decisi
   const decisions = await Promise.all(texts.map((text) => session.publish('on_prompt', { prompt: text })));
   assert.deepEqual(decisions.map((decision) => decision.payload.prompt), texts);
   assert.deepEqual(decisions.map((decision) => decision.seq).sort((a, b) => Number(a) - Number(b)), texts.map((_, at) => at + 1));
+});
+
+test('a decision is read in whatever pieces and behind whatever head it comes', async (t) => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'lineside-node-'));
+  t.after(() => fs.rmSync(folder, { recursive: true, force: true }));
+  const heads = [
+    (id: string, bytes: number) => `{"type":"decision","id":${id},"bytes":${bytes}}\n`,
+    (id: string, bytes: number) => `\n{"type":"later","bytes":9}\n{"id":1}\n\n{"type":"decision","id":${id},"bytes":${bytes},"later":1}\n`,
+    (id: string, bytes: number) => `{"bytes": ${bytes}, "id": ${id}, "type": "decision"}\n`,
+  ];
+  const pieces = [1000, 1, 7, 24, 25, 26, 40];
+  let [piece, head] = [0, heads[0]];
+  const daemon = http.createServer((_, response) => response.end('{}'));
+  daemon.on('upgrade', (_, socket) => {
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: lineside-events/1\r\n\r\n');
+    socket.on('data', async (chunk) => {
+      const [, id = '', event = ''] = /"id":(\d+),.*\n(.*)/.exec(String(chunk)) ?? [];
+      const body = JSON.stringify({ verdict: 'continue', payload: (JSON.parse(event) as { payload: object }).payload });
+      const bytes = Buffer.from(`${head?.(id, Buffer.byteLength(body)) ?? ''}${body}`);
+      for (let at = 0; at < bytes.length; at += piece) {
+        socket.write(bytes.subarray(at, at + piece));
+        await setImmediate();
+      }
+    });
+  });
+  const place = path.join(folder, 's');
+  await once(daemon.listen(place), 'listening');
+  const client = new Client(place);
+  t.after(async () => {
+    await client.close();
+    daemon.close();
+  });
+  const session = await client.session('s1');
+  for (head of heads) {
+    for (piece of pieces) {
+      const payload = { prompt: `é${piece}`.padEnd(100, 'x') };
+      assert.deepEqual((await session.publish('on_prompt', payload)).payload, payload);
+    }
+  }
 });
 
 test('without a daemon, a session or a grant the error says what happened and what to do', async (t) => {
