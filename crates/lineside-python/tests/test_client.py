@@ -28,6 +28,7 @@ from lineside import (
     intercept,
 )
 from lineside import sync
+from lineside._wire import Events, Stream
 from lineside.daemon import socket_of_environment
 
 HOOKS = """
@@ -111,6 +112,13 @@ class Publishing(House):
             self.assertTrue(wrong.exception.blocks, "no gate has seen it")
             with self.assertRaisesRegex(TypeError, "before_tool is no JSON"):
                 await session.publish(BeforeTool("Shell", {"command": object()}))  # type: ignore[dict-item]
+            circle: "dict[str, object]" = {}
+            circle["command"] = circle
+            for wrong in (circle, {"command": float("nan")}, {(1, 2): "a pair"}):
+                with self.assertRaisesRegex(TypeError, "before_tool is no JSON"):
+                    await session.publish(BeforeTool("Shell", wrong))  # type: ignore[arg-type]
+            odd = {"é\n\"\u2028😀": [1.5, None, True, {"1": [], "": {}}], "\x00\x7f": 10**20}
+            self.assertEqual(odd, (await session.publish(BeforeTool("Shell", odd))).payload.tool_input)
         with self.assertRaises(RefusedError):
             await session.publish(OnIdle())
 
@@ -176,6 +184,34 @@ asyncio.run(main())
             await asyncio.wait_for(ended.wait(), 10)
             refused = await session.publish(shell("ls"), within=0.05)
             self.assertTrue(refused.is_refused, "out of time")
+
+
+class Frames(unittest.IsolatedAsyncioTestCase):
+    async def test_decisions_are_read_in_whatever_pieces_and_behind_whatever_heads_they_come(self) -> None:
+        own, other = socket.socketpair()
+        own.setblocking(False)
+        events = Events(Stream(own, asyncio.get_running_loop()))
+        later = b'\n{"type":"later","bytes":9}\n{"id":1}\n\n'
+        heads = (
+            b'{"type":"decision","id":%d,"bytes":%d}\n',
+            later + b'{"type":"decision","id":%d,"bytes":%d,"later":1}\n',
+            b'{"id": %d, "bytes": %d, "type": "decision"}\n',
+            b'\n\n{"type":"decision","id":%d,"bytes":%d}\n',
+        )
+        with other:
+            for head in heads:
+                for piece in (10_000, 1, 7, 38, 39, 40, 200):
+                    sent = {number: b"x\n" * (number % 50) for number in (events.publish(b"", None) for _ in range(3)) if number}
+                    waiting = {number: events.under_way[number][0] for number in sent}
+                    data = b"".join(head % (number, len(body)) + body for number, body in sent.items())
+                    for at in range(0, len(data), piece):
+                        other.sendall(data[at : at + piece])
+                        await asyncio.sleep(0)
+                    self.assertEqual(sent, {number: await future for number, future in waiting.items()})
+                    for number in sent:
+                        events.over(number)
+            self.assertEqual(0, events.bytes)
+            events.stream.close(EOFError("it is over"))
 
 
 class Payloads(unittest.TestCase):

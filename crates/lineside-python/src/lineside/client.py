@@ -184,7 +184,7 @@ class Session:
         within_ms = None if within is None else int(within * 1000)
         try:
             data = encode(event).encode()
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise TypeError(f"the payload of {payload.point} is no JSON: {error}") from error
         wire = self.client._wire
         events, number = wire.over_one(data, within_ms) or await wire.begin(data, within_ms)
