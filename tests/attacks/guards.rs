@@ -38,6 +38,11 @@ connection: close\\r\\ncontent-length: 2\\r\\n\\r\\n{}'); print(s.recv(4096).dec
 impl Ground {
     /// Runs lines of a shell as an agent program that has called its hook twice.
     fn agent(&self, lines: &str) -> Answer {
+        self.agent_with(Command::new("env"), &[], lines)
+    }
+
+    /// The same, with this program and these arguments before it.
+    fn agent_with(&self, mut command: Command, before: &[&str], lines: &str) -> Answer {
         let document = AGENTS[1].document("s1", "ls", &self.path("project"));
         let document = self.file("document", &document.to_string());
         let own = env!("CARGO_BIN_EXE_lineside");
@@ -48,9 +53,8 @@ impl Ground {
             document.display()
         );
         // `timeout` is the program of the agent: no shell, and above all of this.
-        let mut command = Command::new("timeout");
-        let script = format!("{hook}; {hook}; {lines}");
-        command.args(["--foreground", "600", "sh", "-c", &script]).env_clear();
+        command.args(before).args(["timeout", "--foreground", "600", "sh", "-c"]);
+        command.arg(format!("{hook}; {hook}; {lines}")).env_clear();
         command.env("HOME", self.path("home")).env("PATH", "/usr/bin:/bin");
         command.env("LINESIDE_SOCKET", self.socket()).current_dir(self.path("project"));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -129,6 +133,35 @@ fn an_agent_that_has_ended_its_session_or_its_daemon_takes_off_nothing_either() 
 }
 
 #[test]
+fn what_an_agent_has_left_behind_takes_off_nothing_while_agents_run() {
+    let ground = Ground::new();
+    let _daemon = ground.background();
+    let own = env!("CARGO_BIN_EXE_lineside");
+    for command in ["off", "stop", "trust --yes 0", "untrust", "approvals allow 0", "dashboard --print"] {
+        for how in ["", "nohup", "setsid -w env CLAUDECODE=1"] {
+            let said = ground.path("said");
+            fs::remove_file(&said).ok();
+            // It goes on when its parent has ended, and waits for nothing else.
+            let waits =
+                "p=$PPID; while [ $p != 1 ] && [ \"$(cut -d' ' -f4 /proc/$$/stat)\" = $p ]; do :; done";
+            let typed = format!("{how} {own} {command} </dev/null; echo \"exit $?\"; mv out said");
+            let left = ground.file("left", &format!("{waits}; {typed}\n"));
+            let run = ground.path("");
+            let lines = format!(
+                "cd {}; ( sh {} >out 2>&1 & ); while [ ! -e said ]; do :; done; cat said",
+                run.display(),
+                left.display()
+            );
+            let told = ground.agent_with(Command::new("setsid"), &["-w"], &lines);
+            let what = format!("{how} {command}");
+            assert!(told.out.contains("a person does it"), "{what}: {told:?}");
+            assert!(told.out.ends_with("exit 2\n"), "{what}: {told:?}");
+            ground.assert_guarded(&what, &told);
+        }
+    }
+}
+
+#[test]
 fn an_agent_cannot_take_off_its_own_guards_by_the_api() {
     let ground = Ground::new();
     let _daemon = ground.daemon(&["--http", "127.0.0.1:0"]);
@@ -171,6 +204,18 @@ fn over_http_the_process_that_asks_is_not_known_and_takes_off_nothing() {
         let told = asked(path);
         assert!(told.starts_with("403") && told.contains("over the socket"), "{path}: {told}");
     }
+    // Nor does it speak for an agent that is there: the session stays open.
+    let end = json!({"session_id": "s1", "hook_event_name": "SessionEnd", "reason": "exit"}).to_string();
+    let code = "import sys, urllib.request\nr = urllib.request.Request(sys.argv[1], data=sys.argv[3].encode(), headers={'Content-Type': 'application/json', 'Lineside-Protocol': '1', 'Authorization': 'Bearer ' + sys.argv[2]})\nprint(urllib.request.urlopen(r).read().decode())\n";
+    let (code, end) = (ground.file("ends.py", code), ground.file("end", &end));
+    let told = ground.agent(&format!(
+        "python3 {} http://{address}/v1/hosts/codex {} \"$(cat {})\"; {} sessions --json",
+        code.display(),
+        token.trim(),
+        end.display(),
+        env!("CARGO_BIN_EXE_lineside")
+    ));
+    assert!(told.out.contains("\"s1\""), "{told:?}");
     daemon.kill().unwrap();
     daemon.wait().unwrap();
 }

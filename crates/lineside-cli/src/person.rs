@@ -16,7 +16,7 @@ use lineside::hosts::SERVED;
 use lineside::hosts::install::Level;
 use lineside::json::Map;
 use lineside_account::{Account, Named, Places as Daemon};
-use lineside_daemon::guarded::{agent_above, are_elsewhere};
+use lineside_daemon::guarded::{ORPHAN, agent_above, are_elsewhere, may_be_of_an_agent};
 
 use crate::control::ask;
 use crate::daemon_paths::{DaemonArgs, DaemonPaths};
@@ -40,6 +40,9 @@ pub(crate) async fn refuse_agents(named: &DaemonArgs) -> Result<()> {
     let states: Vec<&Path> = daemons.iter().map(|daemon| &*daemon.state).collect();
     if let Some(agent) = agent_above(std::process::id(), &states) {
         bail!("{}", agent.refusal());
+    }
+    if may_be_of_an_agent(std::process::id(), &states) {
+        bail!("{ORPHAN}");
     }
     if are_elsewhere(&states) {
         bail!(

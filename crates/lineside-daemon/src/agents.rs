@@ -19,6 +19,7 @@ use tokio::time::Instant;
 
 use crate::guarded::{AgentAbove, Guarded};
 use crate::lineage::{DEEPEST, Lineage, Process};
+use crate::orphans::{ORPHAN, is_orphan};
 use crate::shares::Tree;
 
 /// The processes of agents, and those above callers.
@@ -116,6 +117,16 @@ impl Agents {
         agent.or_else(|| self.guarded.among(&line)).map_or(Ok(()), |agent| Err(agent.refusal()))
     }
 
+    /// The same of a command that a person has typed: while agents run, it is also known where it was started from.
+    ///
+    /// # Errors
+    /// As [`is_of_a_person`](Self::is_of_a_person), or it is an orphan.
+    pub(crate) fn is_typed_by_a_person(&self, peer: Option<u32>) -> Result<(), String> {
+        self.is_of_a_person(peer)?;
+        let is_left = self.guarded.has_living() && is_orphan(&self.whole_line(peer)?);
+        if is_left { Err(ORPHAN.to_owned()) } else { Ok(()) }
+    }
+
     /// Whether it is not known which process asks, where the system shows processes.
     pub(crate) fn is_unknown(&self, peer: Option<u32>) -> bool {
         let own = std::process::id();
@@ -174,6 +185,10 @@ impl Agents {
         let by = self.by(grant, (above.as_ref(), &nearest), peer, &line);
         let standing = |is_over| Standing { above: above.clone(), by, process, is_over };
         let Some(session) = open else { return Ok(standing(false)) };
+        // Over HTTP no process is seen, and the token may be read by what another agent has started.
+        if self.is_unknown(peer) && serving.is_some_and(Process::is_alive) && matches!(grant, Shown::None) {
+            return Err(of_another(root, serving));
+        }
         let is_in_place = match &above {
             Some(above) => {
                 let of_above = nearest.iter().filter(|one| together(grant, Some(one)).is_ok()).chain([above]);

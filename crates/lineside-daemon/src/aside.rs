@@ -12,8 +12,18 @@ use tokio::task::spawn_blocking;
 /// From how many bytes on a body is worked at aside: reading this much takes about a millisecond.
 const LARGE: usize = 256 << 10;
 
+/// From how many characters on with which a shell expands something the body of a call is worked at aside: what its patterns
+/// match is looked for on the disk, and its variables are worked out.
+const EXPANSIONS: usize = 64;
+
 /// How many are worked at at the same time.
 const AT_ONCE: usize = 2;
+
+/// The length of a body as far as the work with it goes: one whose commands expand much is as one that is large.
+pub(crate) fn weight(body: &[u8]) -> usize {
+    let expansions = body.iter().filter(|byte| matches!(byte, b'*' | b'?' | b'$')).count();
+    if expansions < EXPANSIONS { body.len() } else { body.len().max(LARGE) }
+}
 
 /// The threads for large bodies. Clones have the same places.
 #[derive(Clone)]

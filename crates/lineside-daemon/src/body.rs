@@ -15,6 +15,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, timeout_at};
 
+use crate::aside::weight;
 use crate::caller::Connection;
 use crate::daemon::Daemon;
 use crate::problem::Problem;
@@ -27,10 +28,20 @@ pub(crate) struct Fields(pub(crate) Map, pub(crate) Taken);
 /// A body as it came, the room that it takes, to be held for as long as it is there, and the process that sent it.
 pub(crate) struct Document(pub(crate) Vec<u8>, pub(crate) Option<Taken>, pub(crate) Option<u32>);
 
+/// Whether a body is worked at at once.
+pub(crate) fn is_small(body: &[u8]) -> bool {
+    room::is_small(body) && weight(body) == body.len()
+}
+
 impl Document {
-    /// Whether its values need no room.
+    /// Whether it is worked at at once: its values need no room, and it is little work.
     pub(crate) fn is_small(&self) -> bool {
-        room::is_small(&self.0)
+        is_small(&self.0)
+    }
+
+    /// See [`weight`].
+    pub(crate) fn weight(&self) -> usize {
+        weight(&self.0)
     }
 
     /// The JSON object that it is, and the room for its values, which is waited for.
@@ -69,7 +80,7 @@ impl FromRequest<Arc<Daemon>> for Fields {
 
     async fn from_request(request: Request, daemon: &Arc<Daemon>) -> Result<Self, Problem> {
         let document = Document::from_request(request, daemon).await?;
-        let (length, held) = (document.0.len(), Arc::clone(daemon));
+        let (length, held) = (document.weight(), Arc::clone(daemon));
         let read = daemon.aside.run(length, async move { document.fields(&held).await });
         read.await.map(|(fields, room)| Self(fields, room))
     }

@@ -130,6 +130,9 @@ impl Caller {
         if daemon.hosts.opened(id).is_none() {
             return Ok(session);
         }
+        if self.is_hidden(daemon) {
+            return Err(too_far());
+        }
         match self.confined(daemon)? {
             Some(above)
                 if session.id() != above.id() && !session.is_below(&above) && !above.is_below(&session) =>
@@ -150,10 +153,19 @@ impl Caller {
         if elsewhere::machine(&session).is_none() {
             return self.spoken_session(daemon, id);
         }
+        if self.is_hidden(daemon) {
+            return Err(too_far());
+        }
         match self.confined(daemon)? {
             Some(above) if !session.is_below(&above) => Err(not_below_agent(id, &above)),
             _ => Ok(session),
         }
+    }
+
+    /// Whether it is not known which process asks, nor by a grant in which session it may act: with the token of HTTP, which
+    /// what an agent has started can read as well.
+    fn is_hidden(&self, daemon: &Daemon) -> bool {
+        matches!(self.rights, Rights::User) && daemon.agents.is_unknown(self.peer)
     }
 
     /// A session on which the caller may register hooks: what is confined has hooks on the sessions that it has opened and on
@@ -206,7 +218,7 @@ impl Caller {
     /// It stands below an agent, or it is not known.
     pub(crate) fn is_a_person(&self, daemon: &Daemon) -> Result<(), Problem> {
         let refused = |why| Problem::new(StatusCode::FORBIDDEN, "below-an-agent", "A person does this", why);
-        daemon.agents.is_of_a_person(self.peer).map_err(refused)
+        daemon.agents.is_typed_by_a_person(self.peer).map_err(refused)
     }
 
     /// The session that it may act below and nowhere else: that of its grant, of the agent that it runs below, or of the
@@ -235,7 +247,9 @@ impl Caller {
         let standing = standing.map_err(granted_elsewhere)?;
         let attribution =
             daemon.cluster.attribution(standing.above.as_ref(), standing.attribution(daemon.bus()));
+        let is_of_agent = |named: &String| daemon.hosts.opened(named).is_some();
         let parent = match (standing.above, named) {
+            (None, Some(named)) if is_of_agent(&named) && self.is_hidden(daemon) => return Err(too_far()),
             (None, named) => named,
             (Some(above), None) => Some(above.id().to_string()),
             (Some(above), Some(named)) if *above.id().as_str() == *named => Some(named),

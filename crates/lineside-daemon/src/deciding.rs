@@ -38,7 +38,7 @@ pub(crate) async fn decide_document(
     }
     let began = Instant::now();
     let (held, caller, query) = (Arc::clone(daemon), caller.clone(), query.clone());
-    as_far_as_happened(daemon, document.0.len(), |left| async move {
+    as_far_as_happened(daemon, document.weight(), |left| async move {
         let (fields, room) = document.fields(&held).await?;
         let query = query.since(began);
         decide_if_happened(&held, &caller, &query, read(&held, fields)?, room, &left).await

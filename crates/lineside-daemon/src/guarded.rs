@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use crate::lineage::{Lineage, Process};
+pub use crate::orphans::ORPHAN;
+use crate::orphans::is_orphan;
 
 /// The folder within the state folder.
 const FOLDER: &str = "agents";
@@ -136,6 +138,11 @@ impl Guarded {
         self.kept().recorded.contains(&process)
     }
 
+    /// Whether a process that is recorded is there still.
+    pub(crate) fn has_living(&self) -> bool {
+        self.kept().recorded.iter().any(|process| process.is_alive())
+    }
+
     /// The nearest of these processes that is recorded.
     pub(crate) fn among(&self, line: &[Process]) -> Option<AgentAbove> {
         nearest(&self.folder, line)
@@ -149,6 +156,17 @@ impl Guarded {
 pub fn agent_above(pid: u32, states: &[&Path]) -> Option<AgentAbove> {
     let line = Lineage::default().whole(pid);
     states.iter().find_map(|state| nearest(&state.join(FOLDER), line.get(1..)?))
+}
+
+/// Whether a process of this machine is an orphan, so that it is not known what has started it, while agents run that daemons
+/// of these state folders have recorded.
+#[must_use]
+pub fn may_be_of_an_agent(pid: u32, states: &[&Path]) -> bool {
+    let is_alive = |name: &str| Process::named(name).is_some_and(Process::is_alive);
+    let records =
+        states.iter().flat_map(|state| fs::read_dir(state.join(FOLDER)).into_iter().flatten().flatten());
+    let mut records = records.filter_map(|record| record.file_name().into_string().ok());
+    records.any(|name| is_alive(&name)) && is_orphan(&Lineage::default().whole(pid))
 }
 
 fn nearest(folder: &Path, line: &[Process]) -> Option<AgentAbove> {

@@ -38,6 +38,7 @@ mod grants;
 mod elsewhere;
 mod cluster;
 mod lineage;
+mod orphans;
 pub mod guarded;
 mod shares;
 mod agents;

@@ -146,8 +146,6 @@ impl Process {
 
     /// Whether it can be an agent, and is no shell that has started the command of an entry.
     pub(crate) fn may_be_an_agent(self) -> bool {
-        let is_reaper =
-            |stat: Stat| stat.process.pid <= 1 || stat.parent <= 1 && REAPERS.contains(&&*stat.name);
         let link = format!("/proc/{}/exe", self.pid);
         let is_shell = || {
             let program = fs::read_link(&link).unwrap_or_default();
@@ -156,7 +154,7 @@ impl Process {
         };
         let is_of_system =
             || fs::metadata(&link).is_ok_and(|found| found.uid() == 0 && found.mode() & 0o022 == 0);
-        Stat::of(self.pid).is_some_and(|stat| !is_reaper(stat)) && !(is_shell() && is_of_system())
+        Stat::of(self.pid).is_some_and(|stat| !stat.is_reaper()) && !(is_shell() && is_of_system())
     }
 
     /// Whether this process has started it, with that among its variables.
@@ -174,14 +172,29 @@ impl Process {
 }
 
 /// What `/proc/PID/stat` says of a process.
-struct Stat {
-    process: Process,
-    parent: u32,
+#[derive(Debug, Clone)]
+pub(crate) struct Stat {
+    pub(crate) process: Process,
+    pub(crate) parent: u32,
+    /// The process that is the first of its session, and 0 where that is not shown.
+    pub(crate) first: u32,
+    /// Whether its session has a terminal.
+    pub(crate) has_terminal: bool,
     name: String,
     has_exited: bool,
 }
 
 impl Stat {
+    /// What is said of a process, if it is that one still.
+    pub(crate) fn of_process(process: Process) -> Option<Self> {
+        Self::of(process.pid).filter(|stat| stat.process == process)
+    }
+
+    /// Whether orphans become its children.
+    pub(crate) fn is_reaper(&self) -> bool {
+        self.process.pid <= 1 || self.parent <= 1 && REAPERS.contains(&&*self.name)
+    }
+
     fn of(pid: u32) -> Option<Self> {
         // The kernel gives it in one piece, which is shorter than this.
         let mut page = [0; 1_024];
@@ -189,17 +202,22 @@ impl Stat {
         Self::read(&String::from_utf8_lossy(page.get(..length)?))
     }
 
-    fn read(stat: &str) -> Option<Self> {
+    pub(crate) fn read(stat: &str) -> Option<Self> {
         let (pid, rest) = stat.split_once(" (")?;
         // The name may hold anything.
         let (name, fields) = rest.rsplit_once(") ")?;
         let mut fields = fields.split_ascii_whitespace();
         let has_exited = matches!(fields.next()?, "Z" | "X" | "x");
         let parent = fields.next()?.parse().ok()?;
-        let started = fields.nth(17)?.parse().ok()?;
+        // Behind the number of its group.
+        let first = fields.nth(1)?.parse().ok()?;
+        let has_terminal = fields.next()? != "0";
+        let started = fields.nth(14)?.parse().ok()?;
         Some(Self {
             process: Process { pid: pid.parse().ok()?, started },
             parent,
+            first,
+            has_terminal,
             name: name.to_owned(),
             has_exited,
         })
@@ -218,6 +236,7 @@ mod tests {
         let rest = "7 42 42 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 1 0 9001 0 0";
         let stat = Stat::read(&format!("8 (a) S 1 2) S {rest}")).unwrap();
         assert_eq!((stat.process, stat.parent), (Process { pid: 8, started: 9001 }, 7));
+        assert_eq!((stat.first, stat.has_terminal), (42, false));
         assert_eq!((&*stat.name, stat.has_exited), ("a) S 1 2", false));
         assert!(Stat::read(&format!("8 (a) Z {rest}")).unwrap().has_exited);
         assert!(Stat::read("").is_none() && Stat::read("8 (a) S 1").is_none());
@@ -247,6 +266,8 @@ mod tests {
         let stat = |pid| Stat {
             process: Process { pid, started: 1 },
             parent: pid - 1,
+            first: 0,
+            has_terminal: false,
             name: String::new(),
             has_exited: false,
         };

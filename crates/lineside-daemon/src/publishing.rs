@@ -20,13 +20,13 @@ use lineside::wire::EventDraft;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::api::shapes::PublishQuery;
-use crate::body::{Document, fields};
+use crate::body::{Document, fields, is_small};
 use crate::caller::Caller;
 use crate::daemon::{Counts, Daemon};
 use crate::deciding::{decide, decide_document, read};
 use crate::inline_waker::Inline;
 use crate::problem::Problem;
-use crate::room::{self, SMALL, Taken};
+use crate::room::{SMALL, Taken};
 use incoming::{Frame, Incoming, Publish};
 
 mod incoming;
@@ -244,7 +244,7 @@ impl Publishing {
             match frame? {
                 Frame::Small(publish, at) => {
                     let (length, text) = (at.len(), self.incoming.body(at));
-                    let body = match room::is_small(text) {
+                    let body = match is_small(text) {
                         true => Body::Read(self.read(text)),
                         false => Body::Long(Document(text.to_vec(), None, self.caller.peer)),
                     };

@@ -97,7 +97,7 @@ pub(super) async fn publish_many(
     let Query(query) = query.map_err(Problem::blocks)?;
     let document = document.map_err(Problem::blocks)?;
     let held = Arc::clone(&daemon);
-    as_far_as_happened(&daemon, document.0.len(), |left| async move {
+    as_far_as_happened(&daemon, document.weight(), |left| async move {
         decide_many(&held, &caller, &query, document, &left).await
     })
     .await

@@ -80,7 +80,9 @@ pub(super) async fn explain(
     State(daemon): State<Arc<Daemon>>,
     Fields(fields, _room): Fields,
 ) -> Result<Json<Explanation>, Problem> {
-    explanation(&daemon, fields).await.map(Json)
+    let held = Arc::clone(&daemon);
+    // Every filter is worked out, of commands of any length, for each who asks.
+    daemon.aside.run(usize::MAX, async move { explanation(&held, fields).await }).await.map(Json)
 }
 
 /// What would become of an event.

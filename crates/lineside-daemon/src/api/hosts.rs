@@ -102,7 +102,7 @@ pub(super) async fn serve(
     }
     let held = Arc::clone(&daemon);
     // What it is, is not known before there is room for its values.
-    let answer = as_far_as_happened(&daemon, document.0.len(), |left| async move {
+    let answer = as_far_as_happened(&daemon, document.weight(), |left| async move {
         let Document(stdin, _read, peer) = document;
         let _values = values(&held, &stdin, peer).await?;
         let call = HostCall { host, event, stdin };

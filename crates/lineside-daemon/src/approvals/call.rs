@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use lineside::bus::approver::{Approver, Asked, Question, Waiting};
 use lineside::core::Approval;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::recorded::Recorded;
@@ -99,6 +99,7 @@ impl Approver for OfCall {
                     daemon: Arc::clone(&self.daemon),
                     id: Arc::clone(&id),
                     call: taken.call.clone(),
+                    process: self.process,
                     is_kept: false,
                 };
                 let left = self.left.clone();
@@ -108,11 +109,32 @@ impl Approver for OfCall {
     }
 }
 
+/// Why a question without an answer is over.
+fn over(process: Option<Process>) -> &'static str {
+    match process {
+        Some(process) if !process.is_alive() => "its agent has ended",
+        _ => "its time was over",
+    }
+}
+
+/// How often is looked whether an agent is there still for whose call a person is asked.
+const LOOKS: Duration = Duration::from_secs(1);
+
+/// Resolves when a process has ended, about a second later; of one that is not known never.
+async fn gone(process: Option<Process>) {
+    let Some(process) = process else { return std::future::pending().await };
+    while process.is_alive() {
+        sleep(LOOKS).await;
+    }
+}
+
 /// A question that waits. Dropping it before its end gives it up.
 struct Waits {
     daemon: Arc<Daemon>,
     id: Arc<str>,
     call: Option<Arc<str>>,
+    /// That of its agent.
+    process: Option<Process>,
     /// Whether its record stays for the next daemon.
     is_kept: bool,
 }
@@ -121,12 +143,14 @@ impl Waits {
     /// Waits for the answer. Resolves never where the daemon ends meanwhile, which it cancels `left` for.
     async fn answer(mut self, taken: Taken, left: CancellationToken) -> Approval {
         let Taken { id, answer: mut receiver, asked, until, .. } = taken;
-        let daemon = Arc::clone(&self.daemon);
+        let (daemon, process) = (Arc::clone(&self.daemon), self.process);
         let approvals = &daemon.approvals;
         let given = tokio::select! {
             biased;
             given = &mut receiver => given.ok(),
             () = sleep_until(until) => None,
+            // What waits at the other end is the command of an entry, which outlives an agent that was killed.
+            () = gone(process) => None,
             () = approvals.ending.cancelled() => {
                 self.is_kept = true;
                 drop(self);
@@ -136,7 +160,7 @@ impl Waits {
         };
         // One that came at the same moment counts.
         let given = match given {
-            None if approvals.kept().end(&id, "its time was over").is_none() => receiver.await.ok(),
+            None if approvals.kept().end(&id, over(process)).is_none() => receiver.await.ok(),
             given => given,
         };
         let now = approvals.bus.wall_clock();
@@ -246,6 +270,34 @@ mod tests {
             assert_eq!(waited.await.unwrap().strength(), lineside::core::Strength::Allow);
         }
         assert_eq!((approvals.list().len(), files()), (0, 0));
+        server.end().await;
+    }
+
+    #[tokio::test]
+    async fn a_question_is_over_when_its_agent_has_ended_although_the_call_waits() {
+        let folder = tempfile::tempdir().unwrap();
+        let server = served(folder.path()).await;
+        let mut agent =
+            std::process::Command::new("/bin/cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let process = Process::of(agent.id());
+        let session = server.bus().session("s").open().await.unwrap();
+        let waits = OfCall::new(&server.daemon, ("s", process, None), Some("c"), None);
+        let event = session.event(BeforeTool::new("Shell", json!({"command": "x"})));
+        let mut decided = tokio::spawn(event.answered_by(waits).publish());
+        let mut signals = server.bus().signals();
+        let waiting = async {
+            while server.daemon.approvals.count() == 0 {
+                tokio::task::yield_now().await;
+            }
+        };
+        waiting.await;
+        assert!(futures_util::poll!(&mut decided).is_pending());
+        drop(agent.stdin.take());
+        agent.wait().unwrap();
+        let decided = decided.await.unwrap().unwrap();
+        assert!(decided.verdict().strength().is_final(), "{:?}", decided.verdict());
+        assert_eq!(server.daemon.approvals.count(), 0);
+        assert!(signals.try_next().is_some());
         server.end().await;
     }
 

@@ -54,6 +54,13 @@ impl Keys {
         Ok(token)
     }
 
+    /// Whether this is a token that waits, which it goes on to do.
+    pub(crate) fn waits(&self, token: &str) -> bool {
+        let now = Instant::now();
+        let tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        tokens.iter().any(|(known, until)| *until > now && is_same(known, token))
+    }
+
     /// Takes a token, which is worth nothing afterwards: whether it was one.
     pub(crate) fn take(&self, token: &str) -> bool {
         let now = Instant::now();
@@ -96,7 +103,8 @@ mod tests {
         let keys = Keys::default();
         let [one, other] = [(); 2].map(|()| keys.token().unwrap());
         assert!(!keys.take("") && !keys.take(&one[1..]));
-        assert!(keys.take(&one) && !keys.take(&one));
+        assert!(keys.waits(&one) && keys.waits(&one) && !keys.waits(&one[1..]));
+        assert!(keys.take(&one) && !keys.take(&one) && !keys.waits(&one));
         tokio::time::advance(WAITS).await;
         assert!(!keys.take(&other));
     }

@@ -20,14 +20,15 @@ use crate::dashboard::keys::May;
 use crate::dashboard::peer::{self, Peer};
 use crate::door::meant;
 
-/// Only what is ours is loaded; nothing else shows the pages, and they do not say where they are.
+/// Only what is ours is loaded; nothing else shows the pages, and where they are is said to no other. With
+/// `no-referrer` a browser would not say either which page its own forms are on, and these would be refused.
 const SAYS: [(&str, &str); 7] = [
     (
         "content-security-policy",
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; \
          base-uri 'none'; frame-ancestors 'none'",
     ),
-    ("referrer-policy", "no-referrer"),
+    ("referrer-policy", "same-origin"),
     ("x-content-type-options", "nosniff"),
     ("x-frame-options", "DENY"),
     ("cross-origin-opener-policy", "same-origin"),
@@ -128,6 +129,10 @@ pub(super) async fn exchange(
             "An address is worth something once, and for a minute. Type lineside dashboard for another one.";
         refused(StatusCode::UNAUTHORIZED, "This address is used up", text)
     };
+    // Who asks is looked for among all processes, and any user of the machine comes to this door.
+    if !daemon.dashboard.keys.waits(&given.token) {
+        return unknown();
+    }
     let may = match may(&daemon, request.extensions().get()).await {
         Ok(may) => may,
         Err(why) => return refused(StatusCode::FORBIDDEN, "A person does this", &why),

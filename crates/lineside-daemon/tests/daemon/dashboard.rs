@@ -191,7 +191,7 @@ async fn every_answer_says_that_only_our_own_is_loaded() {
         let policy = answer.header("content-security-policy");
         assert!(policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self'"), "{policy}");
         assert!(policy.contains("frame-ancestors 'none'") && !policy.contains("unsafe"), "{policy}");
-        assert_eq!(answer.header("referrer-policy"), "no-referrer");
+        assert_eq!(answer.header("referrer-policy"), "same-origin");
         assert_eq!(answer.header("x-content-type-options"), "nosniff");
         assert!(!answer.text.contains("https://"), "{path}");
     }

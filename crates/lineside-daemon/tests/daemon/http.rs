@@ -11,6 +11,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::time::{Duration, timeout};
 
+use crate::hosts::{ask, tool};
 use crate::house::{House, folder, json_request, read, settings, small};
 
 fn request(house: &House, token: Option<&str>, host: Option<&str>) -> Request<Full<Bytes>> {
@@ -173,4 +174,30 @@ async fn what_is_not_known_over_http_ends_no_session_with_hooks_and_takes_none_a
     }
     assert_eq!(asked("POST", "/v1/sessions", r#"{"id": "own"}"#).await, 201);
     assert_eq!(asked("DELETE", "/v1/sessions/own", "").await, 200);
+}
+
+#[tokio::test]
+async fn what_comes_with_the_token_of_http_alone_speaks_in_the_session_of_no_agent() {
+    let house = House::with(|settings| settings.http(([127, 0, 0, 1], 0).into())).await;
+    let token = std::fs::read_to_string(house.folder.path().join("state/http-token")).unwrap();
+    let (bearer, address) =
+        (format!("Bearer {}", token.trim_end()), house.server.http().unwrap().to_string());
+    for _ in 0..2 {
+        assert_eq!(ask(&house, "claude", &[], tool("agent", "ls")).await.3, Some(0));
+    }
+    let post = async |path: &str, body: String| {
+        let request = Request::builder().method("POST").uri(path).header("host", &address);
+        let request = request.header("content-type", "application/json").header("authorization", &bearer);
+        let request = request.body(Full::new(body.into())).unwrap();
+        house.http(request).await.status().as_u16()
+    };
+    let event = json!({"point": "on_notification", "session": "agent", "payload": {"message": "x"}});
+    assert_eq!(post("/v1/events", event.to_string()).await, 403);
+    assert_eq!(post("/v1/sessions/agent/context/collect", "{}".to_owned()).await, 403);
+    let child = json!({"id": "child", "parent": "agent"});
+    assert_eq!(post("/v1/sessions", child.to_string()).await, 403);
+    // Its own sessions are as before.
+    assert_eq!(post("/v1/sessions", json!({"id": "own"}).to_string()).await, 201);
+    let event = json!({"point": "on_notification", "session": "own", "payload": {"message": "x"}});
+    assert_eq!(post("/v1/events", event.to_string()).await, 200);
 }

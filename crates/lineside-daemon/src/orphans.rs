@@ -1,0 +1,74 @@
+//! Orphans: processes whose parents have ended, of which it is not known any more what has started them.
+//!
+//! Each process that an agent starts can become one: `command &` at the end of what its shell runs is enough. A person's
+//! command stands below the shell of a terminal, and a service below what starts services and first in a session of its own.
+
+use std::fs;
+
+use crate::lineage::{Process, Stat};
+
+/// Why an orphan does not act as a person, and what to do.
+pub const ORPHAN: &str = "what has started this has ended, so that it is not known whether an agent has, and agents run; a \
+    person does it in a terminal, or when no agent runs";
+
+/// What agent programs and their hooks give to what they start.
+const GIVEN: [&str; 10] = [
+    "CLAUDECODE", "CODEX_SANDBOX", "CODEX_THREAD_ID", "COPILOT_CLI", "CURSOR_AGENT", "GEMINI_CLI",
+    "LINESIDE_GRANT", "LINESIDE_SESSION", "OPENCODE", "QWEN_CODE",
+];
+
+/// Whether a process and those above it, the nearest first, are all that is left of what has started it.
+pub(crate) fn is_orphan(line: &[Process]) -> bool {
+    let stats: Vec<Stat> = line.iter().copied().filter_map(Stat::of_process).collect();
+    is_left(&stats, |process| {
+        let variables = fs::read(format!("/proc/{}/environ", process.pid)).unwrap_or_default();
+        let names =
+            variables.split(|byte| *byte == 0).filter_map(|given| given.split(|byte| *byte == b'=').next());
+        names.into_iter().any(|name| GIVEN.iter().any(|given| given.as_bytes() == name))
+    })
+}
+
+fn is_left(line: &[Stat], is_given: impl Fn(Process) -> bool) -> bool {
+    let own: Vec<&Stat> = line.iter().take_while(|stat| !stat.is_reaper()).collect();
+    let Some(top) = own.last() else { return false };
+    // Of one whose parent is not shown nothing follows.
+    if top.parent > 1 && own.len() == line.len() {
+        return false;
+    }
+    let is_of_terminal = own.iter().any(|stat| stat.has_terminal && stat.first == stat.process.pid);
+    let has_first = top.first == 0 || own.iter().any(|stat| stat.process.pid == top.first);
+    !is_of_terminal && (!has_first || is_given(top.process))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A process: its number, its parent, the first of its session, whether that has a terminal.
+    fn stat((pid, parent, first, has_terminal): (u32, u32, u32, bool)) -> Stat {
+        let terminal = if has_terminal { 34_816 } else { 0 };
+        let rest = "4194560 0 0 0 0 0 0 0 0 20 0 1 0 9001 0 0";
+        let text = format!("{pid} (x) S {parent} {pid} {first} {terminal} -1 {rest}");
+        Stat::read(&text).unwrap()
+    }
+
+    #[test]
+    fn what_has_lost_its_parents_is_an_orphan_unless_it_is_of_a_terminal_or_a_service() {
+        let is = |line: &[(u32, u32, u32, bool)], is_given: bool| {
+            is_left(&line.iter().copied().map(stat).collect::<Vec<_>>(), |_| is_given)
+        };
+        let (first, shell) = ((1, 0, 1, false), (50, 1, 50, true));
+        for given in [false, true] {
+            assert!(!is(&[(90, 50, 50, true), shell, first], given), "typed at a terminal");
+            assert!(is(&[(90, 1, 50, true), first], given), "the shell of an agent has ended");
+            assert!(
+                is(&[(91, 90, 50, false), (90, 1, 50, false), first], given),
+                "and one between them is there"
+            );
+            assert!(!is(&[(90, 50, 0, false), (50, 40, 0, false)], given), "the system does not show more");
+        }
+        assert!(!is(&[(90, 1, 90, false), first], false), "a service");
+        assert!(is(&[(90, 1, 90, false), first], true), "one that an agent has set apart");
+        assert!(!is(&[(90, 1, 0, false), first], false), "of a session that is not shown");
+    }
+}
