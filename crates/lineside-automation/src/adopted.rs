@@ -17,7 +17,9 @@ use lineside_core::hook::{Join, Lane, Standby};
 use lineside_core::{AnyEvent, Failure, FailureKind, Hook, Outcome, SessionId, SkipReason, UntilOver};
 use tokio_util::sync::CancellationToken;
 
-use crate::control::{self, AtEnd, Hold, KeyTemplate, LONGEST, MOST_HELD, OnBusy, Pause, Rules, Scope, Work};
+use crate::control::{
+    self, AtEnd, Hold, KeyTemplate, LONGEST, MOST_HELD, OnBusy, Pause, Place, Rules, Scope, Work,
+};
 use crate::engine::{Does, Engine, Fate, Handler, Last, Processes, Recording, Starting, job_of};
 use crate::hook_id::HookId;
 use crate::machine::job::{AutomationId, Fence, JobId};
@@ -112,7 +114,7 @@ impl Adoptions {
             ..rules(debounce, retry, join)
         };
         let does = Does::Start(Arc::new(Starting { accepted, recording, last }));
-        let handler = Handler { registration: 0, name, timeout: Duration::MAX, scope: Scope::Machine, does };
+        let handler = Handler::new(name, Duration::MAX, does);
         let registration = self.engine.replace(&own, handler, Arc::new(rules));
         self.engine.step(Input::SwitchedOff(Arc::clone(&own), standby != Standby::Ready));
         Arc::new(Adopted { engine: Arc::clone(&self.engine), id: own, registration, accepted, recording })
@@ -156,6 +158,7 @@ fn rules(debounce: Option<Debounce>, retry: Retries, join: Join) -> Rules {
         lane: None,
         on_busy: OnBusy::Queue,
         scope: Scope::Machine,
+        place: Place::Origin,
         timeout: LONGEST,
         retry: control::Retry {
             attempts: retry.again.saturating_add(1).saturating_add(RESTARTS),

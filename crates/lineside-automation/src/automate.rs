@@ -218,7 +218,7 @@ impl<P: Point> Automating<P> {
         let automations = Automations::of(&place.bus())?;
         let engine = &automations.engine;
         let (name, timeout) = (Arc::clone(&hook.name), control.timeout);
-        let handler = Handler { registration: 0, name, timeout, scope: rules.scope, does: Does::Run(run) };
+        let handler = Handler::new(name, timeout, Does::Run(run));
         let Some(registration) = engine.register(&id, handler, rules) else {
             return Err(WhyNotAutomate::Taken);
         };

@@ -27,6 +27,9 @@ pub struct Declaration {
     pub rules: Arc<Rules>,
     /// The events that cancel its held and waiting work; all of a point, where there is no condition.
     pub cancelled_by: Vec<(&'static PointInfo, Option<Arc<dyn Select>>)>,
+    /// What it is called on every machine that has it, with the content that a person has trusted; none where another machine
+    /// cannot have it.
+    pub everywhere: Option<Arc<str>>,
     /// What it runs: processes, which have to wait for a turn.
     pub run: RunInTurn,
 }
@@ -37,13 +40,12 @@ impl Automations {
     /// what it has accepted before and not begun goes to the dead letters: it may not run any more.
     #[must_use = "without its hooks it hears of no event"]
     pub fn declare(&self, declaration: Declaration) -> Vec<Installed> {
-        let Declaration { id, hook, point, rules, cancelled_by, run } = declaration;
+        let Declaration { id, hook, point, rules, cancelled_by, everywhere, run } = declaration;
         let mut registration = 0;
         if hook.standby == Standby::Ready {
             let (name, timeout) = (Arc::clone(&hook.name), hook.timeout);
             let rules = Arc::new(Rules { work: Work::InTurn, ..Arc::unwrap_or_clone(rules) });
-            let handler =
-                Handler { registration, name, timeout, scope: rules.scope, does: Does::RunInTurn(run) };
+            let handler = Handler { everywhere, ..Handler::new(name, timeout, Does::RunInTurn(run)) };
             registration = self.engine.replace(&id, handler, rules);
         } else {
             self.engine.step(Input::SwitchedOff(Arc::clone(&id), true));

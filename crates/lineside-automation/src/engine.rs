@@ -18,7 +18,7 @@ use tokio::sync::{Notify, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::control::{Assignment, Rules, Scope, Work};
+use crate::control::{Assignment, Place, Rules, Scope, Work};
 use crate::machine::job::{AutomationId, ClaimId, Fence, JobId, Why};
 use crate::machine::{Bounds, Effect, Input, Machine, News};
 use crate::offered::{CollectedTickets, Offered};
@@ -37,6 +37,8 @@ mod sources;
 mod waiting;
 
 mod adopting;
+mod lending;
+mod borrowing;
 mod claims;
 mod job_store;
 mod permit;
@@ -50,8 +52,10 @@ mod trigger;
 mod automations;
 
 pub use automations::{Automations, OpenError};
+pub use borrowing::{Borrowed, BorrowedTurn};
 pub use claims::{HeldKey, KeyClaim};
 pub use hooks::{Last, Recording};
+pub use lending::{LentRun, SpareJob};
 pub use permit::AttemptPermit;
 pub use recovered::{RecordFinding, Recovered};
 
@@ -85,20 +89,32 @@ pub(crate) struct Handler {
     pub(crate) timeout: Duration,
     /// How far its key holds.
     pub(crate) scope: Scope,
+    /// Where its jobs may run.
+    pub(crate) place: Place,
+    /// What it is called on every machine, where another one may have it.
+    pub(crate) everywhere: Option<Arc<str>>,
     pub(crate) does: Does,
 }
 
 impl Handler {
+    /// One that is not registered yet, of which no other machine knows.
+    pub(crate) fn new(name: Arc<str>, timeout: Duration, does: Does) -> Self {
+        let (scope, place) = (Scope::default(), Place::default());
+        Self { registration: 0, name, timeout, scope, place, everywhere: None, does }
+    }
+
     /// Registered under this number and with these rules: gives those of the machine. An attempt counts when it has its key,
-    /// where that comes from elsewhere.
+    /// where that comes from elsewhere, and what no other machine can have runs here.
     fn take(&mut self, registration: u64, rules: Arc<Rules>) -> Arc<Rules> {
-        (self.registration, self.scope) = (registration, rules.scope);
-        match (rules.scope, rules.work) {
-            (Scope::Cluster, Work::Own) => {
-                Arc::new(Rules { work: Work::InTurn, ..Arc::unwrap_or_clone(rules) })
-            }
-            _ => rules,
+        (self.registration, self.scope, self.place) = (registration, rules.scope, rules.place);
+        let waits = rules.scope == Scope::Cluster && rules.work == Work::Own;
+        let stays = rules.place == Place::Anywhere && self.everywhere.is_none();
+        if !waits && !stays {
+            return rules;
         }
+        let work = if waits { Work::InTurn } else { rules.work };
+        let place = if stays { Place::Origin } else { rules.place };
+        Arc::new(Rules { work, place, ..Arc::unwrap_or_clone(rules) })
     }
 }
 
@@ -139,6 +155,10 @@ pub(crate) struct Engine {
     pub(crate) adopted: Register,
     /// The automations that files declare.
     pub(crate) sources: Sources,
+    /// Automations have come or gone that other machines may have too.
+    everywhere: watch::Sender<u64>,
+    /// Jobs are to be named to other machines.
+    spare: Notify,
     /// Keys that hold on other machines as well; without them every key holds here alone.
     shared_keys: OnceLock<Arc<dyn SharedKeys>>,
 }
@@ -151,6 +171,8 @@ struct Core {
     runs: HashMap<(JobId, Fence), CancellationToken, RandomState>,
     /// Those without records, which the ends of their sessions wait for and not the engine's.
     unrecorded_runs: HashMap<(JobId, Fence), CancellationToken, RandomState>,
+    /// Tells runs that have a key of the cluster that they have a turn.
+    turns: HashMap<(JobId, Fence), oneshot::Sender<()>>,
     /// Tells those that wait for keys and are no jobs.
     claims: HashMap<ClaimId, oneshot::Sender<()>>,
     /// What the last records survive that were kept.
@@ -215,6 +237,7 @@ impl Core {
     fn granted(&mut self, effects: &[Effect<Offered>]) -> Vec<oneshot::Sender<()>> {
         let given = effects.iter().filter_map(|effect| match effect {
             Effect::Granted(claim) => self.claims.remove(claim),
+            Effect::Turn(job, fence) => self.turns.remove(&(*job, *fence)),
             _ => None,
         });
         given.collect()
@@ -248,6 +271,7 @@ impl Engine {
             wake: None,
             runs: HashMap::default(),
             unrecorded_runs: HashMap::default(),
+            turns: HashMap::new(),
             claims: HashMap::new(),
             kept: durability,
             last: earlier.last,
@@ -276,6 +300,8 @@ impl Engine {
             tasks: Tasks::default(),
             adopted: Register::default(),
             sources: Sources::default(),
+            everywhere: watch::Sender::new(0),
+            spare: Notify::new(),
             shared_keys: OnceLock::new(),
         })
     }
@@ -341,7 +367,7 @@ impl Engine {
             match effect {
                 Effect::WakeAt(at) => (core.wake, wakes) = (Some(at), true),
                 Effect::Persist(_) if self.journal.is_none() => {}
-                Effect::Granted(_) => {}
+                Effect::Granted(_) | Effect::Turn(..) | Effect::Lent(_) => {}
                 other => {
                     if let Some((_, is_lost)) = end_of(&other) {
                         core.finished += u64::from(!is_lost);
@@ -353,10 +379,14 @@ impl Engine {
         }
         // Most steps that a session takes to wait for its jobs leave nothing to be done.
         let has_work = core.outbox.wanted() > wanted || wakes;
+        let has_spare = core.machine.has_spare();
         drop(core);
         drop(collected);
         if has_work {
             self.work.notify_one();
+        }
+        if has_spare {
+            self.spare.notify_one();
         }
         tell(granted);
         seen
@@ -382,6 +412,7 @@ impl Engine {
         }
         let replaced = core.handlers.insert(Arc::clone(id), handler);
         self.step_in(core, Input::Registered(Arc::clone(id), rules), |_| ());
+        self.tell_everywhere();
         drop(replaced);
         Some(registration)
     }
@@ -398,6 +429,7 @@ impl Engine {
         } else {
             self.step_in(core, Input::Registered(Arc::clone(id), rules), |_| ());
         }
+        self.tell_everywhere();
         drop(replaced);
         registration
     }
@@ -417,6 +449,7 @@ impl Engine {
         let core = self.core();
         if core.handlers.get(id).is_some_and(is_of) {
             self.step_in(core, Input::Leaves(Arc::clone(id)), |_| ());
+            self.tell_everywhere();
         }
     }
 

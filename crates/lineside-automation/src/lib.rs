@@ -25,7 +25,7 @@ mod tasks;
 pub use adopted::{Adopted, Adoption, Adoptions};
 pub use automate::{Automate, AutomateError, Automating, Automation, WhyNotAutomate};
 pub use bursts::Bursts;
-pub use control::{AtEnd, Batch, Control, ControlError, Excess, OnBusy, Rate, Retry, Scope};
+pub use control::{AtEnd, Batch, Control, ControlError, Excess, OnBusy, Place, Rate, Retry, Scope};
 pub use declared::Declaration;
 pub use engine::{Automations, HeldKey, KeyClaim, OpenError, Recording, Recovered};
 pub use hook_id::HookId;

@@ -29,6 +29,8 @@ mod offer;
 mod accept;
 mod cancelling;
 mod queue;
+mod turns;
+mod lending;
 mod run;
 mod rest;
 mod registry;
@@ -44,6 +46,7 @@ mod snapshot;
 mod weights;
 
 use job::{AutomationId, ByJob, ClaimId, Job, JobId, State};
+use lending::Sharing;
 use queue::{Key, RateState};
 use timers::Timers;
 use weights::Weights;
@@ -167,7 +170,12 @@ pub struct Machine<E> {
     ready: BTreeSet<(Reverse<i32>, JobId)>,
     /// Jobs that have everything and need no turn.
     due: BTreeSet<JobId>,
+    /// Jobs that have everything but a key of the cluster, for which they wait without a turn, and how many do.
+    for_shared: BTreeSet<(Reverse<i32>, JobId)>,
+    awaiting_shared: usize,
     running: usize,
+    /// What is shared with other machines.
+    sharing: Sharing,
     /// The bus is about to end, or has ended.
     remains: Option<Remains>,
     has_ended: bool,
@@ -270,7 +278,10 @@ impl<E: Occurrence> Machine<E> {
             places: 0,
             ready: BTreeSet::new(),
             due: BTreeSet::new(),
+            for_shared: BTreeSet::new(),
+            awaiting_shared: 0,
             running: 0,
+            sharing: Sharing::default(),
             remains: None,
             has_ended: false,
             finished: VecDeque::new(),
@@ -315,6 +326,9 @@ impl<E: Occurrence> Machine<E> {
             Input::SessionCut(session) => self.session_cut(&session),
             Input::BusEnds(remains) => self.bus_ends(remains),
             Input::BusCut => self.bus_cut(),
+            Input::HasKey(job, fence) => self.has_shared_key(job, fence),
+            Input::Lend(job) => self.lend(job),
+            Input::TurnOver => self.running = self.running.saturating_sub(1),
             Input::Claim(claim, key) => self.claim(claim, &key),
             Input::GiveUp(claim) => self.give_up(claim),
             Input::Revive(job) => self.revive(job),
@@ -323,6 +337,7 @@ impl<E: Occurrence> Machine<E> {
         // What the input has made due at once.
         self.expire();
         self.start_ready();
+        self.spare();
         if let Some(next) = self.timers.announce() {
             self.effects.push(Effect::WakeAt(next));
         }

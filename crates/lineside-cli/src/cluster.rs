@@ -111,6 +111,11 @@ fn drained(left: &Map, style: Style) -> Vec<String> {
         ),
         ("elsewhere", "session of this machine", "had something below it elsewhere, where the same holds"),
         ("keys", "key", "was held, and is free 10 seconds later"),
+        (
+            "jobs",
+            "job",
+            "ran on another machine than its own: its attempt has failed, and is tried again if it may be",
+        ),
     ];
     let mut lines =
         vec!["this machine has left its cluster; it joins again when the daemon is started again".to_owned()];
@@ -200,6 +205,15 @@ fn standing(cluster: &Map, style: Style) -> Vec<String> {
         "  knows     {} of others{more}; {below} of others with something below here",
         sessions("mirrored", "session")
     ));
+    if let Some(jobs) = cluster.get("jobs").and_then(Value::as_object) {
+        let jobs_of = |field: &str| jobs.get(field).and_then(Value::as_u64).unwrap_or_default();
+        lines.push(format!(
+            "  jobs      {} of others here, {} of this machine elsewhere, {} named to others since the start",
+            jobs_of("here"),
+            jobs_of("elsewhere"),
+            jobs_of("published")
+        ));
+    }
     lines
 }
 
@@ -240,6 +254,7 @@ mod tests {
                 {"machine": "c\u{1b}[2J", "this": false, "there": false, "heard_ms": 90_000},
             ],
             "sessions": 3, "unwritten": 1, "mirrored": 12, "not_mirrored": 0, "stand_ins": 2,
+            "jobs": {"published": 9, "here": 1, "elsewhere": 4},
         });
         let Value::Object(cluster) = cluster else { panic!("it is an object") };
         insta::assert_snapshot!(page(&cluster, None, Style::PLAIN).join("\n"));

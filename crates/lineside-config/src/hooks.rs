@@ -445,6 +445,9 @@ pub struct Automate {
     pub on_busy: Option<OnBusy>,
     /// How far the key holds: on this machine, or on all of its cluster.
     pub scope: Option<Scope>,
+    /// Where it may run: where its event came from, or on any machine of the cluster that has the hook.
+    #[serde(rename = "where")]
+    pub place: Option<Place>,
     /// Attempts, and the pauses between them.
     pub retry: Option<BTreeMap<String, Value>>,
     /// Whether the next model call waits for it.
@@ -465,6 +468,16 @@ pub enum Scope {
     Machine,
     /// On all machines of its cluster.
     Cluster,
+}
+
+/// Where background work may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// On the machine that its event came from.
+    Origin,
+    /// On any machine of its cluster that has the hook.
+    Anywhere,
 }
 
 /// What happens when a key is taken.

@@ -248,6 +248,8 @@ pub struct Control {
     pub on_busy: OnBusy,
     /// How far the key holds.
     pub scope: Scope,
+    /// Where it may run.
+    pub place: Place,
     /// How long one attempt may take.
     pub timeout: Duration,
     /// How often it is tried.
@@ -272,6 +274,7 @@ impl Default for Control {
             limit: 1,
             on_busy: OnBusy::default(),
             scope: Scope::default(),
+            place: Place::default(),
             timeout: RUN,
             retry: Retry::NONE,
             join: Join::default(),
@@ -305,6 +308,18 @@ pub enum Scope {
     Cluster,
 }
 
+/// Where a job may run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// On the machine that its event came from.
+    #[default]
+    Origin,
+    /// On any machine of its cluster that has the hook, as a person has trusted it there. Hooks that live in a program run
+    /// where that is.
+    Anywhere,
+}
+
 /// The settings of an automation, checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rules {
@@ -324,6 +339,8 @@ pub struct Rules {
     pub on_busy: OnBusy,
     /// How far the key holds.
     pub scope: Scope,
+    /// Where it may run.
+    pub place: Place,
     /// How long one attempt may take.
     pub timeout: Duration,
     /// How often it is tried.
@@ -448,6 +465,7 @@ impl Control {
             lane: None,
             on_busy: self.on_busy,
             scope: self.scope,
+            place: self.place,
             timeout: self.timeout,
             retry: self.retry,
             join: self.join,

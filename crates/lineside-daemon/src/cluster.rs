@@ -3,7 +3,7 @@
 //!
 //! `own` is what this machine has, `stand_ins` what others have and something here is below, `files` the hooks of files
 //! among that, `mailboxes` the messages of sessions elsewhere, `logs` what all machines have decided
-//! and `taps` what happens on them, `keys` their concurrency keys, `draining` and `leaving` how this machine leaves; `words` is what machines say to each other, `answering` what this one does then, and `remote` asks a hook that
+//! and `taps` what happens on them, `keys` their concurrency keys, `jobs`, `naming`, `lending` and `taking` the jobs that any of them may run, `draining` and `leaving` how this machine leaves; `words` is what machines say to each other, `answering` what this one does then, and `remote` asks a hook that
 //! lives elsewhere.
 
 #[cfg(feature = "nats")]
@@ -26,6 +26,14 @@ mod logs;
 mod draining;
 #[cfg(feature = "nats")]
 mod keys;
+#[cfg(feature = "nats")]
+mod jobs;
+#[cfg(feature = "nats")]
+mod naming;
+#[cfg(feature = "nats")]
+mod lending;
+#[cfg(feature = "nats")]
+mod taking;
 #[cfg(feature = "nats")]
 mod taps;
 #[cfg(feature = "nats")]
@@ -346,8 +354,21 @@ impl Membership {
             );
             Finding { of: "cluster", severity: "warning", text }
         });
+        let bound = automations.places_without_effect().into_iter().map(|name| {
+            let text = format!(
+                "automation \"{name}\" says `where: anywhere`, and no other machine can have it: it runs on the machine of \
+                 its event"
+            );
+            Finding { of: "cluster", severity: "warning", text }
+        });
         let finding = |text: &String| Finding { of: "cluster", severity: "error", text: text.clone() };
         let wrong = self.wrong().map(finding);
-        self.status().iter().flat_map(ClusterStatus::findings).chain(wrong).chain(alone).collect()
+        self.status()
+            .iter()
+            .flat_map(ClusterStatus::findings)
+            .chain(wrong)
+            .chain(alone)
+            .chain(bound)
+            .collect()
     }
 }

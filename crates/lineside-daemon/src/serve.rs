@@ -144,10 +144,11 @@ impl Server {
             settings.socket = socket.path().to_path_buf();
         }
         let durable = Durable::open_with(settings.journal(), settings.durability)?;
-        let Limits { sessions, session_bytes, .. } = settings.limits;
+        let Limits { sessions, session_bytes, running, .. } = settings.limits;
         let bus = durable.context(lineside::Bus::builder()).sessions_at_most(sessions, session_bytes).build();
-        let (automations, recovered) =
-            durable.automations(&bus, Bounds::default()).map_err(ServeError::Automations)?;
+        let (automations, recovered) = durable
+            .automations(&bus, Bounds { running, ..Bounds::default() })
+            .map_err(ServeError::Automations)?;
         let mut notes: Vec<String> = durable.findings().iter().map(ToString::to_string).collect();
         notes.extend(recovered.findings.iter().map(ToString::to_string));
         let assembly = Assembly::new(bus).only(settings.dialects.iter().copied()).keeping_last_good();

@@ -90,6 +90,9 @@ pub struct Limits {
     /// How many requests go on at once without their publishers, which have left: those of events that have happened; 1,024.
     /// Further ones are given up, which is counted and signalled.
     pub left_behind: usize,
+    /// How many jobs of automations run at once; 64. Further ones wait, or run on another machine of the cluster where they
+    /// may.
+    pub running: usize,
     /// How many receipts are kept in memory for those who ask; 1,024.
     pub receipts: usize,
     /// How many signals can be resumed after an interruption; 4,096.
@@ -119,6 +122,7 @@ impl Default for Limits {
             unread: Duration::from_secs(60),
             keeping: Duration::from_secs(5),
             left_behind: 1_024,
+            running: 64,
             receipts: 1_024,
             signals: 4_096,
             lately: 32 << 20,

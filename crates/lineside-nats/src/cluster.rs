@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::pin::pin;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -47,6 +47,8 @@ pub(crate) struct Shared {
     pub(crate) keys: Mutex<Keys>,
     /// How many keys were asked for.
     pub(crate) leases: AtomicU64,
+    /// The stream of the names of jobs was there.
+    pub(crate) has_jobs: AtomicBool,
     pub(crate) health: watch::Sender<Health>,
     /// Something is to be written.
     pub(crate) to_write: Notify,
@@ -95,6 +97,7 @@ impl Cluster {
             members: Mutex::default(),
             keys: Mutex::default(),
             leases: AtomicU64::default(),
+            has_jobs: AtomicBool::default(),
             health,
             to_write: Notify::new(),
             changed: Notify::new(),

@@ -39,7 +39,7 @@ const WRITES: usize = 64;
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 const RENEWED: Duration = Duration::from_secs(8 * 60 * 60);
 /// How many copies the bucket has: three where there are as many servers, so that each of them may be away.
-const COPIES: [usize; 2] = [3, 1];
+pub(crate) const COPIES: [usize; 2] = [3, 1];
 /// The least version of a server.
 const VERSION: (u64, u64) = (2, 10);
 /// The question for who is asked.

@@ -1,12 +1,12 @@
 //! Many daemons on one NATS: who is there, a registry of entries that each machine writes and all read, questions from
-//! one machine to another, and keys of which one machine has each at a time.
+//! one machine to another, keys of which one machine has each at a time, and names of jobs that any of them may run.
 //!
 //! What an entry or a question means is not known here: both are bytes. Nothing here blocks a caller on a server that is
 //! away: entries are written behind, reads are answered from memory, and a question fails at once. This crate is the only
 //! one that knows NATS.
 //!
 //! The modules stand in reading order: names and settings, the subjects, what is known of the server and of members, the
-//! registry, questions, keys, and the cluster that puts them together.
+//! registry, questions, keys, jobs, and the cluster that puts them together.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod settings;
@@ -16,12 +16,14 @@ mod members;
 pub mod registry;
 pub mod questions;
 pub mod keys;
+pub mod jobs;
 pub mod cluster;
 mod connecting;
 mod joined;
 
 pub use cluster::Cluster;
 pub use health::{Health, Link};
+pub use jobs::{JobName, JobQueue, NewName, TakenName};
 pub use keys::LostKeyError;
 pub use questions::{AskMachineError, Question};
 pub use registry::{Entry, EntryName};

@@ -32,6 +32,16 @@ impl Subjects {
         format!("$KV.{}.{key}", self.keys_bucket())
     }
 
+    /// The stream of the names of jobs.
+    pub(crate) fn jobs(&self) -> String {
+        format!("lineside_{}_jobs", self.cluster)
+    }
+
+    /// The subject of the names of jobs of a hook.
+    pub(crate) fn jobs_of(&self, hook: &str) -> String {
+        format!("lineside.{}.jobs.{hook}", self.cluster)
+    }
+
     /// The key of an entry of this machine.
     pub(crate) fn key(&self, name: EntryName) -> String {
         format!("{}.{}.{name}", self.machine, self.life)

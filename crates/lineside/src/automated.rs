@@ -9,11 +9,13 @@ use lineside_automation::hook_id::automation_id;
 use lineside_automation::{Automations, Declaration};
 use lineside_bus::Installed;
 use lineside_core::Hook;
-use lineside_core::control::Control;
+use lineside_core::control::{Control, Place};
 use lineside_core::hook::Standby;
-use lineside_core::{Failure, FailureKind};
+use lineside_core::{Failure, FailureKind, Layer, PointInfo};
 use lineside_dialects::{Automation, ForeignHook, Work};
+use sha2::{Digest as _, Sha256};
 
+use crate::content::digest_of;
 use crate::foreign::propagated;
 use crate::outside::{NOT_RUN, Outside};
 
@@ -55,8 +57,12 @@ impl Automated {
                 self.ids.insert(Arc::clone(&id));
             }
             let Automation { control, rules, cancelled_by, work } = automation.clone();
-            let run = run(work, outside.clone().of(hook));
-            let declaration = Declaration { id, hook: hook.clone(), point, rules, cancelled_by, run };
+            let outside = outside.clone().of(hook);
+            let everywhere =
+                (rules.place == Place::Anywhere).then(|| everywhere(found, point, &outside)).flatten();
+            let run = run(work, outside);
+            let declaration =
+                Declaration { id, hook: hook.clone(), point, rules, cancelled_by, everywhere, run };
             let mut installed = automations.declare(declaration).into_iter();
             hooks.extend(installed.next().map(|installed| DeclaredHook {
                 installed,
@@ -83,6 +89,21 @@ impl Automated {
 pub(crate) fn place_of(hook: &Hook) -> String {
     let file = hook.origin.as_ref().map(|origin| origin.file.to_string_lossy());
     format!("{}:{}", hook.dialect, file.unwrap_or_default())
+}
+
+/// What a hook of a file is called on every machine that has it: the digest of the content that it is of, as a person has
+/// trusted it, and its own digest within that, with a dot between them. None for one of a project that is in force without
+/// having been trusted by its content, and for one of a program.
+fn everywhere(found: &ForeignHook, point: &PointInfo, outside: &Outside) -> Option<Arc<str>> {
+    let hook = &found.hook;
+    let content = match (&outside.seal, hook.layer) {
+        (Some(seal), _) => seal.digest().to_owned(),
+        (None, Layer::Managed | Layer::User) => digest_of(&hook.origin.as_ref()?.file)?,
+        (None, _) => return None,
+    };
+    let own = [&*content, hook.dialect, hook.layer.as_str(), point.name, &*hook.name].join("\0");
+    let own: String = Sha256::digest(own).iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    Some(format!("{content}.{own}").into())
 }
 
 fn run(work: Arc<dyn Work>, outside: Outside) -> RunInTurn {

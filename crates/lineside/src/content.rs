@@ -3,7 +3,7 @@
 //! The whole file counts, as it does for trust: what a hook is may stand anywhere in it.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lineside_automation::{HookId, Recording};
@@ -26,7 +26,8 @@ impl Contents {
         id.trigger.clone_from(&found.trigger);
         let Some(origin) = &found.hook.origin else { return (id, Recording::Memory) };
         (id.line, id.file) = (origin.line, origin.file.to_string_lossy().into_owned());
-        let digest = self.digests.entry(Arc::clone(&origin.file)).or_insert_with(|| digest(&origin.file));
+        let digest =
+            self.digests.entry(Arc::clone(&origin.file)).or_insert_with(|| digest(&origin.file, SHORT));
         let Some(digest) = digest else { return (id, Recording::Memory) };
         id.content.clone_from(digest);
         let before = self.seen.entry(id.clone()).or_default();
@@ -42,8 +43,15 @@ impl Contents {
 /// No file that declares hooks is larger, in bytes.
 const LARGEST: usize = 16 << 20;
 
-/// As much of the digest of a file as tells it from every other that it may ever have been.
-fn digest(file: &std::path::Path) -> Option<String> {
+/// As many bytes of the digest of a file as tell it from every other that it may ever have been.
+const SHORT: usize = 16;
+
+/// The digest of a file.
+pub(crate) fn digest_of(file: &Path) -> Option<String> {
+    digest(file, usize::MAX)
+}
+
+fn digest(file: &Path, most: usize) -> Option<String> {
     let bytes = lineside_files::read(file, Boundary::Open, LARGEST).ok()?;
-    Some(Sha256::digest(bytes).iter().take(16).map(|byte| format!("{byte:02x}")).collect())
+    Some(Sha256::digest(bytes).iter().take(most).map(|byte| format!("{byte:02x}")).collect())
 }

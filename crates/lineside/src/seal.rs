@@ -60,6 +60,11 @@ impl Seal {
         if marks.is_some_and(|marks| marks.hold()) { Ok(()) } else { self.renew() }
     }
 
+    /// The digest of what was trusted.
+    pub(crate) fn digest(&self) -> &str {
+        &self.digest
+    }
+
     /// The root of the project.
     pub(crate) fn root(&self) -> &Path {
         &self.root

@@ -118,6 +118,7 @@ fn is_of_hook(effect: &Effect<Offered>) -> bool {
         Effect::Announce(told) => Owner::of(&told.automation) == Owner::Hook,
         Effect::Cancel(..) | Effect::Gone(_) | Effect::Over(_) | Effect::CutShort(_) => true,
         Effect::Persist(_) | Effect::Deliver(..) | Effect::WakeAt(_) | Effect::Granted(_) => false,
+        Effect::Turn(..) | Effect::Lent(_) => false,
     }
 }
 
@@ -166,6 +167,7 @@ impl Engine {
         match effect {
             // It is kept by now, or was dealt with when it was said.
             Effect::Persist(_) | Effect::WakeAt(_) | Effect::Granted(_) => {}
+            Effect::Turn(..) | Effect::Lent(_) => {}
             Effect::Start(run) => self.start(run),
             Effect::Cancel(job, fence) => self.cancel(job, fence),
             Effect::Deliver(job, automation, event, what) => self.hand_over(job, automation, event, what),
@@ -215,13 +217,17 @@ impl Engine {
         let engine = Arc::clone(self);
         self.tasks.spawn(async move {
             let session = session_of(&bus, &event);
-            let turn = AttemptPermit { engine: Arc::clone(&engine), job, fence };
+            let turn = AttemptPermit::of(Arc::clone(&engine), job, fence);
+            let (waiting, run_fence) = (Arc::clone(&engine), fence);
             let (is_shared, cancelled, processes) = (shared.is_some(), cancel.clone(), Processes::none());
             // What a closure starts is its own.
             let until_over = has_key.then(|| processes.until_over());
             let call: CallUnderKey = Box::new(move |fence| {
                 Box::pin(async move {
                     let called = async move {
+                        if is_shared {
+                            waiting.turn(job, run_fence).await;
+                        }
                         let mut turn = Some(turn);
                         if is_shared
                             && matches!(does, Does::Run(_))
@@ -251,7 +257,7 @@ impl Engine {
                 None => call(None).await,
             };
             processes.ended().await;
-            engine.core().runs.remove(&(job, fence));
+            engine.forget_run(job, fence);
             engine.step(Input::Ended(job, fence, ended));
             // Nothing may follow, and there may be a waiter.
             engine.done.send_modify(|done| *done += 1);
@@ -407,11 +413,11 @@ pub(super) fn announce_refused(engine: &Engine, automation: &AutomationId, event
 }
 
 /// The session of an event; one that is over when it is not open any more.
-fn session_of(bus: &Bus, event: &AnyEvent) -> Session {
+pub(super) fn session_of(bus: &Bus, event: &AnyEvent) -> Session {
     let source = &event.envelope().source;
     bus.find(source.session.as_str()).unwrap_or_else(|| bus.session_that_is_over(source))
 }
 
-fn flat(failure: &Failure) -> (FailureKind, String) {
+pub(super) fn flat(failure: &Failure) -> (FailureKind, String) {
     (failure.kind, failure.detail.to_string())
 }

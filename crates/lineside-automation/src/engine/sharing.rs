@@ -9,7 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Automations, Engine, Processes};
 use crate::control::Scope;
-use crate::machine::Ended;
+use crate::machine::job::{Fence, JobId};
+use crate::machine::{Ended, Input};
 use crate::shared_keys::{LostKeyError, RunUnderKey, SharedKeys};
 
 /// What runs, with the fencing token of a key that is shared. It ends when it is cancelled.
@@ -19,7 +20,9 @@ impl Automations {
     /// Has keys with the scope `cluster` hold on other machines as well, from the next run on. The first ones count; they
     /// are given before automations are registered, so that no run goes without them.
     pub fn share_keys(&self, keys: Arc<dyn SharedKeys>) {
-        self.engine.shared_keys.set(keys).ok();
+        if self.engine.shared_keys.set(keys).is_ok() {
+            self.engine.core().machine.share_keys();
+        }
     }
 
     /// The automations with a key of the scope `cluster` that holds on this machine only, as nothing shares keys with others.
@@ -37,6 +40,26 @@ impl Automations {
 }
 
 impl Engine {
+    /// Waits until a run that has its key of the cluster has a turn as well; it is cancelled where none comes.
+    pub(super) async fn turn(&self, job: JobId, fence: Fence) {
+        let (given, waits) = oneshot::channel();
+        {
+            let mut core = self.core();
+            core.turns.insert((job, fence), given);
+            self.step_in(core, Input::HasKey(job, fence), |_| ());
+        }
+        if waits.await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// A run is over, or about to be.
+    pub(super) fn forget_run(&self, job: JobId, fence: Fence) {
+        let mut core = self.core();
+        core.runs.remove(&(job, fence));
+        core.turns.remove(&(job, fence));
+    }
+
     /// Runs this under a key of which other machines know, and gives the key back when its processes have ended; what ran
     /// while the key was lost does not count. Cancelled, it waits for the key no longer.
     pub(super) async fn under_shared(

@@ -219,11 +219,7 @@ impl<E: Occurrence> Machine<E> {
     pub(super) fn queue_for_turn(&mut self, id: JobId, rules: &Rules) {
         let Some(job) = self.jobs.get_mut(&id) else { return };
         job.state = State::Waiting(Stage::Turn);
-        if rules.is_adopted() {
-            self.due.insert(id);
-        } else {
-            self.ready.insert((std::cmp::Reverse(rules.priority), id));
-        }
+        self.line_up_for_turn(id, std::cmp::Reverse(rules.priority));
     }
 
     /// Whether an attempt of an automation counts when the machine starts it, and not when the run says so.

@@ -54,6 +54,12 @@ pub enum Input<E> {
     BusEnds(Remains),
     /// The bus has ended: nothing has any more time, and nothing starts.
     BusCut,
+    /// A run that has waited for a key of the cluster has it, and wants a turn.
+    HasKey(JobId, Fence),
+    /// Another machine is to run a job that waits for a turn.
+    Lend(JobId),
+    /// A run for another machine has ended here, and gives its turn back.
+    TurnOver,
     /// Something that is no job wants a key.
     Claim(ClaimId, Arc<str>),
     /// It has the key no longer, or does not wait for it any more.
@@ -92,6 +98,10 @@ pub enum Effect<E> {
     Gone(AutomationId),
     /// What is no job has the key that it wants.
     Granted(ClaimId),
+    /// A run that has a key of the cluster has a turn as well.
+    Turn(JobId, Fence),
+    /// A job runs on another machine from here on; its attempt counts.
+    Lent(StartedRun<E>),
     /// A job without records is over; it is forgotten, and nothing else is announced of it.
     Over(JobId),
     /// The run of such a job will never start: its session has ended, or a person has dropped it.

@@ -202,6 +202,8 @@ pub(crate) struct Job<E> {
     pub(crate) due: Option<Place>,
     /// About how many bytes its events take.
     pub(crate) weight: usize,
+    /// What its run has of the turns.
+    pub(crate) seat: Seat,
     /// There is a record of it.
     pub(crate) recorded: bool,
     /// There is none, and never will be: it ends with its session, and is forgotten then.
@@ -227,6 +229,18 @@ pub(crate) enum State {
     Delivering(Box<(Handover, Settled)>),
     /// It is settled.
     Rests(Box<Settled>, UnixMicros),
+}
+
+/// What a run has of the turns of its machine.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Seat {
+    /// Nothing: it does not run, needs none, or runs on another machine.
+    #[default]
+    None,
+    /// It waits for a key of the cluster, and for a turn after that.
+    Waits,
+    /// A turn.
+    Turn,
 }
 
 /// What a job waits for.
@@ -353,6 +367,7 @@ impl<E> Job<E> {
             has_lane: false,
             due: None,
             weight: 0,
+            seat: Seat::None,
             recorded: false,
             in_memory: false,
             drain_by: UnixMicros::NEVER,

@@ -251,12 +251,7 @@ impl<E: Occurrence> Machine<E> {
             }
             job.has_key = true;
             job.state = State::Waiting(Stage::Turn);
-            let place = job.automation;
-            if self.takes_turn(place) {
-                self.ready.insert((priority, id));
-            } else {
-                self.due.insert(id);
-            }
+            self.line_up_for_turn(id, priority);
         }
         if self.keys.get(key).is_some_and(Key::is_idle) {
             self.keys.remove(key);
@@ -337,8 +332,7 @@ impl<E: Occurrence> Machine<E> {
                 }
             }
             State::Waiting(Stage::Turn) => {
-                self.ready.remove(&entry);
-                self.due.remove(&id);
+                self.leave_line_for_turn(&entry);
             }
             State::Running(..) | State::Delayed(_) | State::Delivering(_) | State::Rests(..) => {}
         }

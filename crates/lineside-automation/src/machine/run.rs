@@ -26,21 +26,7 @@ pub enum Ended {
 }
 
 impl<E: Occurrence> Machine<E> {
-    /// Starts who has everything but a turn, as long as there are turns.
-    pub(super) fn start_ready(&mut self) {
-        if self.has_ended {
-            return;
-        }
-        while let Some(id) = self.due.pop_first() {
-            self.start(id);
-        }
-        while self.running < self.bounds.running {
-            let Some((_, id)) = self.ready.pop_first() else { return };
-            self.start(id);
-        }
-    }
-
-    fn start(&mut self, id: JobId) {
+    pub(super) fn start(&mut self, id: JobId) {
         self.close_to_others(id);
         let now = self.now;
         let fence = Fence(self.last_fence + 1);
@@ -49,7 +35,7 @@ impl<E: Occurrence> Machine<E> {
         job.fold();
         job.state = State::Running(fence, None);
         let (place, event) = (job.automation, job.event.clone());
-        self.running += usize::from(self.takes_turn(place));
+        self.take_seat(id, place);
         // One that has its turn elsewhere counts when it has.
         let counts = self.counts_at_start(place);
         let Some(job) = self.jobs.get_mut(&id) else { return };
@@ -76,7 +62,7 @@ impl<E: Occurrence> Machine<E> {
         }
         let cancelling = cancelling.take();
         let place = job.automation;
-        self.running = self.running.saturating_sub(usize::from(self.takes_turn(place)));
+        self.leave_seat(id);
         // The work of a session that was not cancelled is left as well.
         let is_left = ended == Ended::Left || ended == Ended::Cancelled && !self.takes_turn(place);
         let bus_ends = cancelling == Some(Why::BusEnded) && self.remains == Some(Remains::OnRecord);

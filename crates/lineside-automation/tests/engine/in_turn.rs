@@ -32,6 +32,7 @@ async fn life(disk: &Disk, turns: &Arc<Semaphore>) -> (Bus, Automations, Arc<Ato
         point: OnIdle::INFO,
         rules: Arc::new(control.check(OnIdle::INFO, &[]).unwrap()),
         cancelled_by: Vec::new(),
+        everywhere: None,
         run: Arc::new(move |_, _, _, turn| {
             let (turns, begun) = (Arc::clone(&turns), Arc::clone(&begun));
             Box::pin(async move {

@@ -14,6 +14,7 @@ mod lives;
 mod names;
 mod recovery;
 mod removed;
+mod sharing;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

@@ -93,6 +93,7 @@ fn load(session: &Session, automations: &Automations, standby: Standby) -> Vec<R
         point: points,
         rules: Arc::new(rules),
         cancelled_by: Vec::new(),
+        everywhere: None,
         run: Arc::new(|_, _, _, turn| {
             Box::pin(async move {
                 turn.begins().await;

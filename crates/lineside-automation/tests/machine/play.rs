@@ -66,7 +66,9 @@ impl Player {
             | Effect::Gone(_)
             | Effect::Over(_)
             | Effect::CutShort(_)
-            | Effect::Granted(_) => None,
+            | Effect::Granted(_)
+            | Effect::Turn(..)
+            | Effect::Lent(_) => None,
             Effect::WakeAt(at) => {
                 self.wake = Some(at.0.div_ceil(1000));
                 None

@@ -63,6 +63,13 @@ macro_rules! control_setters {
             self
         }
 
+        /// Where it may run; on the machine that its event came from when this is not called. What lives in a program runs
+        /// there in any case.
+        pub fn place(mut self, place: $crate::control::Place) -> Self {
+            self.control.place = place;
+            self
+        }
+
         /// How long one attempt may take; two minutes when this is not called.
         pub fn timeout(mut self, timeout: ::std::time::Duration) -> Self {
             self.control.timeout = timeout;

@@ -38,6 +38,7 @@ impl Control {
             ("limit", json!(self.limit)),
             ("on_busy", json!(self.on_busy)),
             ("scope", json!(self.scope)),
+            ("where", json!(self.place)),
             ("timeout", json!(millis(self.timeout))),
             ("retry", retry),
             ("join", json!(self.join)),
@@ -60,7 +61,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::control::{Batch, OnBusy, Scope};
+    use crate::control::{Batch, OnBusy, Place, Scope};
     use crate::flow::{Debounce, RetryAfter};
     use crate::hook::Join;
     use crate::json::Value;
@@ -79,6 +80,7 @@ mod tests {
             limit: 2,
             on_busy: OnBusy::Restart,
             scope: Scope::Cluster,
+            place: Place::Anywhere,
             timeout: Duration::from_micros(1_500_999),
             retry: Retry::exponential(4, SECOND).after(RetryAfter::AnyButOutput),
             join: Join::BeforeNextModel,
@@ -104,7 +106,8 @@ mod tests {
             concat!(
                 r#"{"rate":{"starts":5,"period":60000,"key":"{session}","excess":"drop"},"#,
                 r#""debounce":{"quiet":1000,"at_most":10000},"batch":{"count":3,"within":2000},"#,
-                r#""hold_key":"{agent}","concurrency":"lint","limit":2,"on_busy":"restart","scope":"cluster","timeout":1500,"#,
+                r#""hold_key":"{agent}","concurrency":"lint","limit":2,"on_busy":"restart","scope":"cluster","where":"anywhere","#,
+                r#""timeout":1500,"#,
                 r#""retry":{"attempts":4,"exponential":1000,"at_most":300000,"after":"any_but_output"},"#,
                 r#""join":"before_next_model","#,
                 r#""result":{"when":"notify","format":"full","lines":1,"bytes":2,"tokens":3},"#,

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::{
     AtEnd, Batch, Control, ControlError, Hold, KeyTemplate, LONGEST, MOST_ATTEMPTS, MOST_HELD, OnBusy, Pause,
-    Rate, Retry, Rules, Scope, TemplateError, Work, mix,
+    Place, Rate, Retry, Rules, Scope, TemplateError, Work, mix,
 };
 use crate::failure::FailureKind;
 use crate::flow::{Debounce, RetryAfter};
@@ -185,6 +185,7 @@ fn the_rules_are_what_was_declared_and_what_goes_without_saying() {
         lane: None,
         on_busy: OnBusy::Queue,
         scope: Scope::default(),
+        place: Place::default(),
         timeout: Duration::from_secs(120),
         retry: Retry::NONE,
         join: Join::Background,
@@ -207,6 +208,7 @@ fn the_rules_are_what_was_declared_and_what_goes_without_saying() {
         limit: 3,
         on_busy: OnBusy::Restart,
         scope: Scope::default(),
+        place: Place::default(),
         timeout: 4 * SECOND,
         retry: Retry::constant(2, SECOND),
         join: Join::BeforeNextModel,
@@ -222,6 +224,7 @@ fn the_rules_are_what_was_declared_and_what_goes_without_saying() {
         lane: None,
         on_busy: OnBusy::Restart,
         scope: Scope::default(),
+        place: Place::default(),
         timeout: 4 * SECOND,
         retry: said.retry,
         join: Join::BeforeNextModel,

@@ -13,8 +13,8 @@ use utoipa::{IntoParams, ToSchema};
 pub use approvals::{AnswerApproval, ApprovalAnswer, Approvals, WaitingApproval};
 pub use attached::{AttachedEntry, AttachedOutcome, HookReach, RegisterHook, RegisteredHook, Removed};
 pub use cluster::{
-    ClusterDrain, ClusterDrained, ClusterLog, ClusterLogOf, ClusterLogQuery, ClusterMember, ClusterServer,
-    ClusterSignalsQuery, ClusterStatus, ClusterUntrusted,
+    ClusterDrain, ClusterDrained, ClusterJobs, ClusterLog, ClusterLogOf, ClusterLogQuery, ClusterMember,
+    ClusterServer, ClusterSignalsQuery, ClusterStatus, ClusterUntrusted,
 };
 pub use control::{Ending, Failing, Finding, Health, Project, Reloaded, Status};
 

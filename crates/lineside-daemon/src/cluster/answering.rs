@@ -9,11 +9,13 @@ use axum::http::StatusCode;
 use lineside::core::SessionId;
 use lineside::core::failure::FailureKind;
 use lineside::core::worker::{HookCall, WorkerEnded};
+use lineside::json;
 use lineside_nats::{EntryName, Question};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::Here;
+use super::jobs::Heard;
 use super::joined::Joined;
 use super::words::{Reply, Word, read, written};
 use crate::api::shapes::ClusterLogQuery;
@@ -160,6 +162,22 @@ impl Answering {
                     drop(room);
                 });
             }
+            Word::Begin { from, life, job, hook } => {
+                joined.begin_for_another(daemon, question, (from, life, job, hook));
+            }
+            Word::Running { from, job, fence } => {
+                joined.heard_of_run(daemon, question, (&from, job, fence), Heard::GoesOn);
+            }
+            Word::Ran { from, job, fence } => {
+                // What cannot be read is as if it had been cancelled.
+                let outcome = json::from_slice(text.as_bytes()).unwrap_or_default();
+                joined.heard_of_run(daemon, question, (&from, job, fence), Heard::Ended(outcome));
+            }
+            Word::GiveUp { from, fence, .. } => {
+                if let Some(run) = joined.jobs.borrowed().get(&(from, fence)) {
+                    run.cancel();
+                }
+            }
             Word::Call { from, id, session, hook, timeout_ms, tree } => {
                 let event = text.to_owned();
                 let full = || Reply::of(WorkerEnded::Dropped);
@@ -184,7 +202,7 @@ impl Answering {
     }
 }
 
-fn answer(daemon: &Arc<dyn Here>, question: Question, text: Vec<u8>) {
+pub(super) fn answer(daemon: &Arc<dyn Here>, question: Question, text: Vec<u8>) {
     daemon.tracker().spawn(question.answer(text.into()));
 }
 

@@ -17,6 +17,7 @@ use super::admitting::Missed;
 use super::answering::Answering;
 use super::draining::Draining;
 use super::files::project_of;
+use super::jobs::Jobs;
 use super::own::{Held, Own, Sessions};
 use super::remote::Ways;
 use super::stand_ins::{StandIns, close};
@@ -43,6 +44,7 @@ pub(crate) struct Joined {
     pub(super) answering: Answering,
     pub(super) admissions: Semaphore,
     pub(super) missed: Missed,
+    pub(super) jobs: Jobs,
     /// Something of the registry is other.
     pub(super) news: Notify,
     /// Nothing of other machines is taken from here on.
@@ -59,6 +61,7 @@ impl Joined {
             answering: Answering::default(),
             admissions: Semaphore::new(ADMISSIONS),
             missed: Missed::default(),
+            jobs: Jobs::default(),
             news: Notify::new(),
             draining: Draining::default(),
         }
@@ -310,6 +313,7 @@ impl Joined {
             not_mirrored: health.not_mirrored,
             followed: self.cluster().followed(),
             stand_ins: stand_ins.count(),
+            jobs: self.jobs.status(),
             untrusted: stand_ins.untrusted(),
         }
     }

@@ -42,7 +42,11 @@ pub(crate) async fn begin<H: Here + 'static>(
             let (cluster, draining) = (joined.cluster().clone(), joined.draining.clone());
             here.automations().share_keys(Arc::new(ClusterKeys { cluster, draining }));
             let held: Arc<dyn Here> = Arc::<H>::clone(here);
+            let (names, takes) = (Arc::clone(&joined), Arc::clone(&joined));
+            let (naming, taking) = (Arc::clone(&held), Arc::clone(&held));
             here.tracker().spawn(async move { joined.run(&held, questions).await });
+            here.tracker().spawn(async move { names.name_jobs(&*naming).await });
+            here.tracker().spawn(async move { takes.take_jobs(&taking).await });
             None
         }
         Err(error) => {

@@ -18,12 +18,16 @@ pub(super) struct ClusterKeys {
     pub(super) draining: Draining,
 }
 
+/// What a key is called on all machines.
+pub(super) fn named(key: &str) -> String {
+    random::hex(sha2::Sha256::digest(key).into_iter().take(NAME))
+}
+
 impl SharedKeys for ClusterKeys {
     fn under(&self, key: &str, run: RunUnderKey) -> BoxFuture<Result<(), LostKeyError>> {
         let Self { cluster, draining } = self;
-        let (cluster, draining, digest) = (cluster.clone(), draining.clone(), sha2::Sha256::digest(key));
+        let (cluster, draining, name) = (cluster.clone(), draining.clone(), Token::new(named(key)));
         Box::pin(async move {
-            let name = Token::new(random::hex(digest.into_iter().take(NAME)));
             let name = name.map_err(|error| LostKeyError(error.to_string()))?;
             let (has_it, had) = oneshot::channel();
             let run = |fence| {

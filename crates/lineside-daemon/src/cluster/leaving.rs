@@ -48,6 +48,8 @@ impl Joined {
         let parents = parents(daemon);
         let here = self.stand_ins().iter().filter(|(_, one)| parents.contains(one.session.id())).count();
         let elsewhere = self.own().held().map(|own| own.machines.len()).sum();
-        ClusterDrained { here, elsewhere, keys: self.cluster().keys_held() }
+        let jobs = self.jobs.status();
+        let jobs = jobs.here + jobs.elsewhere;
+        ClusterDrained { here, elsewhere, keys: self.cluster().keys_held(), jobs }
     }
 }

@@ -89,6 +89,14 @@ pub(super) enum Word {
     Accept { session: String, delivery: String },
     /// Look into the log: for decisions that a query finds, or for one event.
     Log { query: Option<String>, most: Option<usize>, event: Option<String> },
+    /// A job of that life of the machine may run here: begin it.
+    Begin { from: String, life: String, job: u64, hook: String },
+    /// It runs still.
+    Running { from: String, job: u64, fence: u64 },
+    /// It has ended; how, stands behind.
+    Ran { from: String, job: u64, fence: u64 },
+    /// A job of this machine that runs there is to be given up.
+    GiveUp { from: String, job: u64, fence: u64 },
     /// Give what has happened after this position; without one, where that is.
     Signals { query: String, after: Option<String> },
 }
@@ -131,6 +139,18 @@ pub(super) enum Reply {
         left_out: usize,
         unable: Option<String>,
     },
+    /// The job is begun; what its events come to stands behind.
+    Begun {
+        fence: u64,
+        attempt: u32,
+        events: usize,
+    },
+    /// It is to go on.
+    GoesOn,
+    /// It is not to run there, or no longer.
+    Over,
+    /// How it has ended is on record.
+    Kept,
     /// What has happened up to this position stands behind, as a JSON array of numbers and signals; so many were lost.
     Signals {
         last: String,

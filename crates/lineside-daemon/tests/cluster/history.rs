@@ -23,11 +23,15 @@ const CYCLES: usize = 20;
 const AT_ONCE: usize = 6;
 
 /// Numbers that are the same in each run.
-struct Dice(u64);
+pub(crate) struct Dice(u64);
 
 impl Dice {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
     /// A number below this one.
-    fn roll(&mut self, below: u64) -> u64 {
+    pub(crate) fn roll(&mut self, below: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % below
     }

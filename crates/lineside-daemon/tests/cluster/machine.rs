@@ -22,6 +22,7 @@ use crate::nats::LONG;
 
 pub(crate) struct Machine {
     folder: TempDir,
+    settings: Settings,
     server: Option<Server>,
 }
 
@@ -44,6 +45,19 @@ impl Machine {
     /// One that keeps so many signals for readers that come late.
     pub(crate) async fn with_signals(url: &str, name: &str, signals: usize) -> Self {
         Self::set(url, name, |cluster| cluster, |settings| settings.limits.signals = signals).await
+    }
+
+    /// One that runs so many jobs at once.
+    pub(crate) async fn with_running(url: &str, name: &str, running: usize) -> Self {
+        Self::set(url, name, |cluster| cluster, |settings| settings.limits.running = running).await
+    }
+
+    /// The same machine in its next life.
+    pub(crate) async fn again(mut self) -> Self {
+        self.server.take().unwrap().end().await;
+        self.server = Some(Server::start(self.settings.clone()).await.unwrap());
+        self.until(|status| status["cluster"]["together"] == json!(true)).await;
+        self
     }
 
     pub(crate) async fn with(
@@ -72,9 +86,9 @@ impl Machine {
         };
         settings.cluster = Some(change(cluster));
         also(&mut settings);
-        let server = Server::start(settings).await.unwrap();
+        let server = Server::start(settings.clone()).await.unwrap();
         assert!(server.notes().is_empty(), "{:?}", server.notes());
-        let machine = Self { folder, server: Some(server) };
+        let machine = Self { folder, settings, server: Some(server) };
         machine.until(|status| status["cluster"]["together"] == json!(true)).await;
         machine
     }

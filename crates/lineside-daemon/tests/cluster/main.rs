@@ -12,6 +12,7 @@ mod draining;
 mod files;
 mod history;
 mod inheritance;
+mod jobs;
 mod keys;
 mod logs;
 mod loss;

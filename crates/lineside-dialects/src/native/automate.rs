@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lineside_core::PointInfo;
-use lineside_core::control::{AtEnd, Batch, Control, Excess, OnBusy, Pause, Rate, Retry, Scope};
+use lineside_core::control::{AtEnd, Batch, Control, Excess, OnBusy, Pause, Place, Rate, Retry, Scope};
 use lineside_core::flow::{Debounce, RetryAfter};
 use lineside_core::hook::Join;
 use lineside_core::report::{Format, ResultRule, ResultWhen};
@@ -19,9 +19,9 @@ use crate::yaml::{Content, Node};
 /// Makes an automation of a hook.
 pub(super) const AUTOMATE: &str = "automate";
 
-const KEYS: [&str; 13] = [
-    "rate", "debounce", "batch", "hold_key", "concurrency", "limit", "on_busy", "scope", "retry", "join",
-    "result", "at_end", "cancelled_by",
+const KEYS: [&str; 14] = [
+    "rate", "debounce", "batch", "hold_key", "concurrency", "limit", "on_busy", "scope", "where", "retry",
+    "join", "result", "at_end", "cancelled_by",
 ];
 
 const WHEN: [(&str, ResultWhen); 4] = [
@@ -92,6 +92,8 @@ fn settings(values: &mut Values<'_, '_>, control: &mut Control) {
     control.on_busy = values.word("on_busy", &words).unwrap_or_default();
     let words = [("machine", Scope::Machine), ("cluster", Scope::Cluster)];
     control.scope = values.word("scope", &words).unwrap_or_default();
+    let words = [("origin", Place::Origin), ("anywhere", Place::Anywhere)];
+    control.place = values.word("where", &words).unwrap_or_default();
     if let Some(retry) = nested(
         values,
         "retry",

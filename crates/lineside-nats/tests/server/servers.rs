@@ -1,10 +1,11 @@
 //! Three servers of which any may be away, and servers whose users may do what they need alone.
 
 use bytes::Bytes;
-use lineside_nats::{Cluster, Credentials, EntryName, JoinSettings, Link, Token};
+use lineside_nats::{Cluster, Credentials, EntryName, JoinSettings, Link, NewName, Token};
 use tokio::time::timeout;
 
 use crate::cluster::{answering, has, is};
+use crate::jobs::next;
 use crate::members::{member, settings, stands};
 use crate::nats::{LONG, Nats};
 
@@ -80,6 +81,13 @@ async fn machines_with_the_permissions_of_the_example_join_and_write_in_no_other
     let fences =
         timeout(LONG, futures_util::future::join_all(fences)).await.expect("each has the key in time");
     assert_ne!(fences[0].clone().unwrap(), fences[1].clone().unwrap());
+    let name = NewName { job: 7, round: "1".to_owned(), hook: "content.hook".to_owned(), key: None };
+    a.name_jobs(vec![name]).await.unwrap();
+    assert_eq!(b.hooks_with_jobs().await, ["content.hook"]);
+    let taken = next(&mut b.job_queue("content.hook")).await;
+    assert_eq!((&*taken.name.machine, taken.name.job), ("a", 7));
+    taken.hold().await;
+    taken.done().await;
     a.remove(ONE);
     has(&b, ONE, |entry| entry.is_none()).await;
     a.leave(LONG).await;

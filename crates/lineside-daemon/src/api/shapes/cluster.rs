@@ -39,10 +39,23 @@ pub struct ClusterStatus {
     pub followed: usize,
     /// How many sessions of other machines something here is below.
     pub stand_ins: usize,
+    /// Jobs that any machine of the cluster may run.
+    pub jobs: ClusterJobs,
     /// Projects of other machines whose hooks hold for something here, and whose guards stand closed: nothing of their
     /// content was trusted on this machine.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub untrusted: Vec<ClusterUntrusted>,
+}
+
+/// Jobs that any machine of a cluster may run.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+pub struct ClusterJobs {
+    /// How many times jobs of this machine were named to the others, since it was started.
+    pub published: u64,
+    /// How many jobs of other machines are under way here.
+    pub here: usize,
+    /// How many jobs of this machine are under way on others.
+    pub elsewhere: usize,
 }
 
 /// A project of another machine whose guards stand closed here.
@@ -115,12 +128,14 @@ pub struct ClusterDrained {
     pub elsewhere: usize,
     /// How many keys of the cluster this machine had.
     pub keys: usize,
+    /// How many jobs ran on another machine than theirs: of others here, and of this one elsewhere.
+    pub jobs: usize,
 }
 
 impl ClusterDrained {
     #[cfg_attr(not(feature = "nats"), allow(dead_code, reason = "a member asks it"))]
     pub(crate) fn is_over(self) -> bool {
-        self.here + self.elsewhere + self.keys == 0
+        self.here + self.elsewhere + self.keys + self.jobs == 0
     }
 }
 

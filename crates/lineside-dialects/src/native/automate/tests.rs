@@ -53,6 +53,7 @@ fn what_is_said_is_as_in_rust() {
         concurrency: Some("lint:{project_root}".into()),
         limit: 2,
         scope: Scope::Machine,
+        place: Place::Anywhere,
         on_busy: OnBusy::Coalesce,
         timeout: millis(900_000),
         retry: Retry::exponential(5, millis(100)).at_most(millis(900)).after(RetryAfter::AnyButOutput),
@@ -72,6 +73,7 @@ fn what_is_said_is_as_in_rust() {
          hold_key: '{project_root}'\n\
          concurrency: lint:{project_root}\n\
          scope: machine\n\
+         where: anywhere\n\
          limit: 2\n\
          on_busy: coalesce\n\
          retry: {attempts: 5, exponential: 100, at_most: 900, after: any_but_output}\n\
@@ -83,6 +85,7 @@ fn what_is_said_is_as_in_rust() {
     for (word, on_busy) in [("queue", OnBusy::Queue), ("drop", OnBusy::Drop), ("restart", OnBusy::Restart)] {
         assert_eq!(rules(&format!("concurrency: k\non_busy: {word}")).on_busy, on_busy);
     }
+    assert_eq!(rules("where: origin").place, Place::Origin);
     for (word, when) in WHEN {
         assert_eq!(rules(&format!("result: {word}")).result, ResultRule { when, ..ResultRule::default() });
     }

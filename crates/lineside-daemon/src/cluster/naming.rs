@@ -1,0 +1,78 @@
+//! Jobs of this machine that any machine of the cluster may run: those that wait for a turn here are named to the others, in the
+//! background. What is named and what becomes of it is on record here alone.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use lineside::automation::engine::SpareJob;
+use lineside_nats::{Link, NewName};
+use tokio::time::{Instant, interval_at, sleep};
+
+use super::Here;
+use super::joined::Joined;
+use super::keys::named;
+
+/// How many are named at once.
+const AT_ONCE: usize = 64;
+/// How often all that wait are named again: a name that is not taken goes after an hour.
+const AGAIN: Duration = Duration::from_secs(30 * 60);
+/// The pause after that could not be done.
+const PAUSE: Duration = Duration::from_millis(500);
+/// How long a message is unless the server has said it, and what of it is left for what stands around an event.
+const MESSAGE: usize = 1 << 20;
+const AROUND: usize = 4 << 10;
+
+impl Joined {
+    /// Names jobs that wait, until the machine leaves. After each connection all of them are named: what the server has had
+    /// already it drops.
+    pub(super) async fn name_jobs(&self, daemon: &dyn Here) {
+        let automations = daemon.automations();
+        let mut health = self.cluster().health();
+        let mut again = interval_at(Instant::now() + AGAIN, AGAIN);
+        let (mut named_in, mut round) = (0, 0_u64);
+        loop {
+            let link = health.borrow_and_update().link.clone();
+            if let Link::Together { times, .. } = link
+                && times != named_in
+            {
+                named_in = times;
+                automations.share_jobs(true);
+            }
+            let is_together = link.is_together();
+            tokio::select! {
+                () = daemon.ending().cancelled() => return,
+                () = self.draining.begun() => return automations.share_jobs(false),
+                Ok(()) = health.changed() => {}
+                _ = again.tick() => {
+                    round += 1;
+                    automations.share_jobs(true);
+                }
+                spare = automations.spare_jobs(AT_ONCE), if is_together => {
+                    if let Err(why) = self.name(&spare, round).await {
+                        tracing::debug!(why, "jobs are not named to other machines, and run here");
+                        sleep(PAUSE).await;
+                        automations.share_jobs(true);
+                    }
+                }
+            }
+        }
+    }
+
+    async fn name(&self, spare: &[SpareJob], round: u64) -> Result<(), String> {
+        let server = self.cluster().health().borrow().server.as_ref().map(|server| server.longest);
+        let longest = server.unwrap_or(MESSAGE).saturating_sub(AROUND);
+        // An event takes about twice its weight at most where it is written.
+        let fits = |spare: &&SpareJob| spare.bytes <= longest / 2;
+        let name = |spare: &SpareJob| NewName {
+            job: spare.job,
+            round: format!("{}.{round}.{}", spare.attempts, spare.hook),
+            hook: spare.hook.to_string(),
+            key: spare.key.as_deref().map(named),
+        };
+        let names: Vec<_> = spare.iter().filter(fits).map(name).collect();
+        let count = names.len() as u64;
+        self.cluster().name_jobs(names).await?;
+        self.jobs.published.fetch_add(count, Ordering::Relaxed);
+        Ok(())
+    }
+}

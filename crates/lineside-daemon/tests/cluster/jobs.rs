@@ -1,0 +1,291 @@
+//! Jobs that any machine may run, and whether what was done for them could have been: a history of every run, over cuts of
+//! machines, and machines that leave and come.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use lineside::client::Session;
+use lineside::json::Value;
+use lineside::prelude::*;
+use tokio::task::yield_now;
+use tokio::time::timeout;
+
+use crate::history::Dice;
+use crate::machine::Machine;
+use crate::nats::{LONG, Nats};
+use crate::proxy::Proxy;
+
+/// How many cycles there are, unless it is said otherwise.
+const CYCLES: usize = 200;
+/// How many jobs there are more in each cycle.
+const JOBS: usize = 4;
+/// How many attempts a job has.
+const ATTEMPTS: u32 = 4;
+
+/// The automation of the page, with settings more.
+fn automation(more: &str) -> String {
+    let page = include_str!("../../../../docs/cluster.md");
+    let hooks = page.split("```yaml\n").filter_map(|block| block.split_once("```")).map(|(block, _)| block);
+    let hooks: String = hooks.filter(|block| block.contains("where: anywhere")).collect();
+    assert_eq!(hooks.matches("where: anywhere").count(), 1, "{hooks}");
+    hooks.replace("where: anywhere", &format!("where: anywhere{more}"))
+}
+
+/// A project on a machine with the automation of the page, which runs this; it has `$session`, `$attempt` and the log.
+fn project(machine: &Machine, name: &str, hooks: &str, log: &Path, script: &str) -> PathBuf {
+    let root = machine.project(name, "#!/bin/sh\n");
+    fs::write(root.join(".lineside/hooks.yaml"), hooks).unwrap();
+    let script = format!(
+        "#!/bin/sh\nlog={}\nin=$(cat)\n\
+         session=$(echo \"$in\" | grep -o '\"session\":\"[^\"]*\"' | head -1 | cut -d'\"' -f4)\n\
+         attempt=$(echo \"$in\" | grep -o '\"attempt\":[0-9]*' | head -1 | tr -dc 0-9)\n{script}\n",
+        log.display()
+    );
+    fs::copy(root.join(".lineside/guard.sh"), root.join("test.sh")).unwrap();
+    fs::write(root.join("test.sh"), script).unwrap();
+    machine.trust(&root);
+    root
+}
+
+/// A session idles, which is a job.
+async fn idles(machine: &Machine, root: &Path, id: &str) {
+    let session: Session =
+        machine.client().session(id.to_owned()).cwd(root.to_string_lossy()).open().await.unwrap();
+    assert!(!session.publish(OnIdle::new()).await.unwrap().is_refused());
+}
+
+/// Waits until the log is so.
+async fn until(log: &Path, so: impl Fn(&[&str]) -> bool) -> String {
+    let found = async {
+        loop {
+            let text = fs::read_to_string(log).unwrap_or_default();
+            if so(&text.lines().collect::<Vec<_>>()) {
+                return text;
+            }
+            yield_now().await;
+        }
+    };
+    timeout(LONG * 2, found).await.unwrap_or_else(|_| panic!("{:?}", fs::read_to_string(log)))
+}
+
+fn jobs(status: &Value, field: &str) -> u64 {
+    status["cluster"]["jobs"][field].as_u64().unwrap()
+}
+
+/// Says where it begins, and ends when there is a file of its session's name.
+const WAITS: &str = "echo \"$session $attempt begin $(pwd)\" >>$log\n\
+     while [ ! -e $log.$session ]; do sleep 0.02; done\necho \"$session $attempt end\" >>$log";
+
+#[tokio::test]
+async fn what_finds_no_turn_runs_on_a_machine_that_has_the_hook_and_one() {
+    let nats = Nats::new().await;
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let a = Machine::with_running(&nats.url(), "a", 1).await;
+    let root = project(&a, "x/repo", &automation(""), &log, WAITS);
+    idles(&a, &root, "s1").await;
+    until(&log, |lines| lines.len() == 1).await;
+    idles(&a, &root, "s2").await;
+    a.until(|status| jobs(status, "published") == 1).await;
+    // It comes later, and no session there works in the project.
+    let b = Machine::with_running(&nats.url(), "b", 2).await;
+    let elsewhere = project(&b, "y/clone", &automation(""), &log, WAITS);
+    let said = until(&log, |lines| lines.len() == 2).await;
+    assert!(said.contains(&format!("s1 1 begin {}", root.display())), "{said}");
+    assert!(said.contains(&format!("s2 1 begin {}", elsewhere.display())), "{said}");
+    let (of_a, of_b) = (a.status().await, b.status().await);
+    assert_eq!([jobs(&of_a, "elsewhere"), jobs(&of_a, "here")], [1, 0]);
+    assert_eq!([jobs(&of_b, "elsewhere"), jobs(&of_b, "here")], [0, 1]);
+    for session in ["s2", "s1"] {
+        fs::write(folder.path().join(format!("log.{session}")), "").unwrap();
+    }
+    let status = a.until(|status| status["live_jobs"] == json!(0) && jobs(status, "elsewhere") == 0).await;
+    assert_eq!(status["dead_jobs"], json!(0));
+    b.until(|status| jobs(status, "here") == 0).await;
+    assert_eq!(fs::read_to_string(&log).unwrap().lines().count(), 4);
+}
+
+#[tokio::test]
+async fn a_machine_without_the_hook_or_with_another_content_of_it_takes_nothing() {
+    let nats = Nats::new().await;
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let a = Machine::with_running(&nats.url(), "a", 1).await;
+    let b = Machine::with_running(&nats.url(), "b", 2).await;
+    let root = project(&a, "repo", &automation(""), &log, WAITS);
+    let other = project(&b, "repo", &automation(""), &log, &format!("{WAITS}\n: another one"));
+    // It is in force there.
+    let _open = b.client().session("b1").cwd(other.to_string_lossy()).open().await.unwrap();
+    idles(&a, &root, "s1").await;
+    until(&log, |lines| lines.len() == 1).await;
+    idles(&a, &root, "s2").await;
+    a.until(|status| jobs(status, "published") == 1).await;
+    fs::write(folder.path().join("log.s1"), "").unwrap();
+    let said = until(&log, |lines| lines.len() == 3).await;
+    assert!(said.lines().last().unwrap().starts_with(&format!("s2 1 begin {}", root.display())), "{said}");
+    fs::write(folder.path().join("log.s2"), "").unwrap();
+    a.until(|status| status["live_jobs"] == json!(0)).await;
+}
+
+#[tokio::test]
+async fn a_job_that_is_dropped_is_given_up_where_it_runs() {
+    let nats = Nats::new().await;
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let a = Machine::with_running(&nats.url(), "a", 1).await;
+    let b = Machine::with_running(&nats.url(), "b", 2).await;
+    let root = project(&a, "repo", &automation(""), &log, WAITS);
+    project(&b, "repo", &automation(""), &log, WAITS);
+    idles(&a, &root, "s1").await;
+    until(&log, |lines| lines.len() == 1).await;
+    idles(&a, &root, "s2").await;
+    a.until(|status| jobs(status, "elsewhere") == 1).await;
+    until(&log, |lines| lines.len() == 2).await;
+    let all: Value = a.client().get("/v1/jobs").await.unwrap();
+    let of = |session: &str| {
+        let all = all["jobs"].as_array().unwrap();
+        all.iter().find(|job| job["session"] == json!(session)).unwrap()["job"].as_u64().unwrap()
+    };
+    let _dropped: Value = a.client().delete(&format!("/v1/jobs/{}", of("s2"))).await.unwrap();
+    a.until(|status| jobs(status, "elsewhere") == 0).await;
+    b.until(|status| jobs(status, "here") == 0).await;
+    fs::write(folder.path().join("log.s1"), "").unwrap();
+    a.until(|status| status["live_jobs"] == json!(0)).await;
+    assert!(!fs::read_to_string(&log).unwrap().contains("s2 1 end"));
+}
+
+#[tokio::test]
+async fn a_job_with_a_key_of_the_cluster_runs_elsewhere_with_that_key() {
+    let nats = Nats::new().await;
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let a = Machine::with_running(&nats.url(), "a", 1).await;
+    let b = Machine::with_running(&nats.url(), "b", 2).await;
+    let hooks = automation(", concurrency: one, scope: cluster");
+    let root = project(&a, "repo", &hooks, &log, WAITS);
+    let elsewhere = project(&b, "y/repo", &hooks, &log, WAITS);
+    // One that needs no key has the only turn.
+    let busy = a.project("busy", "#!/bin/sh\n");
+    let blocks = folder.path().join("blocks");
+    fs::write(busy.join(".lineside/hooks.yaml"), format!(
+        "hooks:\n- {{name: busy, on: on_idle, command: 'while [ ! -e {0} ]; do sleep 0.02; done', automate: {{}}}}\n",
+        blocks.display()
+    )).unwrap();
+    a.trust(&busy);
+    idles(&a, &busy, "busy").await;
+    a.until(|status| status["live_jobs"] == json!(1)).await;
+    for session in ["s1", "s2"] {
+        idles(&a, &root, session).await;
+    }
+    let said = until(&log, |lines| lines.len() == 1).await;
+    assert!(said.starts_with(&format!("s1 1 begin {}", elsewhere.display())), "{said}");
+    assert_eq!(a.status().await["cluster"]["jobs"]["elsewhere"], json!(1));
+    for session in ["s1", "s2"] {
+        fs::write(folder.path().join(format!("log.{session}")), "").unwrap();
+    }
+    let said = until(&log, |lines| lines.len() == 4).await;
+    let order: Vec<_> =
+        said.lines().map(|line| line.split(' ').take(3).collect::<Vec<_>>().join(" ")).collect();
+    assert_eq!(order, ["s1 1 begin", "s1 1 end", "s2 1 begin", "s2 1 end"], "{said}");
+    fs::write(blocks, "").unwrap();
+    let status = a.until(|status| status["live_jobs"] == json!(0)).await;
+    assert_eq!(status["dead_jobs"], json!(0));
+}
+
+/// What a line of the log says: a job by its session, the attempt, and whether that begins or ends.
+#[derive(Debug, PartialEq, Eq, Hash, Clone)]
+struct Line {
+    session: String,
+    attempt: u32,
+    ends: bool,
+}
+
+fn lines(log: &Path) -> Vec<Line> {
+    let text = fs::read_to_string(log).unwrap_or_default();
+    let line = |line: &str| {
+        let mut parts = line.split(' ').map(str::to_owned);
+        let (session, attempt) = (parts.next()?, parts.next()?.parse().ok()?);
+        Some(Line { session, attempt, ends: parts.next()? == "end" })
+    };
+    text.lines().map(|text| line(text).unwrap_or_else(|| panic!("{text}"))).collect()
+}
+
+/// Every job that was accepted ran or is dead, none was begun twice with one attempt, and none more often than it may.
+fn check(log: &Path, accepted: &[String], dead: &HashSet<String>) -> usize {
+    let lines = lines(log);
+    let mut begun: HashMap<(&str, u32), usize> = HashMap::new();
+    lines.iter().filter(|line| !line.ends).for_each(|line| {
+        *begun.entry((&line.session, line.attempt)).or_default() += 1;
+    });
+    let twice: Vec<_> = begun.iter().filter(|(_, times)| **times > 1).collect();
+    assert!(twice.is_empty(), "one attempt was begun more than once: {twice:?}");
+    let more: Vec<_> = lines.iter().filter(|line| line.attempt > ATTEMPTS).collect();
+    assert!(more.is_empty(), "tried more often than it may be: {more:?}");
+    let ended: HashSet<&str> =
+        lines.iter().filter(|line| line.ends).map(|line| line.session.as_str()).collect();
+    let lost: Vec<_> =
+        accepted.iter().filter(|job| !ended.contains(job.as_str()) && !dead.contains(*job)).collect();
+    assert!(lost.is_empty(), "neither run nor dead: {lost:?}");
+    begun.len()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn over_cuts_every_job_runs_or_is_dead_and_no_attempt_is_begun_twice() {
+    let cycles = std::env::var("LINESIDE_CYCLES").ok().and_then(|cycles| cycles.parse().ok());
+    let cycles: usize = cycles.unwrap_or(CYCLES);
+    let mut nats = Nats::new().await;
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let script =
+        "echo \"$session $attempt begin $(pwd)\" >>$log\nsleep 0.15\necho \"$session $attempt end\" >>$log";
+    let hooks = automation(&format!(", retry: {{attempts: {ATTEMPTS}, constant: 10}}, result: ignore"));
+    let proxies = [Proxy::to(nats.port).await, Proxy::to(nats.port).await];
+    let mut a = Machine::with_running(&proxies[0].url(), "a", 1).await;
+    let mut b = Machine::with_running(&proxies[1].url(), "b", 3).await;
+    let root = project(&a, "repo", &hooks, &log, script);
+    let clone = project(&b, "clone", &hooks, &log, script);
+    let (mut dice, mut accepted) = (Dice::new(11), Vec::new());
+    for cycle in 0..cycles {
+        for number in 0..JOBS {
+            let id = format!("s{cycle}-{number}");
+            idles(&a, &root, &id).await;
+            accepted.push(id);
+        }
+        match dice.roll(16) {
+            0 => b = b.again().await,
+            1 => a = a.again().await,
+            2 => {
+                nats.kill();
+                nats.start().await;
+            }
+            cut @ 3..9 => {
+                let proxy = &proxies[usize::from(cut % 2 == 0)];
+                proxy.cut();
+                // Until that is known, or not.
+                let cut_off = if cut % 2 == 0 { &b } else { &a };
+                if dice.roll(2) == 0 {
+                    cut_off.until(|status| status["cluster"]["together"] == json!(false)).await;
+                }
+                proxy.heal();
+            }
+            _ => {
+                a.until(|status| status["live_jobs"].as_u64().unwrap() < 4).await;
+            }
+        }
+    }
+    let status = a.until(|status| status["live_jobs"] == json!(0)).await;
+    let dead: Value = a.client().get("/v1/jobs?state=dead").await.unwrap();
+    let of = |job: &Value| job["session"].as_str().unwrap().to_owned();
+    let (dead, why): (HashSet<_>, HashSet<_>) =
+        dead["jobs"].as_array().unwrap().iter().map(|job| (of(job), job["about"].to_string())).unzip();
+    let attempts = check(&log, &accepted, &dead);
+    let there = format!("begin {}", clone.display());
+    let elsewhere = fs::read_to_string(&log).unwrap().lines().filter(|line| line.ends_with(&there)).count();
+    println!(
+        "{} jobs, {attempts} attempts, {elsewhere} elsewhere, {} dead: {why:?}",
+        accepted.len(),
+        dead.len()
+    );
+    assert!(elsewhere > cycles / 4, "some run on the other machine: {status}");
+}
