@@ -72,7 +72,7 @@ pub(super) fn check(host: Host, text: &str, syntax: Syntax, root: &Piece) -> Res
     }
     let of_settings = strictness.types.iter().filter_map(|(key, must)| wrong(root, key, *must));
     let hooks = root.member("hooks").filter(|_| strictness.whole).map(|hooks| &hooks.value);
-    match of_settings.chain(hooks.and_then(|hooks| wrong_in(hooks, syntax))).next() {
+    match of_settings.chain(hooks.and_then(|hooks| wrong_in(hooks, syntax, host))).next() {
         Some((at, detail)) => rejected(at, detail),
         None => Ok(()),
     }
@@ -96,7 +96,7 @@ fn wrong(piece: &Piece, key: &str, must: Type) -> Option<(usize, String)> {
 }
 
 /// The same of the first hook that has another shape.
-fn wrong_in(hooks: &Piece, syntax: Syntax) -> Option<(usize, String)> {
+fn wrong_in(hooks: &Piece, syntax: Syntax, host: Host) -> Option<(usize, String)> {
     const TEXTS: [&str; 4] = ["event", "matcher", "type", "command"];
     let in_handler = |handler: &Piece| match &handler.content {
         Content::Object(_) => {
@@ -112,9 +112,13 @@ fn wrong_in(hooks: &Piece, syntax: Syntax) -> Option<(usize, String)> {
         }),
         _ => Some((list.span.start, "the hooks of an event must be a list".to_owned())),
     };
-    match syntax {
-        Syntax::Toml => in_list(hooks),
-        Syntax::Json => hooks.members().iter().find_map(|event| in_list(&event.value)),
+    match (syntax, host) {
+        (Syntax::Toml, Host::Kimi) => in_list(hooks),
+        _ => {
+            // Codex writes down there which hooks a person has trusted.
+            let events = hooks.members().iter().filter(|event| host != Host::Codex || event.key != "state");
+            events.into_iter().find_map(|event| in_list(&event.value))
+        }
     }
 }
 
@@ -169,6 +173,17 @@ mod tests {
         ] {
             assert_eq!(checked(host, Syntax::Json, text), None, "{host} {text}");
         }
+    }
+
+    #[cfg(feature = "toml")]
+    #[test]
+    fn what_codex_writes_down_of_trusted_hooks_is_no_event() {
+        let trusted =
+            "[hooks.state]\n[hooks.state.\"/h/hooks.json:pre_tool_use:0:0\"]\ntrusted_hash = \"x\"\n";
+        assert_eq!(checked(Host::Codex, Syntax::Toml, trusted), None);
+        let events = format!("{trusted}[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ncommand = 5\n");
+        let said = checked(Host::Codex, Syntax::Toml, &events).unwrap_or_default();
+        assert!(said.starts_with("line 6: `command` must be a text"), "{said}");
     }
 
     #[cfg(feature = "toml")]
