@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use lineside::core::Notice;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
 
 use super::Here;
 use super::hearing::parents;
@@ -38,6 +39,14 @@ impl Joined {
                 () = daemon.ending().cancelled() => break left,
             }
         };
+        // Nothing of others runs here when they hear that this machine has left: they may run it at once then.
+        self.jobs.borrowed().values().for_each(CancellationToken::cancel);
+        let over = async {
+            while self.jobs.status().here > 0 {
+                sleep(LOOK).await;
+            }
+        };
+        timeout(leaving, over).await.ok();
         self.leave(leaving).await;
         daemon.bus().announce(Notice::info(format!("machine `{name}` has left cluster `{cluster}`")));
         left

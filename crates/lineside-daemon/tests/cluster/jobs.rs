@@ -193,6 +193,92 @@ async fn a_job_with_a_key_of_the_cluster_runs_elsewhere_with_that_key() {
     assert_eq!(status["dead_jobs"], json!(0));
 }
 
+#[tokio::test]
+async fn runs_on_a_machine_that_is_cut_off_for_long_have_failed_and_what_they_came_to_is_forgotten() {
+    let nats = Nats::new().await;
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let proxy = Proxy::to(nats.port).await;
+    let a = Machine::with_running(&nats.url(), "a", 1).await;
+    let b = Machine::with_running(&proxy.url(), "b", 2).await;
+    let hooks = automation(", retry: {attempts: 2, constant: 10}, result: ignore");
+    let root = project(&a, "repo", &hooks, &log, WAITS);
+    project(&b, "repo", &hooks, &log, WAITS);
+    let end = |session: &str| fs::write(folder.path().join(format!("log.{session}")), "").unwrap();
+    idles(&a, &root, "s1").await;
+    until(&log, |lines| lines.len() == 1).await;
+    idles(&a, &root, "s2").await;
+    idles(&a, &root, "s3").await;
+    until(&log, |lines| lines.len() == 3).await;
+    proxy.cut();
+    // One of them ends while it cannot say so, and the other one is ended.
+    end("s3");
+    until(&log, |lines| lines.len() == 4).await;
+    a.until(|status| jobs(status, "elsewhere") == 0).await;
+    b.until(|status| jobs(status, "here") == 0).await;
+    proxy.heal();
+    end("s2");
+    let said = until(&log, |lines| lines.len() == 8).await;
+    end("s1");
+    a.until(|status| status["live_jobs"] == json!(0)).await;
+    for line in ["s2 2 begin", "s2 2 end", "s3 1 end", "s3 2 begin", "s3 2 end"] {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+    assert!(!said.contains("s2 1 end"), "{said}");
+    let all: Value = a.client().get("/v1/jobs").await.unwrap();
+    let all = all["jobs"].as_array().unwrap();
+    for session in ["s2", "s3"] {
+        let job = all.iter().find(|job| job["session"] == json!(session)).unwrap();
+        let attempts = job["attempts"].as_array().unwrap();
+        assert_eq!((attempts.len(), &job["state"]), (2, &json!("done")), "{job}");
+        assert!(attempts[0]["text"].to_string().contains("was not heard for 10 s"), "{job}");
+    }
+}
+
+#[tokio::test]
+async fn a_machine_that_leaves_gives_back_what_it_runs_and_is_given_nothing_more() {
+    let nats = Nats::new().await;
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let a = Machine::with_running(&nats.url(), "a", 1).await;
+    let b = Machine::with_running(&nats.url(), "b", 2).await;
+    let hooks = automation(", retry: {attempts: 2, constant: 10}, result: ignore");
+    let root = project(&a, "repo", &hooks, &log, WAITS);
+    let clone = project(&b, "clone", &hooks, &log, WAITS);
+    let end = |session: &str| fs::write(folder.path().join(format!("log.{session}")), "").unwrap();
+    for (session, lines) in [("s1", 1), ("s2", 2)] {
+        idles(&a, &root, session).await;
+        until(&log, |all| all.len() == lines).await;
+    }
+    // It waits for what runs there, takes nothing more, and what runs still when it leaves has failed.
+    let within = lineside::json::Map::from_iter([("within_ms".to_owned(), json!(1_500))]);
+    let client = b.client();
+    let drained =
+        tokio::spawn(async move { client.post::<Value>("/v1/cluster/drain", &within).await.unwrap() });
+    b.until(|status| status["cluster"]["draining"] == json!(true)).await;
+    idles(&a, &root, "s3").await;
+    a.until(|status| jobs(status, "published") >= 2).await;
+    assert_eq!(drained.await.unwrap()["jobs"], json!(1));
+    a.until(|status| jobs(status, "elsewhere") == 0).await;
+    ["s1", "s2", "s3"].into_iter().for_each(end);
+    a.until(|status| status["live_jobs"] == json!(0)).await;
+    let said = fs::read_to_string(&log).unwrap();
+    let there = said.lines().filter(|line| line.ends_with(&clone.display().to_string())).count();
+    assert!(there == 1 && said.contains("s2 2 end") && said.contains("s3 1 end"), "{said}");
+    assert_eq!(a.status().await["dead_jobs"], json!(0));
+}
+
+#[tokio::test]
+async fn a_hook_of_a_program_that_says_anywhere_is_a_finding() {
+    let nats = Nats::new().await;
+    let a = Machine::new(&nats.url(), "a").await;
+    let session = a.client().session("s1").open().await.unwrap();
+    let tidy = session.automate::<OnIdle>("tidy").place(lineside::core::control::Place::Anywhere);
+    let _tidy = tidy.run(async |_, _| Ok(Report::success("done"))).await.unwrap();
+    let findings = a.status().await["findings"].to_string();
+    assert!(findings.contains("tidy") && findings.contains("`where: anywhere`"), "{findings}");
+}
+
 /// What a line of the log says: a job by its session, the attempt, and whether that begins or ends.
 #[derive(Debug, PartialEq, Eq, Hash, Clone)]
 struct Line {
