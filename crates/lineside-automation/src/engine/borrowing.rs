@@ -6,7 +6,7 @@ use lineside_core::json;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::driver::{flat, session_of};
+use super::driver::flat;
 use super::{Automations, Does, Engine, Processes, until};
 use crate::control::{Assignment, Place};
 use crate::engine::AttemptPermit;
@@ -93,7 +93,8 @@ impl Automations {
             },
             Err(error) => return unreadable(error.to_string()),
         };
-        let session = session_of(&engine.bus.upgrade()?, &event);
+        // A session of that id here is another one.
+        let session = engine.bus.upgrade()?.session_that_is_over(&event.envelope().source);
         let processes = Processes::none();
         let until_over = Some(processes.until_over());
         let called = session.call(&event, handler.timeout, |cx| {

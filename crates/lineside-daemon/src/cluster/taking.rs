@@ -183,7 +183,7 @@ impl Joined {
             Came::Later(after) => taken.back(after).await,
             Came::Ran(ran) => {
                 let fence = ran.fence;
-                self.say_how(&name, ran).await;
+                self.say_how(daemon, &name, ran).await;
                 self.jobs.borrowed().remove(&(name.machine.clone(), fence));
                 taken.done().await;
             }
@@ -207,7 +207,11 @@ impl Joined {
                 if let Some(turn) = automations.take_turn() {
                     break turn;
                 }
-                automations.spare_turn().await;
+                tokio::select! {
+                    () = automations.spare_turn() => {}
+                    () = self.draining.begun() => return Came::Later(NO_TURN),
+                    () = daemon.ending().cancelled() => return Came::Later(NO_TURN),
+                }
             },
         };
         let sent = Instant::now();
@@ -273,7 +277,7 @@ impl Joined {
     }
 
     /// Says how a run has ended, until that is on record or too late.
-    async fn say_how(&self, name: &JobName, ran: Ran) {
+    async fn say_how(&self, daemon: &dyn Here, name: &JobName, ran: Ran) {
         let Ran { fence, mut outcome, until } = ran;
         let word = Word::Ran { from: self.ways.machine().to_owned(), job: name.job, fence };
         loop {
@@ -281,7 +285,7 @@ impl Joined {
             match self.origin(name, &word, &text).await {
                 Ok(_) => return,
                 Err(AskMachineError::TooLarge { .. }) if text.len() > SHORTER => shorten(&mut outcome),
-                Err(_) if Instant::now() + PAUSE >= until => return,
+                Err(_) if daemon.ending().is_cancelled() || Instant::now() + PAUSE >= until => return,
                 Err(_) => sleep(PAUSE).await,
             }
         }
