@@ -51,7 +51,7 @@ mod trigger;
 
 mod automations;
 
-pub use automations::{Automations, OpenError};
+pub use automations::{Automations, OpenError, WorkPlace};
 pub use borrowing::{Borrowed, BorrowedTurn};
 pub use claims::{HeldKey, KeyClaim};
 pub use hooks::{Last, Recording};

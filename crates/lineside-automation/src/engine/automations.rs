@@ -35,6 +35,9 @@ pub struct Automations {
     _end: Arc<DropGuard>,
 }
 
+/// The folder in which an agent worked, and its project, as far as it has said them.
+pub type WorkPlace = (Option<Arc<str>>, Option<Arc<str>>);
+
 /// Why automations cannot be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -108,7 +111,7 @@ impl Automations {
     /// automations with the folder that they are for does so before [`all_registered`](Self::all_registered). Of an agent
     /// that has said both, the one in which it worked and its project, it is the pair. Costs a step for each job.
     #[must_use]
-    pub fn absent_in(&self) -> BTreeSet<(Option<Arc<str>>, Option<Arc<str>>)> {
+    pub fn absent_in(&self) -> BTreeSet<WorkPlace> {
         self.engine.ask(|machine| {
             let event = |offered: &Offered| offered.event().ok();
             let places = machine.orphans().filter_map(event).map(|event| {
