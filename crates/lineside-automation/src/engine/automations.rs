@@ -107,8 +107,8 @@ impl Automations {
         Adoptions::of(Arc::clone(&self.engine))
     }
 
-    /// The folders in which agents worked whose work rests for automations that are not there, each once: whoever loads
-    /// automations with the folder that they are for does so before [`all_registered`](Self::all_registered). Of an agent
+    /// The folders in which agents worked whose work rests for automations that are not there, each once: a caller that
+    /// loads automations with the folder that they are for does so before [`all_registered`](Self::all_registered). Of an agent
     /// that has said both, the one in which it worked and its project, it is the pair. Costs a step for each job.
     #[must_use]
     pub fn absent_in(&self) -> BTreeSet<WorkPlace> {

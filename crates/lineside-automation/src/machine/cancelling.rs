@@ -71,7 +71,7 @@ impl<E: Occurrence> Machine<E> {
     }
 }
 
-/// What the work of an automation is told apart by.
+/// By what one piece of the work of an automation is known from another.
 fn own_key(rules: &Rules) -> &KeyTemplate {
     rules.concurrency.as_ref().map_or(&rules.hold_key, |(template, _)| template)
 }
