@@ -331,6 +331,11 @@ impl Daemon {
         &self.feed
     }
 
+    /// What the pages look at.
+    pub(crate) fn for_pages(&self) -> (&Feed, &Bus, &Approvals) {
+        (self.feed(), self.bus(), &self.approvals)
+    }
+
     /// A session is over.
     fn forget(&self, session: &SessionId) {
         self.grants.forget(session);

@@ -73,6 +73,24 @@ async function settled(page) {
   await page.evaluate(() => new Promise((done) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 500)));
 }
 
+/** Sends a form of a page as a person does, and waits for what comes of it. */
+async function sends(page, button) {
+  const [answer] = await Promise.all([page.waitForNavigation({ waitUntil: "domcontentloaded" }), page.click(button)]);
+  if (!answer.ok()) throw new Error(`${button}: ${answer.status()}`);
+}
+
+/** A person answers the first question, and tries an event out. */
+async function forms(page, url) {
+  await open(page, url, "approvals");
+  const waiting = () => page.$$eval("form button[value='deny once']", (all) => all.length);
+  const before = await waiting();
+  if (before === 0) throw new Error("no question waits");
+  await sends(page, "form button[value='deny once']");
+  if ((await waiting()) !== before - 1) throw new Error("the question that was answered waits still");
+  await open(page, url, "lab");
+  await sends(page, "form[method='post'] button");
+}
+
 async function pictures(browser, scene) {
   const fleet = new Fleet(scene.agents, scene.rate, scene.events);
   const page = await browser.newPage();
@@ -91,6 +109,7 @@ async function pictures(browser, scene) {
       const unlike = existsSync(golden) ? differs(readFileSync(golden), taken) : null;
       say({ picture: name, differs: unlike, axe: await axed(page) });
     }
+    await forms(page, url);
   } finally {
     await page.close();
     await fleet.end();

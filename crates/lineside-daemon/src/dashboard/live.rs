@@ -12,8 +12,8 @@ use lineside::core::envelope::Source;
 use lineside::fleet::Model;
 use tokio::time::Instant;
 
-use crate::daemon::Daemon;
-use crate::feed::What;
+use crate::approvals::Approvals;
+use crate::feed::{Feed, What};
 
 /// How often it is brought up to date at most.
 pub(crate) const TICK: Duration = Duration::from_millis(100);
@@ -35,21 +35,29 @@ struct State {
 
 impl Live {
     /// Looks at the model as it is now.
-    pub(crate) fn look<T>(&self, daemon: &Daemon, look: impl FnOnce(&Model, i64) -> T) -> T {
-        let now = daemon.bus().wall_clock().as_millisecond();
+    pub(crate) fn look<T>(
+        &self,
+        (feed, bus, approvals): (&Feed, &Bus, &Approvals),
+        look: impl FnOnce(&Model, i64) -> T,
+    ) -> T {
+        let now = bus.wall_clock().as_millisecond();
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        state.refresh(daemon, now);
+        if state.refresh(feed, bus, now) {
+            let waiting = approvals.sessions();
+            state.model.questions(waiting.iter().map(String::as_str));
+            state.model.settle(now);
+        }
         look(&state.model, now)
     }
 }
 
 impl State {
-    fn refresh(&mut self, daemon: &Daemon, now: i64) {
-        let (feed, bus) = (daemon.feed(), daemon.bus());
+    /// Takes in what there is, unless that was done a moment ago.
+    fn refresh(&mut self, feed: &Feed, bus: &Bus, now: i64) -> bool {
         let at = Instant::now();
         let since = self.looked.map(|looked| at.duration_since(looked));
         if since.is_some_and(|since| since < TICK.mul_f64(0.8)) {
-            return;
+            return false;
         }
         self.looked = Some(at);
         let is_anew = since.is_none_or(|since| since > AWAY);
@@ -81,9 +89,7 @@ impl State {
                 }
             }
         }
-        let waiting = daemon.approvals.sessions();
-        self.model.questions(waiting.iter().map(String::as_str));
-        self.model.settle(now);
+        true
     }
 
     /// The sessions that are open, whatever was heard of them.

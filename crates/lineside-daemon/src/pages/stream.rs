@@ -97,7 +97,7 @@ fn frame(
     (since, heard): (u64, u64),
     only: Option<&HashSet<String>>,
 ) -> Option<(String, u64, u64)> {
-    daemon.dashboard.live.look(daemon, |model, _| {
+    daemon.dashboard.live.look(daemon.for_pages(), |model, _| {
         let is_news = only.is_some() || model.version() > since || model.heard() > heard || since == 0;
         is_news.then(|| (model.frame(since, only), model.version(), model.heard()))
     })

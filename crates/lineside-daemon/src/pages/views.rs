@@ -120,8 +120,10 @@ pub(super) async fn fleet(
         is_off: status.off,
     };
     let fits = |session: &str| only.as_ref().is_none_or(|only| only.contains(session));
-    let content =
-        daemon.dashboard.live.look(&daemon, |model, now| pages::fleet::content(model, &beside, now, &fits));
+    let content = daemon
+        .dashboard
+        .live
+        .look(daemon.for_pages(), |model, now| pages::fleet::content(model, &beside, now, &fits));
     let shell = Shell {
         view: "",
         title: "Fleet",
@@ -281,7 +283,7 @@ pub(super) async fn lineage(
     let content = daemon
         .dashboard
         .live
-        .look(&daemon, |model, _| pages::lineage::content(model, chosen.as_ref(), &fits));
+        .look(daemon.for_pages(), |model, _| pages::lineage::content(model, chosen.as_ref(), &fits));
     let shell = Shell {
         view: "/lineage",
         title: "Lineage",
