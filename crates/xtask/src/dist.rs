@@ -76,7 +76,7 @@ pub(crate) fn judge(workspace: &Workspace) -> Result<Outcome> {
 
 fn pack(workspace: &Workspace, build: Build) -> Result<Staged<'_>> {
     let version = versions::only(workspace)?;
-    let programs = install::build(workspace, build)?;
+    let programs = install::build(workspace, build, None)?;
     let out = workspace.target.join(if build == Build::Release { "dist" } else { "dist-dev" });
     // Where `cargo-deb` finds it: it takes paths below the folder of the profile, of which it knows this one.
     let root = workspace.target.join("release/dist-root");

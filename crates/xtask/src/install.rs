@@ -27,6 +27,25 @@ pub(crate) enum Build {
     Dev,
 }
 
+/// Where to install, and with which features of the command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Order<'a> {
+    root: Option<&'a str>,
+    with: Option<&'a str>,
+}
+
+impl<'a> Order<'a> {
+    /// Reads the arguments; `None` where they are none of these.
+    pub(crate) fn read(arguments: &[&'a str]) -> Option<Self> {
+        match arguments {
+            [] => Some(Self::default()),
+            ["--root", root, rest @ ..] => Some(Self { root: Some(root), ..Self::read(rest)? }),
+            ["--with", with, rest @ ..] => Some(Self { with: Some(with), ..Self::read(rest)? }),
+            _ => None,
+        }
+    }
+}
+
 /// What was built.
 pub(crate) struct Programs {
     pub(crate) full: PathBuf,
@@ -45,12 +64,12 @@ pub(crate) enum Origin<'a> {
 pub(crate) const LISTED: &str = "share/lineside/installed.json";
 
 /// Builds both and puts them into `bin` of this folder; of cargo's own without one.
-pub(crate) fn run(workspace: &Workspace, root: Option<&str>) -> Result<ExitCode> {
-    let root = match root {
+pub(crate) fn run(workspace: &Workspace, order: &Order<'_>) -> Result<ExitCode> {
+    let root = match order.root {
         Some(root) => PathBuf::from(root),
         None => cargo_home()?,
     };
-    let programs = build(workspace, Build::Release)?;
+    let programs = build(workspace, Build::Release, order.with)?;
     let files = lay_out(&programs, &root)?;
     list(&root, &Origin::Clone { clone: &workspace.root }, &files)?;
     for file in files.iter().filter(|file| !file.starts_with("share/man")) {
@@ -61,13 +80,18 @@ pub(crate) fn run(workspace: &Workspace, root: Option<&str>) -> Result<ExitCode>
     Ok(ExitCode::SUCCESS)
 }
 
-/// Builds both programs.
-pub(crate) fn build(workspace: &Workspace, build: Build) -> Result<Programs> {
+/// Builds both programs, the full one with these features, separated by commas.
+pub(crate) fn build(workspace: &Workspace, build: Build, with: Option<&str>) -> Result<Programs> {
     let target = &workspace.target;
     match build {
         Build::Release => {
             // As `cargo run --release` builds it: a choice of packages would be a choice of their features, and all of it anew.
-            must(&mut workspace.cargo(["build", "--release"]), FOR_A_BUILD)?;
+            let mut full = workspace.cargo(["build", "--release"]);
+            let named = with.into_iter().flat_map(|with| with.split(','));
+            named.for_each(|feature| {
+                full.args(["--features", &format!("lineside-cli/{feature}")]);
+            });
+            must(&mut full, FOR_A_BUILD)?;
             Ok(Programs { full: target.join("release/lineside"), shim: shim(workspace)? })
         }
         Build::Dev => {
@@ -199,4 +223,18 @@ fn cargo_home() -> Result<PathBuf> {
 pub(crate) fn tell_bench(workspace: &Workspace, bench: &mut Command) -> Result<()> {
     bench.env("LINESIDE_SHIM", shim(workspace)?);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_names_a_folder_and_features_in_any_order() {
+        let order = Order { root: Some("r"), with: Some("otel,nats") };
+        assert_eq!(Order::read(&["--with", "otel,nats", "--root", "r"]), Some(order));
+        assert_eq!(Order::read(&["--root", "r", "--with", "otel,nats"]), Some(order));
+        assert_eq!(Order::read(&[]), Some(Order::default()));
+        assert_eq!(Order::read(&["--root"]), None);
+    }
 }

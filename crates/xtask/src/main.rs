@@ -40,7 +40,7 @@ cargo xtask CHORE
   tidy --sizes [COMMIT]                the production lines of each crate, and what they were at a commit
   api                                  writes the listings of the public items, which `test` compares
   bench [--quick] [--only NAME[,NAME]] every bench, one table of their figures, and which fall short
-  install [--root DIR]                 `lineside`, and the full command beside it, into `bin` of cargo's folder
+  install [--root DIR] [--with otel,nats]   `lineside`, and the full command beside it, into `bin` of cargo's folder
   dist [--dev] [--check]               what is published, into `target/dist`; of a debug build; each form installed and tried
   semver [COMMIT]                      the public items against those of a commit, of the last tag without one
   mutants [PATH…]                      the tests of files or folders against small changes of them, for a nightly run
@@ -91,8 +91,9 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
         ["tidy", "--sizes", commit] => tidy::sizes::run(&Workspace::find()?, Some(commit)),
         ["api"] => tidy::public_api::run(&Workspace::find()?),
         ["bench", rest @ ..] => bench::run(&Workspace::find()?, &bench::Order::read(rest)?),
-        ["install"] => install::run(&Workspace::find()?, None),
-        ["install", "--root", root] => install::run(&Workspace::find()?, Some(root)),
+        ["install", rest @ ..] if install::Order::read(rest).is_some() => {
+            install::run(&Workspace::find()?, &install::Order::read(rest).unwrap_or_default())
+        }
         ["dist", rest @ ..] => dist::run(&Workspace::find()?, &dist::Order::read(rest)?),
         ["semver"] => semver::run(&Workspace::find()?, None),
         ["semver", commit] => semver::run(&Workspace::find()?, Some(commit)),
