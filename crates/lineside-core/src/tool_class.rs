@@ -98,45 +98,55 @@ pub fn is_ambiguous(input: &Value) -> bool {
     differ(commands(input, |words| words.join(" ")).collect()) || differ(files.map(Cow::Borrowed).collect())
 }
 
-/// The class of a tool, by its name in any program; `None` for one that is in no table. Case counts.
-///
-/// ```
-/// use lineside_core::tool_class;
-///
-/// assert_eq!(tool_class::of("run_shell_command"), Some("shell"));
-/// assert_eq!(tool_class::of("mcp__git__log"), Some("mcp"));
-/// assert_eq!(tool_class::of("my_own_tool"), None);
-/// ```
-#[must_use]
-pub fn of(tool: &str) -> Option<&'static str> {
-    Some(match tool {
-        "Bash" | "Monitor" | "PowerShell" | "Shell" | "bash" | "exec_command" | "local_shell" | "monitor"
-        | "powershell" | "run_in_terminal" | "run_shell_command" | "shell" | "unified_exec"
-        | "write_bash" | "write_powershell" => "shell",
-        "Write" | "WriteFile" | "create" | "create_file" | "write_file" => "write",
-        "Edit"
-        | "MultiEdit"
-        | "NotebookEdit"
-        | "StrReplaceFile"
-        | "apply_patch"
-        | "edit"
-        | "insert_edit_into_file"
-        | "notebook_edit"
-        | "replace"
-        | "replace_string_in_file"
-        | "str_replace_editor" => "edit",
-        "Read" | "ReadFile" | "read_file" | "read_many_files" | "view" => "read",
-        "Agent"
-        | "Task"
-        | "agent"
-        | "collaborationspawn_agent"
-        | "invoke_agent"
-        | "runSubagent"
-        | "spawn_agent"
-        | "task" => "task",
-        other if is_mcp(other) => "mcp",
-        _ => return None,
-    })
+/// Which names are of which class: in both directions from one table.
+macro_rules! classes {
+    ($($class:literal: $($name:literal)|+;)+) => {
+        /// The class of a tool, by its name in any program; `None` for one that is in no table. Case counts.
+        ///
+        /// ```
+        /// use lineside_core::tool_class;
+        ///
+        /// assert_eq!(tool_class::of("run_shell_command"), Some("shell"));
+        /// assert_eq!(tool_class::of("mcp__git__log"), Some("mcp"));
+        /// assert_eq!(tool_class::of("my_own_tool"), None);
+        /// ```
+        #[must_use]
+        pub fn of(tool: &str) -> Option<&'static str> {
+            Some(match tool {
+                $($($name)|+ => $class,)+
+                other if is_mcp(other) => "mcp",
+                _ => return None,
+            })
+        }
+
+        /// The names of the tools of a class, in any program; as globs those of `mcp`. Nothing where there is no such class.
+        ///
+        /// ```
+        /// use lineside_core::tool_class;
+        ///
+        /// assert!(tool_class::names("shell").contains(&"run_shell_command"));
+        /// assert_eq!(tool_class::names("mcp"), ["mcp__*", "mcp_*", "MCP:*"]);
+        /// assert!(tool_class::names("Bash").is_empty());
+        /// ```
+        #[must_use]
+        pub fn names(class: &str) -> &'static [&'static str] {
+            match class {
+                $($class => &[$($name),+],)+
+                "mcp" => &["mcp__*", "mcp_*", "MCP:*"],
+                _ => &[],
+            }
+        }
+    };
+}
+
+classes! {
+    "shell": "Bash" | "Monitor" | "PowerShell" | "Shell" | "bash" | "exec_command" | "local_shell" | "monitor" | "powershell"
+        | "run_in_terminal" | "run_shell_command" | "shell" | "unified_exec" | "write_bash" | "write_powershell";
+    "write": "Write" | "WriteFile" | "create" | "create_file" | "write_file";
+    "edit": "Edit" | "MultiEdit" | "NotebookEdit" | "StrReplaceFile" | "apply_patch" | "edit" | "insert_edit_into_file"
+        | "notebook_edit" | "replace" | "replace_string_in_file" | "str_replace_editor";
+    "read": "Read" | "ReadFile" | "read_file" | "read_many_files" | "view";
+    "task": "Agent" | "Task" | "agent" | "collaborationspawn_agent" | "invoke_agent" | "runSubagent" | "spawn_agent" | "task";
 }
 
 /// `mcp__<server>__<tool>`, `mcp_<server>_<tool>` or `MCP:<tool>`.

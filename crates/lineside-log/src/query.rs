@@ -5,13 +5,13 @@
 use std::time::Duration;
 
 use lineside_core::nearest::suggestion;
-use lineside_core::{Strength, Timestamp};
+use lineside_core::{Strength, Timestamp, tool_class};
 
 /// The keys, each with what its value is.
 pub(crate) const KEYS: [(&str, &str); 14] = [
     ("verdict", "continue, allow, ask, block, stop, or refused for the last two"),
     ("point", "the name of a point, or a glob"),
-    ("tool", "the name of a tool, or a glob"),
+    ("tool", "the name of a tool, a class of them such as Shell, or a glob"),
     ("session", "the id of a session, or a glob"),
     ("tree", "the id of the session at the root, or a glob"),
     ("agent", "the id or type of an agent, or a glob"),
@@ -202,6 +202,17 @@ impl Query {
                     _ => return Err(wrong(value, &[])),
                 }
             }
+            // As in the files of hooks a class stands for the tools of it, whatever a program calls them.
+            "tool" => {
+                let own = |name: &str| {
+                    let class = tool_class::names(&name.to_ascii_lowercase());
+                    [name].into_iter().chain(class.iter().copied()).map(str::to_owned).collect::<Vec<_>>()
+                };
+                let mut names: Vec<String> = alternatives().flat_map(own).collect();
+                names.sort_unstable();
+                names.dedup();
+                self.names.push(("tool", names));
+            }
             key => self.names.push((key, alternatives().map(str::to_owned).collect())),
         }
         Ok(())
@@ -276,7 +287,11 @@ mod tests {
         assert!(query.starts_with("`x` is no key"), "{query}");
         let query = parse("verdict:refused,ask tool:Shell,W* since:2h took:>50ms \"rm -rf\" plain").unwrap();
         assert_eq!(query.verdicts, [Strength::Block, Strength::Stop, Strength::Ask]);
-        assert_eq!(query.names, [("tool", vec!["Shell".to_owned(), "W*".to_owned()])]);
+        let [("tool", tools)] = &query.names[..] else { panic!("{:?}", query.names) };
+        for tool in ["Shell", "W*", "Bash", "run_shell_command"] {
+            assert!(tools.iter().any(|name| name == tool), "{tools:?}");
+        }
+        assert_eq!(parse("tool:Bash").unwrap().names, [("tool", vec!["Bash".to_owned()])]);
         assert_eq!((query.since, query.longer), (Some(1_000_000_000 - 7_200_000), Some(50_000)));
         assert_eq!(query.texts, ["rm -rf", "plain"]);
         assert_eq!(parse("until:1970-01-02").unwrap().until, Some(86_400_000));
