@@ -111,7 +111,7 @@ async fn taken_over_or_opened(
 ) -> Result<(StatusCode, BusSession), Problem> {
     let id = opening.id.clone();
     if resume && daemon.bus().find(&id).is_some() {
-        let session = caller.session(daemon, &id)?;
+        let session = resumed(daemon, caller, &id)?;
         if opening.parent.is_some_and(|parent| {
             session.source().parent_session.as_ref().map(SessionId::as_str) != Some(&parent)
         }) {
@@ -127,9 +127,17 @@ async fn taken_over_or_opened(
         Ok(session) => Ok((StatusCode::CREATED, session)),
         // Another request has opened it meanwhile.
         Err(problem) if resume => {
-            caller.session(daemon, &id).map(|session| (StatusCode::OK, session)).map_err(|_| problem)
+            resumed(daemon, caller, &id).map(|session| (StatusCode::OK, session)).map_err(|_| problem)
         }
         Err(problem) => Err(problem),
+    }
+}
+
+/// An open session that is gone on with: what is given with that of an agent is for its own processes.
+fn resumed(daemon: &Daemon, caller: &Caller, id: &str) -> Result<BusSession, Problem> {
+    match daemon.hosts.opened(id) {
+        Some(_) => caller.spoken_session(daemon, id),
+        None => caller.session(daemon, id),
     }
 }
 

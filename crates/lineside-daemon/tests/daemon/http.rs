@@ -194,6 +194,8 @@ async fn what_comes_with_the_token_of_http_alone_speaks_in_the_session_of_no_age
     let event = json!({"point": "on_notification", "session": "agent", "payload": {"message": "x"}});
     assert_eq!(post("/v1/events", event.to_string()).await, 403);
     assert_eq!(post("/v1/sessions/agent/context/collect", "{}".to_owned()).await, 403);
+    let again = json!({"id": "agent", "resume": true});
+    assert_eq!(post("/v1/sessions", again.to_string()).await, 403);
     let child = json!({"id": "child", "parent": "agent"});
     assert_eq!(post("/v1/sessions", child.to_string()).await, 403);
     // Its own sessions are as before.
