@@ -9,7 +9,7 @@ use lineside::json::json;
 use crate::ground::{AGENTS, Answer, Ground, answer};
 
 /// The commands that take guards off, or agree to what a repository brings along.
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 20] = [
     "off",
     "stop",
     "reload",
@@ -24,6 +24,12 @@ const COMMANDS: [&str; 14] = [
     "new hook mine",
     "import claude --plugin .",
     "jobs drop 1 --daemon",
+    "serve",
+    "serve --detached --dialect codex",
+    "serve --detached --config /tmp",
+    "serve --detached --home /tmp --socket $LINESIDE_SOCKET",
+    "serve --in-background --untrusted",
+    "serve --http 127.0.0.1:0",
 ];
 
 /// Ways in which a process sheds what its environment or its parent says.
@@ -159,6 +165,50 @@ fn what_an_agent_has_left_behind_takes_off_nothing_while_agents_run() {
             ground.assert_guarded(&what, &told);
         }
     }
+}
+
+#[test]
+fn an_agent_that_has_killed_its_daemon_begins_no_other_one_and_its_next_call_begins_the_same() {
+    let ground = Ground::new();
+    ground.file("home/.config/lineside/hooks.yaml", "use: [no-destructive-shell]\n");
+    ground.file("other/lineside/hooks.yaml", "hooks: []\n");
+    let _daemon = ground.background();
+    let own = env!("CARGO_BIN_EXE_lineside");
+    let pid = format!("{own} status --json | sed 's/.*\"pid\":\\([0-9]*\\).*/\\1/'");
+    let kill = format!("kill -9 $({pid}); while {own} status >/dev/null; do :; done");
+    let (other, home) = (ground.path("other"), ground.path("home"));
+    let (other, home, socket) = (other.display(), home.display(), ground.socket());
+    let socket = socket.display();
+    for begins in [
+        format!("{own} serve --detached --config {other}"),
+        format!("{own} serve --detached --home {other} --socket {socket}"),
+        format!("{own} serve --detached --home {home} --config {other} --socket {socket}"),
+        format!("XDG_CONFIG_HOME={other} {own} serve --detached"),
+        format!(
+            "XDG_CONFIG_HOME={other} {own} serve --detached --socket {socket} --state {home}/.local/state/lineside"
+        ),
+        format!("{own} serve --detached --state {other} --home {home} --socket {socket}"),
+        format!("{own} serve --detached --home {home} --socket {socket} --dialect codex"),
+        // The one that a call begins has the environment of a login, which this has not.
+        format!("BASH_ENV={other}/x {own} serve --in-background --home {home} --socket {socket}"),
+    ] {
+        let told = ground.agent(&format!("{kill}; {begins} </dev/null; echo \"exit $?\""));
+        assert!(
+            told.err.contains("a person does it") && told.out.ends_with("exit 2\n"),
+            "{begins}: {told:?}"
+        );
+        let after = ground.call(AGENTS[1], ground.hook(AGENTS[1]), "rm -rf /");
+        assert!(!after.lets_pass(), "{begins}: {after:?}");
+    }
+    // What the agent has in its environment does not go into the daemon that it may begin.
+    let begins = format!("BASH_ENV={other}/x {own} serve --detached --home {home} --socket {socket}");
+    let told = ground.agent(&format!("{kill}; {begins} && tr '\\0' '\\n' < /proc/$({pid})/environ"));
+    assert!(told.out.contains("LANG=C.UTF-8") && !told.out.contains("BASH_ENV"), "{told:?}");
+    let document = AGENTS[1].document("s1", "rm -rf /", &ground.path("project"));
+    let document = ground.file("next", &document.to_string());
+    let hook = format!("{own} hook codex --home {home} --socket {socket} < {}", document.display());
+    let told = ground.agent(&format!("{kill}; {hook}; tr '\\0' '\\n' < /proc/$({pid})/environ"));
+    assert!(told.out.contains("deny") && told.out.contains("LANG=C.UTF-8"), "{told:?}");
 }
 
 #[test]

@@ -282,12 +282,13 @@ impl Command {
             Self::Dashboard(args) => Some(args.daemon()),
             Self::Install(args) => args.changes(),
             Self::Uninstall(args) => args.changes(),
-            Self::Serve(args) => args.consents(),
             Self::Import(_) => return Some(DaemonArgs::default()),
             Self::Jobs(args) => return args.drops().then(DaemonArgs::default),
             Self::Init(args) => return args.is_of_user().then(DaemonArgs::default),
             Self::New(args) => return args.is_of_user().then(DaemonArgs::default),
-            Self::Run(_)
+            // It judges by itself which of its forms a call of an agent program starts.
+            Self::Serve(_)
+            | Self::Run(_)
             | Self::Explain(_)
             | Self::List(_)
             | Self::Check(_)
@@ -370,6 +371,8 @@ impl Command {
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory as _;
+    use lineside::commands::{Shell, Surroundings, analyse};
+    use lineside::dialects::native::matching_policies;
 
     use super::Cli;
 
@@ -393,6 +396,72 @@ mod tests {
             let is_beside = help.contains(&format!("`{verb}`"));
             assert!(stands || is_beside, "{verb}: {help}");
         }
+    }
+
+    /// Commands that only look, which the policy `protect-guards` leaves to agents; those of one name with what they do.
+    const LOOK: &[&str] = &[
+        "approvals", "approvals list", "approvals watch", "check", "cluster", "cluster members",
+        "cluster status", "completions", "demo", "doctor", "dump", "explain", "help", "hosts",
+        "init --dry-run", "install --dry-run", "jobs", "jobs list", "jobs show", "kit", "list", "log", "man",
+        "mcp", "on", "policies", "replay", "schema", "sessions", "stats", "status", "tap", "test",
+        "trust --list", "trust --show", "uninstall --dry-run", "update", "why",
+    ];
+
+    /// Commands that a person gives.
+    const CHANGE: &[&str] = &[
+        "approvals allow", "approvals deny", "approvals forget", "cluster drain", "dashboard",
+        "demo --dashboard", "enforce", "hook", "import", "init", "install", "jobs drop", "jobs retry",
+        "man FOLDER", "new", "new hook", "off", "reload", "replay --live", "run", "serve", "stop",
+        "test --record", "top", "trust", "uninstall", "untrust",
+    ];
+
+    #[test]
+    fn each_command_only_looks_or_is_refused_to_agents() {
+        let mut all = vec!["help".to_owned()];
+        for command in Cli::command().get_subcommands() {
+            all.push(command.get_name().to_owned());
+            let what = command.get_positionals().find(|one| one.get_id() == "what");
+            let what = what.map(clap::Arg::get_possible_values).unwrap_or_default();
+            all.extend(what.iter().map(|what| format!("{} {}", command.get_name(), what.get_name())));
+        }
+        for command in &all {
+            let is_in = |list: &[&str]| list.contains(&command.as_str());
+            assert!(is_in(LOOK) != is_in(CHANGE), "`{command}` only looks, or a person gives it");
+        }
+        let state = Surroundings::new("/proj", "/home/dev");
+        let refused = |text: &str| {
+            let found = matching_policies(&analyse(text, Shell::Bash, &state), &state);
+            found.iter().any(|(policy, _)| policy.name == "protect-guards")
+        };
+        for command in LOOK {
+            assert!(!refused(&format!("lineside {command}")), "{command}");
+            assert!(!refused(&format!("lineside --color never {command} --json")), "{command}");
+        }
+        for command in CHANGE {
+            for text in [
+                format!("lineside {command}"),
+                format!("lineside --color never {command} status"),
+                format!("(setsid -f ~/.cargo/bin/lineside {command} &)"),
+                format!("nohup lineside-full {command}"),
+                format!("env HOME=/tmp/x lineside {command}"),
+                format!("timeout 5 sh -c 'lineside {command}'"),
+                format!("echo {command} | xargs lineside"),
+                format!("XDG_CONFIG_HOME=/tmp/x lineside {command} --socket /tmp/status"),
+            ] {
+                assert!(refused(&text), "{text}");
+            }
+            let first = command.split(' ').next().unwrap_or_default();
+            assert!(!refused(&format!("lineside {first} --help")), "{command}");
+        }
+        assert!(
+            refused("lineside what-comes-next")
+                && refused("lineside $WHAT")
+                && refused("lineside approvals $WHAT 1")
+        );
+        assert!(
+            refused("lineside approvals --reason list allow 1")
+                && refused("lineside jobs --session list drop 1")
+        );
     }
 
     #[test]

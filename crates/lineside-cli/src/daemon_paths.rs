@@ -116,6 +116,17 @@ impl DaemonArgs {
             .context("the system knows no home of this user; set HOME to an absolute path")
     }
 
+    /// The places of a daemon that an entry with these arguments names, whatever the environment says; none where the system
+    /// knows no home.
+    ///
+    /// # Errors
+    /// A path is none.
+    pub(crate) fn of_entry(&self, named: &Named) -> Result<Option<Places>> {
+        let absolute = |path: &Option<PathBuf>| path.as_deref().map(absolute).transpose();
+        let named = Named { state: absolute(&self.state)?, socket: absolute(&self.socket)?, ..named.clone() };
+        Ok(Places::of(&Account::own(), &named))
+    }
+
     /// What a person should know who looks at another account's daemon by mistake, as under `sudo` with the `HOME` of before.
     ///
     /// # Errors

@@ -29,8 +29,24 @@ use crate::style::tell;
 /// agent programs name: which daemon an agent is under is not for the agent to choose.
 ///
 /// # Errors
-/// This process stands below an agent.
+/// This process stands below an agent, or it is not known whether it does.
 pub(crate) async fn refuse_agents(named: &DaemonArgs) -> Result<()> {
+    refuse_seen(named).await?;
+    let daemons = daemons(named)?;
+    let states: Vec<&Path> = daemons.iter().map(|daemon| &*daemon.state).collect();
+    if are_elsewhere(&states) {
+        bail!(
+            "this runs in other namespaces than agents of the daemon, so that it is not known whether it stands below one; {INSTEAD}"
+        );
+    }
+    Ok(())
+}
+
+/// The same, but for what is not known: agents of other namespaces, as of a container that was there before, may be gone.
+///
+/// # Errors
+/// This process stands below an agent.
+pub(crate) async fn refuse_seen(named: &DaemonArgs) -> Result<()> {
     if std::env::var_os(GRANT).is_some_and(|grant| !grant.is_empty()) {
         bail!(
             "{GRANT} is set, so this stands below an agent, which does not take off its own guards; {INSTEAD}"
@@ -43,11 +59,6 @@ pub(crate) async fn refuse_agents(named: &DaemonArgs) -> Result<()> {
     }
     if may_be_of_an_agent(std::process::id(), &states) {
         bail!("{ORPHAN}");
-    }
-    if are_elsewhere(&states) {
-        bail!(
-            "this runs in other namespaces than agents of the daemon, so that it is not known whether it stands below one; {INSTEAD}"
-        );
     }
     for daemon in &daemons {
         let stands_in = std::fs::symlink_metadata(&daemon.socket).is_ok_and(|found| {

@@ -82,6 +82,11 @@ impl PlaceArgs {
         self.project.as_deref()
     }
 
+    /// Whether they say nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.project.is_none() && self.dialects.is_empty() && !self.untrusted
+    }
+
     /// Whether a person has named a project, whose hooks are to hold.
     pub(crate) fn names_a_project(&self) -> bool {
         self.project.is_some() && !self.untrusted

@@ -31,6 +31,12 @@ pub(crate) fn find(folder: &Path, places: &Places, paths: &DaemonPaths) -> Optio
     Some(at(&root, places, paths))
 }
 
+/// The nearest project of a folder, also where it stays under the hooks of one above it: what a person trusts.
+pub(crate) fn find_own(folder: &Path, places: &Places, paths: &DaemonPaths) -> Option<Found> {
+    let root = project::find_own(folder, places, &Store::of(&paths.state))?;
+    Some(at(&root, places, paths))
+}
+
 /// The project with this root.
 pub(crate) fn at(root: &Path, places: &Places, paths: &DaemonPaths) -> Found {
     let store = Store::of(&paths.state);

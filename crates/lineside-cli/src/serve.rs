@@ -22,9 +22,11 @@ use crate::daemon_paths::{DaemonArgs, DaemonPaths, absolute};
 use crate::interrupt::Interrupt;
 use crate::painter::one_line;
 use crate::places::PlaceArgs;
+use crate::serve::below::Below;
 use crate::style::{Styles, Tone, count, print, tell};
 use crate::{project, trust};
 
+mod below;
 mod detached;
 mod environment;
 mod private;
@@ -104,9 +106,22 @@ impl ServeArgs {
         self.detached
     }
 
-    /// The daemon that a project is named to, whose hooks are to hold from then on.
-    pub(crate) fn consents(&self) -> Option<&DaemonArgs> {
-        self.places.names_a_project().then_some(&self.daemon)
+    /// Whether it is the start of the daemon that a call of an agent program makes: it names places alone.
+    fn is_of_a_call(&self) -> bool {
+        let Self { http, nats, creds, cluster, private, install_unit, .. } = self;
+        let has_more = http.is_some() || nats.is_some() || creds.is_some() || cluster.is_some();
+        let is_background = self.detached || self.in_background;
+        is_background
+            && !has_more
+            && !private
+            && !install_unit
+            && self.drain == DRAIN
+            && self.places.is_empty()
+    }
+
+    /// Whether nothing of it is about the guards of any agent: it prints, or it is the daemon of one program alone.
+    fn is_apart(&self) -> bool {
+        (self.private || self.dry_run) && !self.places.names_a_project()
     }
 
     /// The cluster that is joined: what stands on the command line takes the place of what a file says.
@@ -156,8 +171,12 @@ pub(crate) async fn run(args: &ServeArgs, styles: Styles) -> Result<ExitCode> {
 async fn serve(args: &ServeArgs, daemon: &DaemonArgs, styles: Styles) -> Result<ExitCode> {
     let absolute = |path: &Option<PathBuf>| path.as_deref().map(absolute).transpose();
     let named = Named { home: absolute(&args.home)?, config: absolute(&args.config)?, ..Named::default() };
-    let lineside_account::Places { socket, state, .. } = daemon.places(named.clone())?;
-    let paths = DaemonPaths { socket, state };
+    let all = daemon.places(named.clone())?;
+    let below = match args.is_apart() {
+        true => Below::Person,
+        false => below::judge(daemon, args.is_of_a_call(), &named, &all).await?,
+    };
+    let paths = DaemonPaths { socket: all.socket.clone(), state: all.state.clone() };
     let (places, dialects) = args.places.of_daemon();
     let named_project = args.places.named()?;
     if let Some(root) = named_project.as_deref().filter(|_| !args.dry_run && !args.in_background) {
@@ -174,9 +193,12 @@ async fn serve(args: &ServeArgs, daemon: &DaemonArgs, styles: Styles) -> Result<
     }
     let (of_files, findings) = environment::settle(&named)?;
     if args.detached {
-        return detached::start(&paths);
+        return detached::start(&paths, below.login(&all.home));
     }
     if args.in_background {
+        if let Some(login) = below.login(&all.home) {
+            environment::refuse_more(login, &of_files)?;
+        }
         detached::leave_the_session()?;
         resources::of_its_own()?;
     }
@@ -215,6 +237,9 @@ async fn serve(args: &ServeArgs, daemon: &DaemonArgs, styles: Styles) -> Result<
         }
         server => server?,
     };
+    if !args.private {
+        below::remember(&all);
+    }
     let warning = styles.err.paint(Tone::Warning, "warning");
     for note in server.notes().iter().chain(&server.findings()) {
         tell(&format!("{warning}: {}", one_line(note)));

@@ -17,7 +17,7 @@ use crate::loading::finding;
 use crate::painter::one_line;
 use crate::person::types;
 use crate::places::{directory, environment};
-use crate::project::{Found, find, of_user};
+use crate::project::{Found, find_own, of_user};
 use crate::style::{Styles, Tone, count, print, print_json, tell};
 
 mod page;
@@ -142,7 +142,7 @@ pub(crate) async fn run(args: &TrustArgs, styles: Styles) -> Result<ExitCode> {
 pub(crate) async fn untrust(args: &UntrustArgs) -> Result<ExitCode> {
     let paths = args.daemon.paths()?;
     let folder = directory(args.project.as_deref().unwrap_or(Path::new(".")))?;
-    let root = find(&folder, &places(), &paths).map_or(folder, |found| found.root().to_path_buf());
+    let root = find_own(&folder, &places(), &paths).map_or(folder, |found| found.root().to_path_buf());
     let was_trusted = Store::of(&paths.state).untrust(&root)?;
     let what = if was_trusted { "no longer trusted" } else { "was not trusted" };
     print([format!("{what}: {}", one_line(&root.display().to_string()))])?;
@@ -156,7 +156,7 @@ fn places() -> Places {
 
 fn project(named: Option<&Path>, paths: &DaemonPaths) -> Result<Found> {
     let folder = directory(named.unwrap_or(Path::new(".")))?;
-    find(&folder, &places(), paths).with_context(|| {
+    find_own(&folder, &places(), paths).with_context(|| {
         format!("there are no hooks in {} or above it, up to the root of its working tree", folder.display())
     })
 }

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use crate::state::{FileId, Links};
+
 /// One word that a program is given.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Argument {
@@ -197,6 +199,8 @@ pub struct Analysis {
     pub unclear: Vec<Unclear>,
     /// Whether a bound was passed, so that some of the command was not read at all.
     pub is_cut: bool,
+    /// The paths that are written, without links, whose files have other names as well.
+    pub linked: Vec<(String, FileId)>,
     /// What else it does.
     pub traits: Vec<Trait>,
     /// Variables that the command sets, as `NAME=value`, for itself or for one program.
@@ -212,6 +216,17 @@ impl Analysis {
     /// Whether something of this kind is not known.
     pub fn is_unclear(&self, what: Unknown) -> bool {
         self.unclear.iter().any(|unclear| unclear.what == what)
+    }
+
+    /// Notes which file is written at a path, where that has other names.
+    pub(crate) fn identify(&mut self, touch: &Touch, links: Option<&dyn Links>) {
+        let path = touch.target.as_ref().unwrap_or(&touch.path);
+        if touch.access != Access::Write || touch.unclear {
+            return;
+        }
+        if let Some(file) = links.and_then(|links| links.file(path)) {
+            self.linked.push((path.clone(), file));
+        }
     }
 
     pub(crate) fn does(&mut self, one: Trait) {

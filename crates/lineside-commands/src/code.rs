@@ -1,12 +1,11 @@
 //! Literal calls in the code of other languages: what is started, deleted, read and written by texts that stand there.
 
 mod names;
+mod table;
 mod tokens;
 mod values;
 
-use std::collections::HashMap;
-use std::sync::LazyLock;
-
+use self::table::{Does, does};
 use self::tokens::{Token, tokens};
 use crate::value::UNKNOWN;
 
@@ -35,111 +34,16 @@ pub(crate) enum Call {
     Evaluates,
     /// Runs this text as code of its own language.
     Evaluated(String),
+    /// Runs this file as code of its own language.
+    Required(String),
     /// A call that starts what is not literal.
     Unknown,
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Does {
-    /// Through a shell.
-    Shell,
-    /// Through a shell that starts a plain command itself.
-    Plain,
-    /// A program and its words; through a shell if an argument says so.
-    Spawn,
-    Delete,
-    DeleteAll,
-    Read,
-    Write,
-    Move,
-    /// Opens for what its second argument says.
-    Open,
-    Asks,
-    Decodes,
-    Evaluates,
-}
-
-/// Calls by language: the name, or a suffix of it behind a dot, and what it does.
-const CALLS: &[(&str, &str, Does)] = &[
-    (
-        "python",
-        "os.system os.popen commands.getoutput subprocess.getoutput subprocess.getstatusoutput getoutput popen",
-        Does::Shell,
-    ),
-    ("python", "run call check_call check_output Popen os.execvp os.spawnvp", Does::Spawn),
-    ("python", "os.remove os.unlink os.rmdir remove unlink rmdir", Does::Delete),
-    ("python", "rmtree removedirs", Does::DeleteAll),
-    ("python", "os.rename os.replace shutil.move move", Does::Move),
-    ("python", "open io.open", Does::Open),
-    ("python", "read_text read_bytes", Does::Read),
-    ("python", "write_text write_bytes touch", Does::Write),
-    ("node", "exec execSync", Does::Shell),
-    ("node", "spawn spawnSync execFile execFileSync", Does::Spawn),
-    ("node", "unlink unlinkSync rmdir", Does::Delete),
-    ("node", "rm rmSync rmdirSync rimraf rimrafSync removeSync remove emptyDirSync", Does::DeleteAll),
-    ("node", "rename renameSync", Does::Move),
-    ("node", "readFile readFileSync createReadStream", Does::Read),
-    ("node", "writeFile writeFileSync appendFile appendFileSync createWriteStream truncateSync", Does::Write),
-    ("perl", "system exec qx", Does::Plain),
-    ("perl", "unlink rmdir", Does::Delete),
-    ("perl", "rmtree remove_tree", Does::DeleteAll),
-    ("perl", "rename", Does::Move),
-    ("perl", "open", Does::Open),
-    ("ruby", "system exec spawn popen `", Does::Plain),
-    ("ruby", "File.delete File.unlink FileUtils.rm FileUtils.rm_f rm rm_f delete unlink", Does::Delete),
-    ("ruby", "FileUtils.rm_rf FileUtils.rm_r rm_rf rm_r remove_dir remove_entry rmtree", Does::DeleteAll),
-    ("ruby", "File.read IO.read readlines", Does::Read),
-    ("ruby", "File.write IO.write", Does::Write),
-    ("php", "exec system shell_exec passthru popen proc_open", Does::Plain),
-    ("php", "unlink rmdir", Does::Delete),
-    ("php", "file_get_contents readfile file", Does::Read),
-    ("php", "file_put_contents", Does::Write),
-    ("awk", "system", Does::Shell),
-    ("vim", "system systemlist", Does::Plain),
-    (
-        "elisp",
-        "shell-command shell-command-to-string async-shell-command call-process-shell-command",
-        Does::Plain,
-    ),
-    ("elisp", "delete-directory", Does::DeleteAll),
-    ("elisp", "delete-file", Does::Delete),
-    ("osascript", "do_shell_script", Does::Plain),
-    ("other", "os.execute io.popen system shell", Does::Shell),
-    ("other", "System.cmd", Does::Spawn),
-    ("other", "os.remove file.remove", Does::Delete),
-    ("other", "unlink", Does::DeleteAll),
-    (
-        "python",
-        "requests.get requests.post requests.put requests.request httpx.get httpx.post urlopen urlretrieve \
-         HTTPConnection HTTPSConnection socket.socket create_connection",
-        Does::Asks,
-    ),
-    (
-        "node",
-        "fetch axios axios.get axios.post http.request https.request http.get https.get got",
-        Does::Asks,
-    ),
-    ("ruby", "Net::HTTP.get Net::HTTP.post URI.open TCPSocket.new", Does::Asks),
-    ("php", "curl_exec fsockopen", Does::Asks),
-    (
-        "python",
-        "b64decode b32decode a85decode unhexlify bytes.fromhex codecs.decode zlib.decompress marshal.loads",
-        Does::Decodes,
-    ),
-    ("node", "atob", Does::Decodes),
-    ("perl", "decode_base64 unpack", Does::Decodes),
-    ("ruby", "Base64.decode64 unpack unpack1", Does::Decodes),
-    ("php", "base64_decode gzinflate hex2bin str_rot13", Does::Decodes),
-    ("python", "exec eval", Does::Evaluates),
-    ("node", "eval Function vm.runInThisContext", Does::Evaluates),
-    ("perl", "eval", Does::Evaluates),
-    ("ruby", "eval instance_eval", Does::Evaluates),
-    ("php", "eval assert", Does::Evaluates),
-];
-
 /// The calls of a code that runs in a folder `here`.
 pub(crate) fn calls(text: &str, language: &str, home: &str, here: &str) -> Vec<Call> {
-    let tokens = values::settled(&names::imported(&tokens(text, language)), home, here);
+    let tokens = values::joined(tokens(text, language), if language == "awk" { "" } else { language });
+    let tokens = values::settled(&names::imported(&tokens), home, here);
     let tokens = names::renamed(tokens, language, |name| does(language, name).is_some());
     let tokens = values::joined(tokens, language);
     let mut all = Vec::new();
@@ -156,7 +60,11 @@ pub(crate) fn calls(text: &str, language: &str, home: &str, here: &str) -> Vec<C
                 // A lone `run` or `remove` is a function of the code's own.
                 if let Some(does) = does(language, name) {
                     open = Some(at);
-                    called(does, language, name, &tokens[at + 1..], &mut all);
+                    let handed = handed_on(&tokens, at);
+                    called(does, language, name, handed.as_deref().unwrap_or(&tokens[at + 1..]), &mut all);
+                }
+                if language == "python" && name == ".open" {
+                    all.extend(opened_path(&tokens, at));
                 }
             }
             // `print > "file"`, where `$1 > "b"` compares.
@@ -180,10 +88,13 @@ pub(crate) fn calls(text: &str, language: &str, home: &str, here: &str) -> Vec<C
             }
             Token::Text(path) => {
                 // `Path('x').unlink()`, `open('x', 'w')` is above.
+                let is_path =
+                    at >= 2 && matches!(&tokens[at - 2], Token::Name(name) if name.ends_with("Path"));
+                let is_alone = at >= 1
+                    && tokens[at - 1] == Token::Sign('(')
+                    && (at == 1 || !matches!(&tokens[at - 2], Token::Name(_)));
                 if language == "python"
-                    && open.is_none_or(|open| at > open + 2)
-                    && at >= 2
-                    && matches!(&tokens[at - 2], Token::Name(name) if name.ends_with("Path"))
+                    && (is_alone || is_path && open.is_none_or(|open| at > open + 2))
                     && let Some(Token::Name(method)) = tokens.get(at + 2)
                 {
                     match method.trim_start_matches('.') {
@@ -198,18 +109,6 @@ pub(crate) fn calls(text: &str, language: &str, home: &str, here: &str) -> Vec<C
         }
     }
     all
-}
-
-/// What a call does: by the first row with its name, or with what stands behind one of its dots.
-fn does(language: &str, name: &str) -> Option<Does> {
-    type Names = HashMap<(&'static str, &'static str), usize, foldhash::fast::FixedState>;
-    static NAMES: LazyLock<Names> = LazyLock::new(|| {
-        let rows = CALLS.iter().enumerate().rev();
-        rows.flat_map(|(at, row)| row.1.split(' ').map(move |call| ((row.0, call), at))).collect()
-    });
-    let behind = name.match_indices('.').map(|(dot, _)| &name[dot + 1..]);
-    let rows = std::iter::once(name).chain(behind).filter_map(|name| NAMES.get(&(language, name)));
-    rows.min().map(|row| CALLS[*row].2)
 }
 
 fn is_environment(name: &str, language: &str, rest: &[Token]) -> bool {
@@ -257,6 +156,14 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
                 all.push(Call::Shell { text, listed });
             }
             None if !bare && does == Does::Shell && !arguments.is_empty() => all.push(Call::Unknown),
+            // `exec @ARGV`, `system($x)`.
+            None if language == "perl"
+                && [arguments.first(), rest.first()]
+                    .iter()
+                    .any(|one| matches!(one, Some(Token::Sign('@' | '$')))) =>
+            {
+                all.push(Call::Unknown);
+            }
             None => {}
         },
         Does::Spawn => {
@@ -291,12 +198,56 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
                 _ => {}
             }
         }
+        Does::Hidden => all.push(Call::Unknown),
+        Does::Requires => all.extend(first.map(Call::Required)),
+        Does::Copy => {
+            if let [from, to, ..] = texts[..] {
+                all.push(Call::Read(from.to_owned()));
+                all.push(Call::Write(to.to_owned()));
+            }
+        }
+        Does::Opened => {
+            let writes = |token: &&Token| {
+                let flags = ["WRONLY", "RDWR", "CREAT", "TRUNC", "APPEND"];
+                matches!(token, Token::Name(name) if flags.iter().any(|flag| name.ends_with(flag)))
+            };
+            let is_written = arguments.iter().any(|token| writes(&token));
+            all.extend(first.map(if is_written { Call::Write } else { Call::Read }));
+        }
+        Does::Inplace => {
+            let is_inplace = arguments.contains(&Token::Name("inplace".to_owned()));
+            all.extend(texts.iter().map(|path| {
+                if is_inplace { Call::Write((*path).to_owned()) } else { Call::Read((*path).to_owned()) }
+            }));
+        }
+        Does::Exec => match texts.split_first() {
+            // Behind the path the name stands once more.
+            Some((path, rest)) => {
+                let words = std::iter::once(path).chain(rest.iter().skip(1));
+                all.push(Call::Program(words.map(|word| (*word).to_owned()).collect()));
+            }
+            None if arguments.is_empty() => {}
+            None => all.push(Call::Unknown),
+        },
+        Does::Words if first.is_some() => {
+            all.push(Call::Program(texts.iter().map(|text| (*text).to_owned()).collect()));
+        }
+        Does::Words => {}
         Does::Delete | Does::DeleteAll => {
             let whole = does == Does::DeleteAll;
             if bare && language == "python" && name != "rmtree" {
                 return;
             }
             all.extend(texts.iter().map(|path| Call::Delete { path: (*path).to_owned(), whole }));
+            // `os.remove(path)`.
+            if !whole
+                && language == "python"
+                && name.starts_with("os.")
+                && texts.is_empty()
+                && matches!(arguments.first(), Some(Token::Name(_)))
+            {
+                all.push(Call::Delete { path: UNKNOWN.to_string(), whole });
+            }
             // `rmtree(path)`, of which it is not known where it leads; `remove` is a method of much else.
             let is_own = matches!(name.rsplit('.').next(), Some("remove" | "rm" | "unlink"));
             if whole
@@ -319,17 +270,25 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
             (None, _) => all.extend([Call::Evaluates, Call::Unknown]),
         },
         Does::Read => all.extend(first.map(Call::Read)),
-        Does::Write => all.extend(first.map(Call::Write)),
+        Does::Write => {
+            let named = || keyed(arguments, &["filename", "path", "file", "dst"]);
+            all.extend(first.or_else(named).map(Call::Write));
+        }
         Does::Move => {
             if let [from, to, ..] = texts[..] {
                 all.push(Call::Delete { path: from.to_owned(), whole: true });
                 all.push(Call::Write(to.to_owned()));
             }
         }
+        // What has one more name can be written by that.
+        Does::Link => all.extend(texts.iter().map(|path| Call::Write((*path).to_owned()))),
         Does::Open if language == "perl" => all.extend(opened_by_perl(&texts)),
         Does::Open => {
-            let Some(path) = first else { return };
-            let mode = texts.get(1).copied().unwrap_or("r");
+            let Some(path) = keyed(arguments, &["file", "filename", "name", "path"]).or(first) else {
+                return;
+            };
+            let mode = keyed(arguments, &["mode"]).or_else(|| texts.get(1).map(|mode| (*mode).to_owned()));
+            let mode = mode.as_deref().unwrap_or("r");
             if mode.contains(['w', 'a', 'x', '+', '>']) {
                 all.push(Call::Write(path));
             } else {
@@ -337,6 +296,42 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
             }
         }
     }
+}
+
+/// The text that an argument is given by one of these names, as `file="x"`.
+fn keyed(arguments: &[Token], names: &[&str]) -> Option<String> {
+    arguments.windows(3).find_map(|three| match three {
+        [Token::Name(name), Token::Sign('=' | ':'), Token::Text(text)] if names.contains(&name.as_str()) => {
+            Some(text.clone())
+        }
+        _ => None,
+    })
+}
+
+/// The arguments of a call that another one makes: `map(os.remove, ["x"])`.
+fn handed_on(tokens: &[Token], at: usize) -> Option<Vec<Token>> {
+    const HANDS_ON: [&str; 8] =
+        ["map", "starmap", "filter", "partial", "submit", "to_thread", "run_in_executor", "Thread"];
+    let Token::Name(by) = tokens.get(at.checked_sub(2)?)? else { return None };
+    let is_one = HANDS_ON.contains(&by.rsplit('.').next().unwrap_or_default());
+    if !is_one || tokens[at - 1] != Token::Sign('(') || tokens.get(at + 1) == Some(&Token::Sign('(')) {
+        return None;
+    }
+    let given = arguments(&tokens[at - 1..]).get(1..).unwrap_or_default();
+    let given = given.iter().filter(|token| !matches!(token, Token::Sign('[' | ']'))).cloned();
+    Some([Token::Sign('(')].into_iter().chain(given).chain([Token::Sign(')')]).collect())
+}
+
+/// `(folder / "x").open("w")`: what stands before it is the path.
+fn opened_path(tokens: &[Token], at: usize) -> Option<Call> {
+    let [Token::Text(path), Token::Sign(')')] = tokens.get(at.checked_sub(2)?..at)? else { return None };
+    let mode = match arguments(&tokens[at + 1..]).first() {
+        Some(Token::Text(mode)) => mode.as_str(),
+        _ => "r",
+    };
+    let is_mode = mode.len() < 4 && mode.chars().all(|sign| "rwaxbt+".contains(sign));
+    let writes = is_mode && mode.contains(['w', 'a', 'x', '+']);
+    Some(if writes { Call::Write(path.clone()) } else { Call::Read(path.clone()) })
 }
 
 /// `open(F, ">x")`, `open(F, ">", "x")`, `open(F, "x |")`, `open(F, "-|", "x", "y")`.

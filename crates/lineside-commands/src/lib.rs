@@ -41,5 +41,5 @@ pub use analysis::{
 pub use filter::CommandFilter;
 pub use links::FileLinks;
 pub use places::{KnownValue, Place, Places};
-pub use state::{Links, Shell, Surroundings};
+pub use state::{FileId, Links, Shell, Surroundings};
 pub use walk::{analyse, analyse_bytes, explain, parses};

@@ -22,8 +22,8 @@ pub(crate) const PARSED: usize = 4 * TEXT;
 pub(crate) const STEPS: usize = 1024 * 1024;
 /// Folders that are read for the links in them that a glob may mean.
 const FOLDERS: usize = 256;
-/// Names of these folders.
-const NAMES: usize = 16 * 1024;
+/// Names of these folders, and of those that are looked through for the other names of a file.
+pub(crate) const NAMES: usize = 16 * 1024;
 /// Paths that a glob may mean whose links are followed.
 const FOLLOWED: usize = 2048;
 /// What is left of the bounds on what is read of folders.

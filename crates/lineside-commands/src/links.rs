@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
-use crate::state::Links;
+use crate::state::{FileId, Links};
 
 /// How many links one path may take, as for Linux.
 const LINKS: usize = 40;
@@ -40,6 +40,24 @@ impl Links for FileLinks {
         all.sort_unstable();
         Some(all)
     }
+
+    #[cfg(unix)]
+    fn file(&self, path: &str) -> Option<FileId> {
+        use std::os::unix::fs::MetadataExt as _;
+        let found = std::fs::symlink_metadata(path).ok()?;
+        let has_others = found.is_file() && found.nlink() > 1;
+        has_others.then(|| FileId { device: found.dev(), number: found.ino() })
+    }
+
+    fn has_name(
+        &self,
+        file: FileId,
+        place: &str,
+        fits: &dyn Fn(&str) -> bool,
+        left: &mut usize,
+    ) -> Option<bool> {
+        Self::has_name_within(file, place, &|_| true, fits, left)
+    }
 }
 
 impl FileLinks {
@@ -60,6 +78,56 @@ impl FileLinks {
         let Some(mut found) = follow(Path::new(folder), may_ask)? else { return Ok(None) };
         found.extend(name);
         Ok(found.into_os_string().into_string().ok().filter(|found| found != path))
+    }
+}
+
+impl FileLinks {
+    /// [`Links::has_name`], where the system is asked only of paths that `may_ask` lets through.
+    #[cfg(unix)]
+    pub fn has_name_within(
+        file: FileId,
+        place: &str,
+        may_ask: &dyn Fn(&Path) -> bool,
+        fits: &dyn Fn(&str) -> bool,
+        left: &mut usize,
+    ) -> Option<bool> {
+        use std::os::unix::fs::{DirEntryExt as _, MetadataExt as _};
+        let mut open = vec![PathBuf::from(place)];
+        while let Some(path) = open.pop() {
+            let Some(found) = may_ask(&path).then(|| std::fs::symlink_metadata(&path).ok()).flatten() else {
+                continue;
+            };
+            // A file has names on its own device alone.
+            if found.dev() != file.device {
+                continue;
+            }
+            if found.ino() == file.number && path.to_str().is_some_and(fits) {
+                return Some(true);
+            }
+            if !found.is_dir() {
+                continue;
+            }
+            for entry in std::fs::read_dir(&path).into_iter().flatten().flatten() {
+                *left = left.checked_sub(1)?;
+                let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+                if is_folder || entry.ino() == file.number {
+                    open.push(entry.path());
+                }
+            }
+        }
+        Some(false)
+    }
+
+    /// [`Links::has_name`], where the system is asked only of paths that `may_ask` lets through.
+    #[cfg(not(unix))]
+    pub fn has_name_within(
+        _file: FileId,
+        _place: &str,
+        _may_ask: &dyn Fn(&Path) -> bool,
+        _fits: &dyn Fn(&str) -> bool,
+        _left: &mut usize,
+    ) -> Option<bool> {
+        Some(false)
     }
 }
 

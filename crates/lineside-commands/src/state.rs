@@ -44,6 +44,33 @@ pub trait Links {
     ) -> Option<Vec<(String, bool)>> {
         Some(Vec::new())
     }
+
+    /// The file at a path without links, where it has other names as well; none of one that has not, and where it cannot be
+    /// known.
+    fn file(&self, _path: &str) -> Option<FileId> {
+        None
+    }
+
+    /// Whether one of the names of a file is this place or lies below it, and fits. Each name that is read takes one of `left`;
+    /// none where that does not suffice.
+    fn has_name(
+        &self,
+        _file: FileId,
+        _place: &str,
+        _fits: &dyn Fn(&str) -> bool,
+        _left: &mut usize,
+    ) -> Option<bool> {
+        Some(false)
+    }
+}
+
+/// A file, whichever of its names leads to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FileId {
+    /// The number of its device.
+    pub device: u64,
+    /// Its number on that.
+    pub number: u64,
 }
 
 /// What is known of a command's surroundings.

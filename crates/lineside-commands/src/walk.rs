@@ -13,12 +13,14 @@ mod globbed;
 mod inside;
 mod lists;
 mod located;
+mod modules;
 mod redirect;
 mod run;
 mod scope;
 mod simple;
 mod spread;
 mod texts;
+mod told;
 mod sed;
 mod touch;
 mod wrap;
@@ -67,6 +69,7 @@ fn walk<'s>(text: &str, shell: Shell, state: &Surroundings<'s>, trail: Option<Bo
         input: None,
         files: HashMap::new(),
         descriptors: HashMap::new(),
+        opened: HashMap::new(),
         outs: HashMap::new(),
         way: Vec::new(),
         levels: 0,
@@ -110,6 +113,8 @@ pub(crate) struct Written {
     pub(crate) content: Value,
     /// Where a link that the command makes leads.
     pub(crate) link: Option<String>,
+    /// The program that it is a copy of.
+    pub(crate) copy: Option<String>,
 }
 
 pub(crate) struct Walk<'s> {
@@ -126,6 +131,8 @@ pub(crate) struct Walk<'s> {
     files: HashMap<String, Written>,
     /// What descriptors above 2 are opened to.
     descriptors: HashMap<u32, Value>,
+    /// The files that descriptors are opened to, by whichever of their names.
+    opened: HashMap<u32, Value>,
     /// Where descriptors above 2 write to.
     outs: HashMap<u32, Out>,
     way: Vec<String>,

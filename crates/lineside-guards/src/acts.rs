@@ -13,6 +13,7 @@ use lineside_core::{AnyEvent, PointInfo, SkipReason};
 use crate::account::Account;
 use crate::calls::Calls;
 use crate::found::Found;
+use crate::links::LocalLinks;
 use crate::read::{self, ReadActsError};
 
 /// A condition over what a call does: one call of the event has to meet all of it.
@@ -61,7 +62,9 @@ impl Acts {
     #[must_use]
     pub fn find(&self, event: &AnyEvent) -> Option<Found> {
         Calls::of(event, &self.account, |calls| {
-            let (state, mut doubt) = (calls.known(), None);
+            let links = LocalLinks::new();
+            let state = Surroundings { links: Some(&links), ..calls.known() };
+            let mut doubt = None;
             for call in &calls.calls {
                 match self.matches(&call.analysis, &state) {
                     Some(found) if found.unclear.is_none() => return Some(Found::of(call, found)),

@@ -158,10 +158,12 @@ impl Calls {
                 }
                 let ends = ENDS.iter().filter_map(|end| input?.get(end)?.as_str()).map(str::to_owned);
                 let ends: Vec<String> = ends.collect();
+                let mut paths = paths.to_vec();
+                paths.extend(input.into_iter().flat_map(addresses));
                 // Which of them is written to is not known.
                 let written = self.touching(Access::Write, tool, None, &ends, cwd);
                 self.calls.extend(written);
-                let paths = [paths, &*ends].concat();
+                let paths = [&*paths, &*ends].concat();
                 self.touching(access(tool, input), tool, input, &paths, cwd)
             }
         };
@@ -221,6 +223,36 @@ impl Calls {
         });
         (!analysis.touches.is_empty()).then_some(Call { command: None, analysis })
     }
+}
+
+/// The paths of addresses of files among the members of a tool's input, as `uri: file:///x`.
+fn addresses(input: &Value) -> Vec<String> {
+    let Value::Object(members) = input else { return Vec::new() };
+    let texts = members.into_iter().flat_map(|(_, member)| match member {
+        Value::Array(items) => items.iter().filter_map(Value::as_str).collect(),
+        one => one.as_str().into_iter().collect::<Vec<_>>(),
+    });
+    texts.filter_map(file_of).collect()
+}
+
+/// The path of `file:///x%20y`, `file:/x` and `file://host/x`.
+fn file_of(address: &str) -> Option<String> {
+    let scheme = address.get(..5).filter(|scheme| scheme.eq_ignore_ascii_case("file:"))?;
+    let rest = &address[scheme.len()..];
+    let path = match rest.strip_prefix("//") {
+        Some(rest) => &rest[rest.find('/')?..],
+        None => rest,
+    };
+    let path = path.split(['?', '#']).next().unwrap_or_default();
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let [first, behind @ ..] = rest {
+        let code = behind.get(..2).filter(|_| *first == b'%').and_then(|two| str::from_utf8(two).ok());
+        let code = code.and_then(|code| u8::from_str_radix(code, 16).ok());
+        bytes.push(code.unwrap_or(*first));
+        rest = if code.is_some() { &behind[2..] } else { behind };
+    }
+    String::from_utf8(bytes).ok().filter(|path| path.starts_with('/'))
 }
 
 /// What a tool of no known class does to the files that it is given.

@@ -25,6 +25,15 @@ pub struct Found {
 }
 
 impl Found {
+    /// What stands in the place of something that is not known.
+    pub(crate) fn unknown(&self, what: &'static str) -> &'static str {
+        match (&self.doubt, what) {
+            (None, _) => "",
+            (Some(_), "a program") => "a program that is not known",
+            (Some(_), _) => "a path that is not known",
+        }
+    }
+
     pub(crate) fn of(call: &Call, found: Match) -> Self {
         let analysis = &call.analysis;
         let program = found.program.and_then(|index| analysis.programs.get(index));

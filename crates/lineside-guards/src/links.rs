@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use lineside_commands::{FileLinks, Links};
+use lineside_commands::{FileId, FileLinks, Links};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// How long a file system that is not of this machine may take for one path.
@@ -53,6 +53,10 @@ impl LocalLinks {
 }
 
 impl LocalLinks {
+    fn is_local(&self, path: &Path) -> bool {
+        !self.remote.get_or_init(remote).iter().any(|mount| path.starts_with(mount))
+    }
+
     fn ask(&self, path: &str, last: bool) -> Option<String> {
         let remote = self.remote.get_or_init(remote);
         let is_local = |path: &Path| !remote.iter().any(|mount| path.starts_with(mount));
@@ -95,6 +99,20 @@ impl Links for LocalLinks {
         let remote = self.remote.get_or_init(remote);
         let is_local = !remote.iter().any(|mount| Path::new(folder).starts_with(mount));
         if is_local { FileLinks.names(folder, fits, left) } else { None }
+    }
+
+    fn file(&self, path: &str) -> Option<FileId> {
+        if self.is_local(Path::new(path)) { FileLinks.file(path) } else { None }
+    }
+
+    fn has_name(
+        &self,
+        file: FileId,
+        place: &str,
+        fits: &dyn Fn(&str) -> bool,
+        left: &mut usize,
+    ) -> Option<bool> {
+        FileLinks::has_name_within(file, place, &|path| self.is_local(path), fits, left)
     }
 }
 

@@ -107,8 +107,12 @@ impl Wording {
 impl Own {
     fn push(self, found: &Found, text: &mut String) {
         match self {
-            Self::Program => text.push_str(found.program.as_deref().unwrap_or_default()),
-            Self::Path => text.push_str(found.path.as_ref().map_or("", |(_, path)| path)),
+            // Where it is in doubt whether there is one, which one it is may be what is not known.
+            Self::Program => text.push_str(found.program.as_deref().unwrap_or(found.unknown("a program"))),
+            Self::Path => {
+                let path = found.path.as_ref().map(|(_, path)| &**path);
+                text.push_str(path.unwrap_or(found.unknown("a path")));
+            }
             Self::Way => text.push_str(&found.way.join(" → ")),
             Self::Command => text.push_str(found.command.as_deref().unwrap_or_default()),
             Self::Why => text.push_str(&found.to_string()),

@@ -30,6 +30,7 @@ use std::process::ExitCode;
 pub use closed::{Closed, closed, silent};
 pub use environment::Environment;
 pub use full_command::FullCommand;
+pub use start::login;
 
 /// What the process prints, and how it exits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

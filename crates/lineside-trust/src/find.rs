@@ -19,23 +19,23 @@ use std::path::{Path, PathBuf};
 /// ```
 #[must_use]
 pub fn candidates(work: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+    let mut found = ancestors(work, home);
+    let root = found.iter().position(|folder| fs::symlink_metadata(folder.join(".git")).is_ok());
+    found.truncate(root.map_or(found.len(), |root| root + 1));
+    found
+}
+
+/// All folders above what works here, the nearest first and without links, below the home and below the root of the file
+/// system: in one of them a project may be trusted that a working tree lies in.
+#[must_use]
+pub fn ancestors(work: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let Some(nearest) = work.ancestors().find_map(|folder| fs::canonicalize(folder).ok()) else {
         return Vec::new();
     };
     let home = home.and_then(|home| fs::canonicalize(home).ok());
-    let mut found = Vec::new();
-    for folder in nearest.ancestors() {
-        if folder.parent().is_none() || Some(folder) == home.as_deref() {
-            break;
-        }
-        if folder.is_dir() {
-            found.push(folder.to_path_buf());
-        }
-        if fs::symlink_metadata(folder.join(".git")).is_ok() {
-            break;
-        }
-    }
-    found
+    let below = |folder: &&Path| folder.parent().is_some() && Some(*folder) != home.as_deref();
+    let all = nearest.ancestors().take_while(below);
+    all.filter(|folder| folder.is_dir()).map(Path::to_path_buf).collect()
 }
 
 #[cfg(test)]

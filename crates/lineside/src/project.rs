@@ -1,8 +1,7 @@
 //! Projects: which folder is the one of a session, what its hooks are made of, and how they are put in force or stand
 //! closed.
 
-use std::cell::LazyCell;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,9 +16,11 @@ use lineside_dialects::{
     DIALECTS, Dialect, ForeignHook, Loaded, Places, Start, Tightening, Trust, Watched, closed_guard,
 };
 use lineside_points::CATALOGUE;
-use lineside_trust::{
-    Change, Content, Guard, Item, OfFolder, ReadContentError, Standing, Store, Wanted, candidates,
-};
+use lineside_trust::{Change, Content, Guard, Item, OfFolder, ReadContentError, Standing, Store, Wanted};
+
+mod place;
+
+pub use place::{find, find_or_known, find_own, nearest};
 
 use crate::assembly::{Assembly, HookFiles};
 use crate::seal::{Seal, is_program, is_script};
@@ -47,66 +48,6 @@ pub fn places_of(user: &Places, root: &Path, trust: Trust) -> Places {
 /// The places of no project: of one without files, what is left is the user's.
 pub(crate) fn places_of_no_project(user: &Places) -> Places {
     places_of(user, Path::new("/dev/null"), Trust::Withheld)
-}
-
-/// The root of the project of what works here: the nearest folder that has hooks of any format, or had some that were
-/// trusted, as far up as the root of the repository's working tree, and not the user's home.
-#[must_use]
-pub fn find(work: &Path, user: &Places, store: &Store) -> Option<PathBuf> {
-    find_or_known(work, user, store, |_| false)
-}
-
-/// The same; of a folder that is known to be a project nothing is read.
-pub fn find_or_known(
-    work: &Path,
-    user: &Places,
-    store: &Store,
-    is_known: impl Fn(&Path) -> bool,
-) -> Option<PathBuf> {
-    let of_user = LazyCell::new(|| of_user_alone(user));
-    let is_project = |root: &PathBuf| is_known(root) || store.knows(root) || has_hooks(root, user, &of_user);
-    candidates(work, user.home()).into_iter().find(is_project)
-}
-
-/// The nearest folder that may be the project of what works here: one that is known to be, or has files in a place for hooks.
-/// No file is read.
-pub fn nearest(
-    work: &Path,
-    user: &Places,
-    store: &Store,
-    is_known: impl Fn(&Path) -> bool,
-) -> Option<PathBuf> {
-    let of_user = LazyCell::new(|| of_user_alone(user));
-    let has_any =
-        |root: &Path| has_files(root, &places_of(user, root, Trust::Granted), &of_user).next().is_some();
-    let may_be = |root: &PathBuf| is_known(root) || store.knows(root) || has_any(root);
-    candidates(work, user.home()).into_iter().find(may_be)
-}
-
-/// Whether a folder has hooks of its own. Nothing is started.
-fn has_hooks(root: &Path, user: &Places, of_user: &HashSet<PathBuf>) -> bool {
-    let places = places_of(user, root, Trust::Granted);
-    has_files(root, &places, of_user).any(|dialect| is_any(&dialect.load_of_project(&places)))
-}
-
-/// The formats that have a file in a folder, of which these are the places.
-fn has_files<'a>(
-    root: &'a Path,
-    places: &'a Places,
-    of_user: &'a HashSet<PathBuf>,
-) -> impl Iterator<Item = &'static dyn Dialect> + use<'a> {
-    // What is the user's is none of a folder above the home.
-    let is_own = move |found: &Watched| found.path.starts_with(root) && !of_user.contains(&found.path);
-    let has_one = move |dialect: &&dyn Dialect| {
-        dialect.watched(places).iter().any(|found| is_own(found) && found.path.exists())
-    };
-    DIALECTS.iter().copied().filter(has_one)
-}
-
-/// Where the user's hooks are looked for, wherever one works.
-fn of_user_alone(user: &Places) -> HashSet<PathBuf> {
-    let places = places_of_no_project(user);
-    DIALECTS.iter().flat_map(|dialect| dialect.watched(&places)).map(|watched| watched.path).collect()
 }
 
 impl Assembly {
@@ -492,29 +433,4 @@ fn named(root: &Path, bases: &[PathBuf], text: &str) -> Vec<PathBuf> {
         files.extend(from.chain(later).filter(is_file));
     }
     files
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_folder_above_the_home_is_no_project_by_what_the_user_has() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
-        let hooks = root.join("home/.config/agents/hooks/mine");
-        std::fs::create_dir_all(&hooks).unwrap();
-        std::fs::write(hooks.join("HOOK.md"), "---\nname: mine\n---\n").unwrap();
-        std::fs::create_dir(root.join("work")).unwrap();
-        let home = root.join("home").display().to_string();
-        let environment = [("HOME".to_owned(), home)].into();
-        let user = Places { environment, project_root: None, cwd: "/".into(), trust: Trust::Withheld };
-        let store = Store::of(&root.join("state"));
-        let found = |work: &str| nearest(&root.join(work), &user, &store, |_| false);
-        assert_eq!(found("work"), None);
-        // What lies there itself has it be one.
-        std::fs::create_dir_all(root.join(".lineside")).unwrap();
-        std::fs::write(root.join(".lineside/hooks.yaml"), "hooks: []\n").unwrap();
-        assert_eq!(found("work"), Some(root.clone()));
-    }
 }

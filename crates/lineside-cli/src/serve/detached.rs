@@ -12,6 +12,7 @@ use lineside_daemon::socket::private_folder;
 
 use crate::daemon_paths::DaemonPaths;
 use crate::painter::one_line;
+use crate::serve::below::Variables;
 use crate::style::print;
 
 /// The file in the state folder that is locked while a daemon is started, so that of two starts one waits for the other.
@@ -19,11 +20,11 @@ const STARTING: &str = "starting.lock";
 /// The first descriptor that is no standard stream.
 const FIRST: i32 = 3;
 
-/// Starts the daemon with the arguments of this process, and returns when it answers.
+/// Starts the daemon with the arguments of this process, and with this environment if one is given; returns when it answers.
 ///
 /// # Errors
 /// It does not start; what it has said of that is on standard error.
-pub(super) fn start(paths: &DaemonPaths) -> Result<ExitCode> {
+pub(super) fn start(paths: &DaemonPaths, environment: Option<Variables>) -> Result<ExitCode> {
     // What this process has inherited goes no further.
     close_fds::set_fds_cloexec(FIRST, &[]);
     private_folder(&paths.state)?;
@@ -38,6 +39,9 @@ pub(super) fn start(paths: &DaemonPaths) -> Result<ExitCode> {
     let arguments = env::args_os().skip(1).filter(|argument| argument != "--detached");
     let mut command = Command::new(program);
     command.args(arguments).arg("--in-background").stdin(Stdio::null()).stdout(Stdio::piped());
+    if let Some(environment) = environment {
+        command.env_clear().envs(environment).current_dir("/");
+    }
     let mut daemon = command.spawn().context("failed to start the daemon")?;
     let mut ready = String::new();
     if let Some(out) = daemon.stdout.take() {

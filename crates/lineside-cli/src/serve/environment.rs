@@ -3,7 +3,7 @@
 //! Hooks inherit what this process has. Another environment is had by starting the same program in its own place.
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::Command;
@@ -13,6 +13,8 @@ use lineside::core::Diagnostic;
 use lineside::dialects::native::{DaemonSettings, daemon_settings};
 use lineside::dialects::{Managed, Places, Trust};
 use lineside_account::Named;
+
+use crate::serve::below::Variables;
 
 /// Settles the environment, which is that of this process when this returns; gives what is set, and what is wrong
 /// with that.
@@ -63,9 +65,40 @@ pub(super) fn settle(named: &Named) -> Result<(DaemonSettings, Vec<Diagnostic>)>
     bail!("failed to start this program with the environment of the daemon: {}", again.exec())
 }
 
+/// Refuses an environment with more in it than a login has and the user's settings say.
+///
+/// # Errors
+/// There is more: a process below an agent has started this one.
+pub(super) fn refuse_more(mut login: Variables, settings: &DaemonSettings) -> Result<()> {
+    if let Some((_, path)) = login.iter_mut().find(|(name, _)| *name == "PATH") {
+        *path = joined(&settings.path, path)?;
+    }
+    let is_known = |name: &OsString, value: &OsString| {
+        let of_settings = settings.environment.iter().find(|(known, _)| **name == **known);
+        let of_login = login.iter().find(|(known, _)| name == known);
+        // The system of a Mac sets one of its own.
+        name == "__CF_USER_TEXT_ENCODING"
+            || of_settings.map_or_else(
+                || of_login.is_some_and(|(_, known)| known == value),
+                |(_, known)| **value == **known,
+            )
+    };
+    match env::vars_os().find(|(name, value)| !is_known(name, value)) {
+        None => Ok(()),
+        Some((name, _)) => bail!(
+            "{} is set, and a daemon that starts below an agent begins with the environment of a login; a person does it in a \
+             terminal that no agent has started",
+            name.display()
+        ),
+    }
+}
+
 /// The `PATH` of this process with these folders before the others.
 fn with_first(folders: &[PathBuf]) -> Result<OsString> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let others = env::split_paths(&path).filter(|folder| !folders.contains(folder));
+    joined(folders, &env::var_os("PATH").unwrap_or_default())
+}
+
+fn joined(folders: &[PathBuf], path: &OsStr) -> Result<OsString> {
+    let others = env::split_paths(path).filter(|folder| !folders.contains(folder));
     env::join_paths(folders.iter().cloned().chain(others)).context("failed to set the PATH of the daemon")
 }

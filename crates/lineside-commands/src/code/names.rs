@@ -40,6 +40,17 @@ pub(super) fn imported(tokens: &[Token]) -> Vec<Token> {
                 Token::Sign(')'),
                 ..,
             ] if call == "getattr" => (format!("{of}.{name}"), 5),
+            // `fs["unlinkSync"](…)`.
+            [
+                Token::Name(of),
+                Token::Sign('['),
+                Token::Text(name),
+                Token::Sign(']'),
+                Token::Sign('('),
+                ..,
+            ] if name.chars().all(|sign| sign.is_alphanumeric() || sign == '_') => {
+                (format!("{of}.{name}"), 4)
+            }
             _ => {
                 out.push(tokens[at].clone());
                 at += 1;

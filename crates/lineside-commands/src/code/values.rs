@@ -143,6 +143,13 @@ pub(super) fn joined(tokens: Vec<Token>, language: &str) -> Vec<Token> {
         let is_text = matches!(token, Token::Text(_));
         let joins = match out.as_slice() {
             [.., Token::Text(_), Token::Sign('+' | '.')] if is_text => out.pop().is_some(),
+            // `folder / "name"`.
+            [.., Token::Text(folder), Token::Sign('/')] if is_text && language == "python" => {
+                let folder = format!("{}/", folder.trim_end_matches('/'));
+                out.truncate(out.len() - 2);
+                out.push(Token::Text(folder));
+                true
+            }
             [.., Token::Text(_)] => language == "awk",
             _ => false,
         };

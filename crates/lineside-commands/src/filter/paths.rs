@@ -3,6 +3,7 @@
 use super::{Match, RunsFilter, WhenUnclear, owned, unclear_program};
 use crate::analysis::{Access, Analysis, CommandProgram, Touch};
 use crate::globs::{Globs, absolute};
+use crate::limits;
 use crate::path;
 use crate::state::Surroundings;
 use crate::tables::secrets;
@@ -103,7 +104,76 @@ impl Paths {
                 found = Some(Match { program: touch.program, touch: Some(index), ..Match::default() });
             }
         }
+        let found = found.or_else(|| self.by_another_name(access, analysis, state));
         found.or_else(|| self.doubt(access, analysis, state).filter(|_| self.unclear == WhenUnclear::Match))
+    }
+
+    /// A path whose file has another name that is asked for. Of globs that begin anywhere, the project is looked through.
+    fn by_another_name(
+        &self,
+        access: Access,
+        analysis: &Analysis,
+        state: &Surroundings<'_>,
+    ) -> Option<Match> {
+        let links = state.links?;
+        if access != Access::Write || analysis.linked.is_empty() || self.whole == Some(true) {
+            return None;
+        }
+        let places = self.places(state);
+        let fits = |path: &str| self.fit_path(path, false, state);
+        let excepted = |touch: &Touch| {
+            let program = touch.program.and_then(|program| analysis.programs.get(program));
+            program.is_some_and(|program| self.except.iter().any(|except| except.fits(program)))
+                || self.not.fit(&touch.path, state)
+        };
+        let (mut left, mut doubt) = (limits::NAMES, None);
+        for (path, file) in &analysis.linked {
+            let is_it = |touch: &Touch| {
+                touch.access == access && touch.target.as_ref().unwrap_or(&touch.path) == path
+            };
+            let touched = analysis.touches.iter().position(|touch| is_it(touch) && !excepted(touch));
+            let Some(touch) = touched else { continue };
+            let found =
+                Match { program: analysis.touches[touch].program, touch: Some(touch), ..Match::default() };
+            for place in &places {
+                match links.has_name(*file, place, &fits, &mut left) {
+                    Some(true) => return Some(found),
+                    Some(false) => {}
+                    None if self.unclear == WhenUnclear::Match => {
+                        let why = format!("cannot tell which other names `{path}` has");
+                        doubt = Some(Match { unclear: Some(why), ..found.clone() });
+                    }
+                    None => {}
+                }
+            }
+        }
+        doubt
+    }
+
+    /// Where files lie that are asked for: none of them lies in another.
+    fn places(&self, state: &Surroundings<'_>) -> Vec<String> {
+        let of_globs = self.globs.iter().map(|glob| {
+            let glob = absolute(glob, state);
+            let known = glob.split(['*', '?', '[', '{', '\\']).next().unwrap_or_default();
+            let folder = if known.len() == glob.len() {
+                known
+            } else {
+                known.rsplit_once('/').map_or("", |(folder, _)| folder)
+            };
+            if folder.is_empty() { state.project.to_owned() } else { folder.to_owned() }
+        });
+        let of_roots = self.roots.iter().map(|root| absolute(root, state).into_owned());
+        let of_names = self.secret.then(|| state.project.to_owned());
+        let mut all: Vec<String> = of_globs.chain(of_roots).chain(of_names).collect();
+        all.sort_unstable();
+        // A folder stands before what lies in it.
+        let mut places: Vec<String> = Vec::new();
+        for place in all {
+            if !places.iter().any(|known| path::is_within(&place, known)) {
+                places.push(place);
+            }
+        }
+        places
     }
 
     /// Why it is not known whether such a path is touched, where that is so.

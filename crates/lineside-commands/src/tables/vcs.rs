@@ -46,7 +46,7 @@ pub(super) const ROWS: &[Source] = &[
     ("git init", "-q|--quiet --bare -b|--initial-branch= --template= --separate-git-dir= --object-format= --shared=?", "w:1"),
     ("git grep", "-O|--open-files-in-pager=? -e= -f= -n|--line-number -i|--ignore-case -l|--files-with-matches -c|--count -p -W -w -v -h -H -E -G -P -F -A= -B= -C= --cached --no-index --untracked --and --or --not --all-match --color=? --max-depth= -r -q|--quiet --threads= -m= --column -o -a -I --break --heading", "text:-O r:-f special:history"),
     ("git diff|git show|git log|git blame|git cat-file|git annotate", "-p|--patch -s --no-patch -U= --stat=? --name-only --name-status --cached --staged -w -b -M=? -C=? -S= -G= -L= -n|--max-count= --oneline --graph --all --since= --until= --author= --grep= --format|--pretty= -1 -z --word-diff=? --color=? --follow --reverse --diff-filter= --quiet --exit-code -e= -i -l -t -o|--output=", "w:-o special:history"),
-    ("git apply", "--check --stat --numstat --summary -R|--reverse --index --cached -3|--3way -p= --directory= --reject -v --whitespace= --exclude= --include= --unsafe-paths", "r:*"),
+    ("git apply", "--check --stat --numstat --summary -R|--reverse --index --cached -3|--3way -p= --directory= --reject -v --whitespace= --exclude= --include= --unsafe-paths", "r:* !--check|--stat|--numstat|--summary|--cached?special:patched"),
     ("git bundle", "", "sub"),
     ("git bundle create", "-q --progress --version=", "w:1"),
     ("git format-patch", "-o|--output-directory= -n -1 --stdout --cover-letter -v= --subject-prefix= --to= --cc=", "w:-o"),

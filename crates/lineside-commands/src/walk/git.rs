@@ -28,7 +28,22 @@ impl Walk<'_> {
             self.configures(reading, index);
         }
         self.own_hooks();
-        for setting in self.git_settings(reading, index) {
+        self.own_subcommand(subcommand, reading, index);
+        // A transport that is a command: `ext::sh -c …`.
+        for operand in reading.operands.clone() {
+            if let Some(command) = operand.text.strip_prefix("ext::") {
+                let text = command.replace("% ", "\\ ").replace("%%", "%");
+                self.script(
+                    &Value { text: text.into(), ..operand.clone() },
+                    Shell::Sh,
+                    Vec::new(),
+                    "a transport of git",
+                );
+            }
+        }
+        let given = self.git_settings(reading, index);
+        let of_files = self.settings_of_files(&given, index);
+        for setting in given.into_iter().chain(of_files) {
             let Some((key, text)) = setting.text.split_once('=') else {
                 if setting.is_unclear() {
                     self.unclear_text("which setting git is given is not known");
@@ -94,7 +109,7 @@ impl Walk<'_> {
     }
 
     /// A variable as a program sees it.
-    fn of_environment(&self, name: &str, index: usize) -> Option<Value> {
+    pub(super) fn of_environment(&self, name: &str, index: usize) -> Option<Value> {
         let given = self.analysis.programs.get(index)?.environment.iter().rev();
         let mut given = given.filter_map(|entry| entry.split_once('=')).filter(|(known, _)| *known == name);
         // The value as it is known stands in the scope; that of `env NAME=value` is here alone.

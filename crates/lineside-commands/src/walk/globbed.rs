@@ -54,6 +54,7 @@ impl Walk<'_> {
 
     pub(crate) fn push_touch(&mut self, touch: Touch, place: Place) {
         if !self.analysis.touches.contains(&touch) {
+            self.analysis.identify(&touch, self.state.links);
             self.analysis.touches.push(touch);
             self.locate_touch(place);
         }

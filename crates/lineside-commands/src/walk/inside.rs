@@ -2,6 +2,7 @@
 
 use super::Walk;
 use super::behind::{behind_bwrap, behind_setarch};
+use super::modules::unescaped;
 use crate::analysis::{Access, Trait};
 use crate::parse::Command;
 use crate::reading::{self, Reading};
@@ -92,7 +93,13 @@ impl Walk<'_> {
                     self.unclear_text("the text is for a shell that is not understood");
                 }
             }
-            "module" => self.module(words, reading, index),
+            "module" => {
+                let debugger = self.of_environment("PYTHONBREAKPOINT", index);
+                if debugger.is_some_and(|name| !matches!(name.plain(), Some("" | "0" | "pdb.set_trace"))) {
+                    self.unclear_text("what `breakpoint()` calls is named by a variable");
+                }
+                self.module(words, reading, index);
+            }
             "eval-node" => {
                 if let Some(code) = reading.operands.first().cloned() {
                     self.code(&code, "node", index);
@@ -102,15 +109,26 @@ impl Walk<'_> {
                 let files: Vec<Value> = reading.values("-f").cloned().collect();
                 let given = reading.operands.first().filter(|_| files.is_empty()).cloned();
                 let own: Vec<Value> = files.iter().filter_map(|file| self.script_at(file, index)).collect();
+                // `-v name=text` sets a name before the code runs.
+                let set = reading.values("-v").filter_map(|given| given.text.split_once('='));
+                let set: String = set.map(|(name, text)| format!("{name}=\"{text}\"\n")).collect();
                 for code in given.into_iter().chain(own) {
+                    let code = Value { text: format!("{set}{}", code.text).into(), ..code };
                     self.code(&code, "awk", index);
                 }
             }
             // Modules by their paths, which run before the code.
             "preload" => {
-                let given = ["-r", "--import"].into_iter().flat_map(|flag| reading.values(flag));
+                let given = ["-r", "--import", "--loader"].into_iter().flat_map(|flag| reading.values(flag));
+                let given: Vec<Value> = given.cloned().collect();
+                for address in given.iter().filter(|given| given.text.starts_with("data:")) {
+                    match address.text.split_once(',').filter(|(kind, _)| !kind.contains("base64")) {
+                        Some((_, code)) => self.code(&Value::known(unescaped(code)), "node", index),
+                        None => self.unclear_text("the code that an interpreter runs was decoded"),
+                    }
+                }
                 let files: Vec<Value> =
-                    given.filter(|file| file.text.starts_with(['.', '/'])).cloned().collect();
+                    given.iter().filter(|file| file.text.starts_with(['.', '/'])).cloned().collect();
                 let language =
                     if self.way.last().is_some_and(|name| name == "ruby") { "ruby" } else { "node" };
                 for file in files {
@@ -126,6 +144,19 @@ impl Walk<'_> {
                     }
                 }
             }
+            // `cpio -pl`: the files that its input names get one more name.
+            "linked" if reading.has("-l") => {
+                let Some(input) = self.input.clone() else { return false };
+                match input.literal().filter(|_| input.stands_for.is_none()) {
+                    Some(text) => {
+                        for name in text.split(['\n', '\0']).filter(|name| !name.is_empty()) {
+                            self.touch(Access::Write, &Value::known(name), true, Some(index));
+                        }
+                    }
+                    None => self.touch(Access::Write, &input, true, Some(index)),
+                }
+            }
+            "patched" => self.patched(reading, index),
             "package" => self.package_scripts(),
             "passes" => {
                 let input = self.input.clone().unwrap_or_else(Value::unknown);
@@ -205,50 +236,6 @@ impl Walk<'_> {
         let Some(place) = reading.places.get(skip) else { return false };
         self.exec_program(words[1 + place..].to_vec(), Vec::new());
         true
-    }
-
-    /// `python -m …`: a module is a program of its own name.
-    fn module(&mut self, words: &[Value], reading: &Reading, index: usize) {
-        let Some(module) = reading.values("-m").next().and_then(|module| module.plain().map(str::to_owned))
-        else {
-            return;
-        };
-        for file in
-            [format!("{}.py", module.replace('.', "/")), format!("{}/__main__.py", module.replace('.', "/"))]
-        {
-            let file = Value::known(file);
-            if self.wrote(&file)
-                && let Some(code) = self.script_at(&file, index)
-            {
-                self.code(&code, "python", index);
-            }
-        }
-        match module.as_str() {
-            "venv" | "virtualenv" => {
-                for folder in reading.operands.clone() {
-                    self.touch(Access::Write, &folder, false, Some(index));
-                }
-            }
-            "json.tool" | "pprint" | "tabnanny" | "base64" | "gzip" | "zipfile" | "tarfile" => {
-                if let Some(file) = reading.operands.first().cloned() {
-                    self.reads_file(&file, index);
-                }
-            }
-            // `python -m pip install …` is `pip install …`, whose words count for policies.
-            "pip" | "twine" | "pipx" => {
-                let at = words
-                    .iter()
-                    .position(|word| word.plain() == Some(&module))
-                    .map_or(words.len(), |at| at + 1);
-                let inner = reading::read(&module, &words[at..]);
-                let program = &mut self.analysis.programs[index];
-                program.subcommand = inner.subcommand;
-                program.subcommand.insert(0, module);
-                program.flags.extend(inner.given.iter().map(reading::Given::flag));
-                program.operands = inner.operands.iter().map(Value::argument).collect();
-            }
-            _ => {}
-        }
     }
 
     /// `docker exec db psql …`: what runs elsewhere is listed apart; statements of databases are looked at.

@@ -28,7 +28,9 @@ impl Walk<'_> {
                         Some(inner) => Out::Command(inner.to_owned()),
                         None => {
                             let target = self.one(word);
-                            self.target(&target)
+                            let out = self.target(&target);
+                            self.opens(descriptor.unwrap_or(1), &target);
+                            out
                         }
                     };
                     let number = descriptor.unwrap_or(1);
@@ -50,6 +52,7 @@ impl Walk<'_> {
                 }
                 Redirect::In(word) => {
                     let source = self.one(word);
+                    self.opens(descriptor.unwrap_or(0), &source);
                     let content = self.content(&source, None);
                     self.input_of(descriptor, content, &mut done);
                 }
@@ -77,6 +80,9 @@ impl Walk<'_> {
                 Redirect::Duplicate { target, input } => {
                     let value = self.one(target);
                     if let Some(number) = value.plain().and_then(|text| text.parse::<u32>().ok()) {
+                        if let Some(file) = self.opened.get(&number).cloned() {
+                            self.opened.insert(descriptor.unwrap_or(u32::from(!input)), file);
+                        }
                         match (descriptor.unwrap_or(u32::from(!input)), number) {
                             (0, number) => {
                                 if let Some(content) = self.descriptors.get(&number) {
@@ -103,10 +109,29 @@ impl Walk<'_> {
         }
     }
 
+    /// Notes which file a descriptor is opened to.
+    fn opens(&mut self, descriptor: u32, file: &Value) {
+        let is_named = file.stands_for.is_none() && descriptor_of(file).is_none() && !file.text.is_empty();
+        // Every program writes to its output and to that of its errors.
+        if is_named && !matches!(descriptor, 1 | 2) && !file.text.starts_with("/dev/") {
+            let (path, unclear) = self.absolute(file);
+            let known = if unclear { file.clone() } else { Value { text: path.into(), ..file.clone() } };
+            self.opened.insert(descriptor, known);
+        }
+    }
+
+    /// The file that the name of a descriptor leads to, as `/dev/fd/3`.
+    pub(crate) fn opened_at(&self, value: &Value) -> Option<Value> {
+        self.opened.get(&descriptor_of(value)?).cloned()
+    }
+
     fn target(&mut self, target: &Value) -> Out {
         if let Some(text) = target.plain() {
             if text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/") {
                 return Out::Away;
+            }
+            if let Some(file) = self.opened_at(target) {
+                return self.target(&file);
             }
             if matches!(text, "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty")
                 || text.starts_with("/dev/fd/")
@@ -147,4 +172,17 @@ impl Walk<'_> {
             Out::Elsewhere => {}
         }
     }
+}
+
+/// The descriptor of `/dev/fd/3`, `/proc/self/fd/3` and the like.
+fn descriptor_of(value: &Value) -> Option<u32> {
+    let text = value.text.as_str();
+    if text == "/dev/stdin" {
+        return Some(0);
+    }
+    let number = text.strip_prefix("/dev/fd/").or_else(|| {
+        let (_, behind) = text.strip_prefix("/proc/")?.split_once('/')?;
+        behind.rsplit_once("fd/").map(|(_, number)| number)
+    });
+    number?.parse().ok()
 }

@@ -58,12 +58,18 @@ impl Walk<'_> {
         self.effects(name, words, &reading, &deeds, index, away);
         self.way.pop();
         self.scope.cwd = before;
-        if path.contains('/')
+        let renamed = if path.contains('/') { self.renamed_program(&words[0]) } else { None };
+        if let Some(program) = renamed {
+            let mut inner = words.to_vec();
+            inner[0] = Value::known(program);
+            self.way.push(name.to_owned());
+            self.exec_program(inner, Vec::new());
+            self.way.pop();
+        } else if path.contains('/')
             && let Some(content) = self.written_at(&words[0])
         {
             self.way.push(name.to_owned());
-            let arguments = words[1..].to_vec();
-            self.script(&content, crate::Shell::Bash, arguments, "a script that the command writes");
+            self.own_script(words, &content);
             self.way.pop();
         }
         self.found_on_path(words, index);
@@ -211,6 +217,7 @@ impl Walk<'_> {
             let text = crate::value::spelt(&text.text);
             for line in text.lines().map(str::trim_start) {
                 let shell = [".shell ", ".system ", "\\! ", "system "];
+                self.told_client(line, index);
                 if let Some(command) = shell.iter().find_map(|word| line.strip_prefix(word)) {
                     let command = Value::known(command);
                     self.script(&command, crate::Shell::Sh, Vec::new(), "what a client of a database runs");

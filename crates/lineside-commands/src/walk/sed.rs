@@ -42,8 +42,8 @@ impl Walk<'_> {
                     self.exec_program(sh.to_vec(), Vec::new());
                 } else if let Some(rest) = command.strip_prefix('s')
                     && let Some(sign) = rest.chars().next().filter(char::is_ascii_punctuation)
-                    && let Some(flags) = rest.rsplit(sign).next()
                 {
+                    let flags = field(field(&rest[sign.len_utf8()..], sign).1, sign).1;
                     if flags.contains('e')
                         && flags.len() < 6
                         && flags.chars().all(|c| "gpeiImM0123456789".contains(c))

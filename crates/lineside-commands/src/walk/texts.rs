@@ -30,7 +30,7 @@ impl Walk<'_> {
             "checkpoint" => self.checkpoint(reading, index),
             "editor" => self.editor(reading, index),
             "ed" => self.ed(),
-            "makefile" => self.makefile(reading),
+            "makefile" => self.makefile(reading, index),
             "asks" => {
                 // Data that goes along is sent; a program of a person's own machine reads it otherwise.
                 if self.reads_input().has(Origin::SECRET) {
@@ -122,6 +122,7 @@ impl Walk<'_> {
 
     /// `curl -d @file`, `curl -F name=@file`, `curl -T file`.
     fn sends_files(&mut self, reading: &Reading, index: usize) {
+        self.curl_config(reading, index);
         // `curl file:///path`.
         for operand in reading.operands.clone() {
             let front = operand.text.get(..7).filter(|front| front.eq_ignore_ascii_case("file://"));
@@ -169,8 +170,8 @@ impl Walk<'_> {
                 Some((_, name)) if !name.is_empty() => name,
                 _ => "index.html",
             };
-            let folder =
-                reading.values("-P").next().map(|folder| format!("{}/", folder.text)).unwrap_or_default();
+            let folder = reading.values("-P").chain(reading.values("--output-dir")).next();
+            let folder = folder.map(|folder| format!("{}/", folder.text)).unwrap_or_default();
             let file = Value::known(format!("{folder}{name}"));
             self.touch(Access::Write, &file, false, Some(index));
             let (path, unclear) = self.absolute(&file);
@@ -212,6 +213,12 @@ impl Walk<'_> {
         });
         for value in given.chain(behind).collect::<Vec<_>>() {
             let text = value.text.trim_start_matches([':', '%', ' ']);
+            let scripts = ["python ", "py ", "pi ", "python-interactive ", "script "];
+            if let Some(code) = scripts.iter().find_map(|front| text.strip_prefix(front)) {
+                let code = Value { text: code.into(), ..value.clone() };
+                self.code(&code, "python", index);
+                continue;
+            }
             let runs = ["!", "silent !", "silent! !", "r !", "shell "];
             match runs.iter().find_map(|front| text.strip_prefix(front)) {
                 Some(text) => {
@@ -242,9 +249,15 @@ impl Walk<'_> {
     }
 
     /// `make -f -` with known rules: every recipe may run.
-    fn makefile(&mut self, reading: &Reading) {
+    fn makefile(&mut self, reading: &Reading, index: usize) {
         for value in reading.values("--eval").cloned().collect::<Vec<_>>() {
             self.recipes(&value);
+        }
+        for name in ["MAKEFLAGS", "GNUMAKEFLAGS", "MFLAGS"] {
+            let flags = self.of_environment(name, index).and_then(|flags| flags.literal());
+            if let Some((_, rules)) = flags.as_deref().and_then(|flags| flags.split_once("--eval=")) {
+                self.recipes(&Value::known(rules));
+            }
         }
         let usual = ["GNUmakefile", "makefile", "Makefile"].map(Value::known);
         let usual = || usual.into_iter().find(|file| self.written_at(file).is_some());
@@ -260,6 +273,7 @@ impl Walk<'_> {
 
     fn recipes(&mut self, rules: &Value) {
         let Some(text) = rules.literal() else { return };
+        self.shell_of_rules(&text);
         for line in text.lines() {
             let recipe = line.strip_prefix('\t').or_else(|| line.split_once(';').map(|(_, recipe)| recipe));
             if let Some(recipe) = recipe {

@@ -19,7 +19,9 @@ impl Analysis {
         };
         let followed = state.links.and_then(|links| links.resolve(&path, access != Access::Delete));
         let target = followed.filter(|target| *target != path);
-        self.touches.push(Touch { access, path, target, whole: false, unclear: false, program: None });
+        let touch = Touch { access, path, target, whole: false, unclear: false, program: None };
+        self.identify(&touch, state.links);
+        self.touches.push(touch);
     }
 }
 
@@ -60,6 +62,10 @@ impl Walk<'_> {
             return;
         }
         if value.text.is_empty() || value.plain() == Some("-") {
+            return;
+        }
+        if let Some(file) = self.opened_at(value).filter(|_| access == Access::Write) {
+            self.touch(access, &file, whole, program);
             return;
         }
         let (path, unclear) = self.absolute(value);

@@ -262,6 +262,13 @@ impl Walk<'_> {
         for call in calls {
             match call {
                 code::Call::Evaluated(text) => self.code(&Value::known(text), language, index),
+                // A file that is there already is a program as any other.
+                code::Call::Required(path) => {
+                    let file = Value::known(path);
+                    if let Some(code) = self.script_at(&file, index) {
+                        self.code(&code, language, index);
+                    }
+                }
                 call => self.called(call, index),
             }
         }
@@ -306,7 +313,11 @@ impl Walk<'_> {
                 self.does(Trait::ShowsEnvironment);
                 self.read = self.read.with(Origin::SECRET);
             }
-            code::Call::Asks | code::Call::Decodes | code::Call::Evaluates | code::Call::Evaluated(_) => {}
+            code::Call::Asks
+            | code::Call::Decodes
+            | code::Call::Evaluates
+            | code::Call::Evaluated(_)
+            | code::Call::Required(_) => {}
             code::Call::Unknown => self.unclear_text("code runs a text that is not known"),
         }
     }

@@ -3,10 +3,11 @@
 use super::run::chosen;
 use super::{Walk, Written};
 use crate::analysis::Access;
+use crate::limits;
 use crate::path;
 use crate::reading::Reading;
 use crate::state::Shell;
-use crate::tables::{Deed, When};
+use crate::tables::{self, Deed, When};
 use crate::value::{Origin, Value};
 
 /// Links that lead to links, of those that the command makes.
@@ -68,6 +69,18 @@ impl Walk<'_> {
         if unclear_from || unclear_to {
             return;
         }
+        let is_input = matches!(&*from, "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0");
+        if let Some(input) = self.input.clone().filter(|_| is_input) {
+            self.written(to, input);
+            return;
+        }
+        // A program under another name is that program.
+        let is_program = tables::find(from.rsplit('/').next().unwrap_or_default()).is_some();
+        if is_program && from.contains("bin/") && !self.wrote(source) && self.files.len() < 256 {
+            let (content, copy) = (Value::unknown(), Some(from));
+            self.files.insert(to, Written { content, link: None, copy });
+            return;
+        }
         let origin = self.origin_of(&from);
         let content = self.written_at(source).unwrap_or_else(|| Value::unknown().from(origin));
         if origin != Origin::default() || self.wrote(source) || self.files.contains_key(&to) {
@@ -78,7 +91,7 @@ impl Walk<'_> {
     /// Remembers what the command writes into a file.
     pub(crate) fn written(&mut self, path: String, content: Value) {
         if self.files.len() < 256 {
-            self.files.insert(path, Written { content, link: None });
+            self.files.insert(path, Written { content, link: None, copy: None });
         }
     }
 
@@ -88,7 +101,7 @@ impl Walk<'_> {
         if !unclear && self.files.len() < 256 {
             let folder = name.rsplit_once('/').map_or("/", |(folder, _)| folder);
             let target = path::normal(folder, target);
-            self.files.insert(name, Written { content: Value::unknown(), link: Some(target) });
+            self.files.insert(name, Written { content: Value::unknown(), link: Some(target), copy: None });
         }
     }
 
@@ -156,8 +169,55 @@ impl Walk<'_> {
     /// What a file of code or of a script holds, which a program is given by an option; none of one that is there already.
     pub(crate) fn script_at(&mut self, file: &Value, program: usize) -> Option<Value> {
         self.runs_file(file);
-        let is_own = file.stands_for.is_some() || self.wrote(file) || file.plain() == Some("-");
+        let is_input = matches!(file.plain(), Some("-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0"));
+        let is_own = file.stands_for.is_some() || self.wrote(file) || is_input;
         is_own.then(|| self.content(file, Some(program)))
+    }
+
+    /// The program that a path starts by another name: by a link, or by a copy that the command makes.
+    pub(super) fn renamed_program(&self, value: &Value) -> Option<String> {
+        const MANY: &[&str] = &["busybox", "toybox", "coreutils", "systemctl"];
+        let (path, unclear) = self.absolute(value);
+        if unclear || !path.contains('/') {
+            return None;
+        }
+        let name = path.rsplit('/').next()?;
+        let copied = self.files.get(&path).and_then(|file| file.copy.clone());
+        let led = || self.made(&path, true).into_iter().next();
+        let there = || self.state.links?.resolve(&path, true);
+        let target = copied.or_else(led).or_else(there)?;
+        let other = target.rsplit('/').next()?;
+        let (own, real) = (tables::find(name), tables::find(other)?);
+        let is_other =
+            other != name && !MANY.contains(&other) && own.is_none_or(|own| !std::ptr::eq(own, real));
+        is_other.then_some(target)
+    }
+
+    /// A script that the command has written, started by its path: by the interpreter that its first line names.
+    pub(super) fn own_script(&mut self, words: &[Value], content: &Value) {
+        const WHAT: &str = "a script that the command writes";
+        let arguments = words[1..].to_vec();
+        let first =
+            content.literal().and_then(|text| Some(text.lines().next()?.strip_prefix("#!")?.to_owned()));
+        let mut line: Vec<&str> = first.as_deref().unwrap_or_default().split_whitespace().collect();
+        let base = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();
+        if line.first().is_some_and(|word| base(word) == "env") {
+            line.remove(0);
+            line.retain(|word| *word != "-S" && !word.contains('='));
+        }
+        let interpreter = line.first().map(|word| base(word)).unwrap_or_default();
+        if interpreter.is_empty() || Shell::named(&interpreter) != Shell::Other {
+            self.script(content, Shell::Bash, arguments, WHAT);
+            return;
+        }
+        if self.way.len() > limits::LEVELS {
+            self.cut("programs start each other too deeply");
+            return;
+        }
+        let mut inner: Vec<Value> = line.into_iter().map(Value::known).collect();
+        inner.push(words[0].clone());
+        inner.extend(arguments);
+        self.exec_program(inner, Vec::new());
     }
 
     /// A program of this name that the command has written into a folder of the `PATH` that it sets.
@@ -174,7 +234,8 @@ impl Walk<'_> {
             if let Some(content) = self.written_at(&file) {
                 self.runs_file(&file);
                 self.way.push(words[0].text.to_string());
-                self.script(&content, Shell::Bash, words[1..].to_vec(), "a script that the command writes");
+                let inner: Vec<Value> = std::iter::once(file).chain(words[1..].iter().cloned()).collect();
+                self.own_script(&inner, &content);
                 self.way.pop();
                 return;
             }

@@ -33,10 +33,22 @@ pub(super) fn of(root: &Path) -> Vec<Installed> {
 
 /// What is said of such a project.
 pub(super) fn text(root: &Path) -> String {
-    let root = root.display();
+    // Its name is a stranger's.
+    let root: String = root.display().to_string().chars().map(visible).collect();
     format!(
         "the hooks of {root} do not run: no person has trusted them; look at them and say: lineside trust {root}"
     )
+}
+
+/// A character of a name, where one that cannot be seen stands as its escape.
+fn visible(sign: char) -> String {
+    if sign.is_control()
+        || matches!(sign, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+    {
+        sign.escape_default().to_string()
+    } else {
+        sign.to_string()
+    }
 }
 
 struct Once {
@@ -58,6 +70,12 @@ impl Interceptor for Once {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_name_of_a_folder_breaks_no_line_and_turns_no_text() {
+        let told = super::text(std::path::Path::new("/a\nlineside off\u{1b}[2J\u{202e}b"));
+        assert!(told.contains(r"/a\nlineside off\u{1b}[2J\u{202e}b do not run"), "{told}");
+    }
+
     use lineside::Bus;
     use lineside::json::json;
 

@@ -13,6 +13,7 @@ use lineside_points::parts::ToolCall;
 use lineside_points::{AfterToolBatch, BeforeTool, OnIdle};
 
 mod carried;
+mod unusual;
 
 fn event(payload: impl Payload) -> AnyEvent {
     let source = Source { project_root: Some("/p".into()), cwd: Some("/p/sub".into()), ..Source::root("s") };
@@ -264,7 +265,10 @@ fn an_answer_says_what_matched() {
         "block: keep it (rm, by sudo → bash: /etc is deleted)"
     );
     let doubt = "cannot tell which program runs: `$X` is not set within the command";
-    assert_eq!(reason(&ruling(rm.clone(), Some("keep {path}")), "$X"), format!("block: keep  ({doubt})"));
+    assert_eq!(
+        reason(&ruling(rm.clone(), Some("keep {path}")), "$X"),
+        format!("block: keep a path that is not known ({doubt})")
+    );
     assert_eq!(reason(&ruling(rm.clone(), Some("{why}!")), "$X"), format!("block: {doubt}!"));
     let answer = ruling(rm, None).answer(&shell(command));
     assert_eq!(answer.remarks, ["rm, by sudo → bash"]);

@@ -107,6 +107,63 @@ fn what_changes_a_file_of_the_policy_is_refused_with_what_to_do_instead() {
 }
 
 #[test]
+fn one_more_name_for_a_file_of_the_policy_is_refused_and_so_is_what_writes_by_one() {
+    let room = Room::new();
+    for command in [
+        "ln ~/.config/lineside/hooks.yaml hl",
+        "cd ~/.config/lineside && ln hooks.yaml",
+        "ln -t /tmp ~/.config/lineside/hooks.yaml",
+        "ln -fP ~/.config/lineside/hooks.yaml /tmp/hl",
+        "gln ~/.config/lineside/hooks.yaml hl",
+        "link ~/.config/lineside/hooks.yaml hl",
+        "cp -l ~/.config/lineside/hooks.yaml hl",
+        "cp -al ~/.config/lineside hl",
+        "cp -al ~/.config hl",
+        "cp --link -t . ~/.config/lineside/hooks.yaml",
+        "sudo busybox ln ~/.config/lineside/hooks.yaml hl",
+        "find ~/.config/lineside -name hooks.yaml -exec ln {} hl ';'",
+        "echo ~/.config/lineside/hooks.yaml | xargs -I{} ln {} hl",
+        "echo ~/.config/lineside/hooks.yaml | cpio -pdl /tmp/copy",
+        "rsync -a --link-dest=$HOME/.config/lineside /tmp/a/ /tmp/b/",
+        "python3 -c 'import os; os.link(os.path.expanduser(\"~/.config/lineside/hooks.yaml\"), \"hl\")'",
+        "cd ~/.config/lineside; python3 -c 'from pathlib import Path; Path(\"/tmp/hl\").hardlink_to(\"hooks.yaml\")'",
+        "cd ~/.config/lineside; node -e 'require(\"fs\").linkSync(\"hooks.yaml\", \"/tmp/hl\")'",
+        "cd ~/.config/lineside; perl -e 'link \"hooks.yaml\", \"/tmp/hl\"'",
+        "cd ~/.config/lineside; ruby -e 'File.link(\"hooks.yaml\", \"/tmp/hl\")'",
+    ] {
+        assert!(room.refused("Bash", &json!({"command": command})).is_some(), "{command}");
+    }
+    // One that was there before, made by what is not seen here.
+    let root = room.root.path().canonicalize().unwrap();
+    let (policy, project) = (root.join("home/.config/lineside/hooks.yaml"), root.join("project [1]"));
+    fs::hard_link(&policy, project.join("hl")).unwrap();
+    fs::write(root.join("dots/other"), "").unwrap();
+    fs::hard_link(root.join("dots/other"), project.join("beside")).unwrap();
+    std::os::unix::fs::symlink("hl", project.join("to-hl")).unwrap();
+    for command in
+        ["printf x > hl", "truncate -s 0 hl", "sed -i d hl", "cp /dev/null to-hl", "tee hl < /dev/null"]
+    {
+        let reason = room.refused("Bash", &json!({"command": command}));
+        assert!(reason.is_some_and(|reason| reason.starts_with("ROOT/project [1]/")), "{command}");
+    }
+    for name in ["hl", "to-hl", "ROOT/project [1]/hl"] {
+        let input = json!({"file_path": name, "content": ""});
+        assert!(room.refused("Write", &input).is_some(), "{name}");
+    }
+    assert_eq!(room.refused("Write", &json!({"file_path": "beside", "content": ""})), None);
+    for command in [
+        "cat hl",
+        "rm hl",
+        "echo x > beside",
+        "ln src/a b",
+        "ln -s ~/.config/lineside/hooks.yaml s",
+        "cp -l a b",
+    ] {
+        assert_eq!(room.refused("Bash", &json!({"command": command})), None, "{command}");
+    }
+}
+
+#[test]
 fn what_only_looks_at_it_or_lies_beside_it_passes() {
     let room = Room::new();
     for command in [

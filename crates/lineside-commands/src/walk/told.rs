@@ -1,0 +1,229 @@
+//! Texts that tell a program what to do: rules of make, files with settings of git, the configuration of curl, patches, and
+//! commands of clients of databases.
+
+use super::Walk;
+use crate::analysis::Access;
+use crate::reading::Reading;
+use crate::state::Shell;
+use crate::value::{Origin, UNKNOWN, Value};
+
+impl Walk<'_> {
+    /// `$(shell …)`, `${shell …}` and `NAME != …`, which run before any recipe.
+    pub(super) fn shell_of_rules(&mut self, text: &str) {
+        const WHAT: &str = "what `make` runs to read its rules";
+        for (open, close) in [("$(shell ", ')'), ("${shell ", '}')] {
+            for (at, _) in text.match_indices(open) {
+                let inner = &text[at + open.len()..];
+                let mut depth = 0_usize;
+                let end = inner.find(|sign| match sign {
+                    '(' | '{' => {
+                        depth += 1;
+                        false
+                    }
+                    sign if sign == close && depth == 0 => true,
+                    ')' | '}' => {
+                        depth = depth.saturating_sub(1);
+                        false
+                    }
+                    _ => false,
+                });
+                let command = inner[..end.unwrap_or(inner.len())].replace("$$", "$");
+                self.script(&Value::known(command), Shell::Sh, Vec::new(), WHAT);
+            }
+        }
+        let set =
+            text.lines().filter(|line| !line.starts_with('\t')).filter_map(|line| line.split_once("!="));
+        for command in set.map(|(_, command)| command.replace("$$", "$")).collect::<Vec<_>>() {
+            self.script(&Value::known(command.trim()), Shell::Sh, Vec::new(), WHAT);
+        }
+    }
+
+    /// Settings of git from files that the command itself writes, each as `name=value`.
+    pub(super) fn settings_of_files(&mut self, given: &[Value], index: usize) -> Vec<Value> {
+        let included = given.iter().filter_map(|setting| {
+            let (key, path) = setting.text.split_once('=')?;
+            let key = key.to_ascii_lowercase();
+            let is_one = key == "include.path" || key.starts_with("includeif.") && key.ends_with(".path");
+            is_one.then(|| Value { text: path.into(), ..setting.clone() })
+        });
+        let mut files: Vec<Value> = included.collect();
+        let named = ["GIT_CONFIG", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"];
+        files.extend(named.into_iter().filter_map(|name| self.of_environment(name, index)));
+        let usual = ["/.gitconfig", "/.git/config", "/git/config", "/.git/config.worktree"];
+        let own = self.files.keys().filter(|path| usual.iter().any(|end| path.ends_with(end)));
+        files.extend(own.map(|path| Value::known(path.as_str())));
+        let mut all = Vec::new();
+        for file in files {
+            match self.written_at(&file).map(|content| content.literal()) {
+                Some(Some(text)) => all.extend(settings(&text).into_iter().map(Value::known)),
+                Some(None) => all.push(Value::unknown()),
+                None => {}
+            }
+        }
+        all
+    }
+
+    /// `git zz`, where the command has written a `git-zz`.
+    pub(super) fn own_subcommand(&mut self, subcommand: &str, reading: &Reading, index: usize) {
+        if subcommand.is_empty() || self.files.is_empty() {
+            return;
+        }
+        let name = format!("git-{subcommand}");
+        let mut words = vec![Value::known(name.as_str())];
+        words.extend(reading.operands.iter().cloned());
+        self.found_on_path(&words, index);
+        let folders =
+            reading.values("--exec-path").cloned().chain(self.of_environment("GIT_EXEC_PATH", index));
+        for folder in folders.collect::<Vec<_>>() {
+            words[0] = Value::known(format!("{}/{name}", folder.text));
+            if let Some(content) = self.written_at(&words[0]) {
+                self.own_script(&words, &content);
+            }
+        }
+    }
+
+    /// `curl -K FILE`, and `-o` below `--output-dir`.
+    pub(super) fn curl_config(&mut self, reading: &Reading, index: usize) {
+        if let Some(folder) = reading.values("--output-dir").next() {
+            for file in reading.values("-o") {
+                let file = Value::known(format!("{}/{}", folder.text, file.text));
+                self.touch(Access::Write, &file, false, Some(index));
+            }
+        }
+        for file in reading.values("-K").cloned().collect::<Vec<_>>() {
+            let is_input = matches!(file.plain(), Some("-" | "/dev/stdin"));
+            let own = if is_input { self.input.clone() } else { self.written_at(&file) };
+            let Some(content) = own else {
+                self.reads_file(&file, index);
+                continue;
+            };
+            let Some(text) = content.literal() else {
+                self.unclear_text("the configuration of `curl` is not known");
+                continue;
+            };
+            for line in text.lines().map(str::trim) {
+                let (key, value) = line.split_once(['=', ':', ' ']).unwrap_or((line, ""));
+                let value = value.trim_matches(['=', ':', ' ', '"']);
+                let file = Value::known(value);
+                match key.trim().trim_start_matches('-') {
+                    "output" | "o" | "dump-header" | "D" | "cookie-jar" | "c" | "trace" | "stderr"
+                    | "trace-ascii" => {
+                        self.touch(Access::Write, &file, false, Some(index));
+                        let (path, unclear) = self.absolute(&file);
+                        if !unclear {
+                            self.written(path, Value::unknown().from(Origin::FETCHED));
+                        }
+                    }
+                    "output-dir" => self.touch(Access::Write, &file, true, Some(index)),
+                    "remote-name" | "O" | "remote-name-all" => {
+                        self.touch(Access::Write, &Value::known(format!("./{UNKNOWN}")), false, Some(index));
+                    }
+                    "upload-file" | "T" => {
+                        self.reads_file(&file, index);
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// `git apply`: the files that a patch names which comes with the command; of any other, files of the folder at hand.
+    pub(super) fn patched(&mut self, reading: &Reading, index: usize) {
+        let given: Vec<Value> =
+            reading.operands.iter().filter(|file| file.plain() != Some("-")).cloned().collect();
+        let texts = match given.is_empty() {
+            true => vec![self.input.clone()],
+            false => given.iter().map(|file| self.written_at(file)).collect(),
+        };
+        let strip =
+            reading.values("-p").next().and_then(|count| count.plain()?.parse().ok()).unwrap_or(1_usize);
+        let folder = reading
+            .values("--directory")
+            .next()
+            .map(|folder| format!("{}/", folder.text))
+            .unwrap_or_default();
+        for text in texts {
+            let Some(text) = text.and_then(|text| text.literal()) else {
+                self.touch(Access::Write, &Value::known(format!("./{UNKNOWN}")), false, Some(index));
+                continue;
+            };
+            let path = |name: &str, strip: usize| {
+                let name = name.split('\t').next().unwrap_or_default().trim().trim_matches('"');
+                let name = name.splitn(strip + 1, '/').nth(strip).unwrap_or(name);
+                Value::known(format!("{folder}{name}"))
+            };
+            for line in text.lines() {
+                let names =
+                    |front: &str| line.strip_prefix(front).filter(|name| !name.starts_with("/dev/null"));
+                // Which side is there is not said by one line: each may be changed.
+                for name in [names("+++ "), names("--- ")].into_iter().flatten() {
+                    self.touch(Access::Write, &path(name, strip), false, Some(index));
+                }
+                if let Some((_, name)) =
+                    line.strip_prefix("diff --git ").and_then(|names| names.rsplit_once(' '))
+                {
+                    self.touch(Access::Write, &path(name, strip), false, Some(index));
+                }
+                for name in [names("rename to "), names("copy to ")].into_iter().flatten() {
+                    self.touch(Access::Write, &path(name, 0), false, Some(index));
+                }
+                if let Some(name) = names("rename from ") {
+                    self.touch(Access::Delete, &path(name, 0), false, Some(index));
+                }
+            }
+            if text.contains("\n+++ /dev/null") {
+                for name in text.lines().filter_map(|line| line.strip_prefix("--- ")) {
+                    self.touch(Access::Delete, &path(name, strip), false, Some(index));
+                }
+            }
+        }
+    }
+
+    /// A command of a client of a database that writes a file: `.output FILE`, `\\o FILE`, `tee FILE`.
+    pub(super) fn told_client(&mut self, line: &str, index: usize) {
+        const WRITES: [&str; 13] = [
+            ".output ", ".once ", ".log ", ".save ", ".backup ", ".trace ", ".dump ", "\\o ", "\\w ", "\\g ",
+            "\\T ", "tee ", ".clone ",
+        ];
+        let Some(target) = WRITES.iter().find_map(|front| line.strip_prefix(front)) else {
+            if let Some((_, command)) = line.split_once('|').filter(|_| line.starts_with(".import ")) {
+                let command = Value::known(command.split(['\'', '"']).next().unwrap_or_default());
+                self.script(&command, Shell::Sh, Vec::new(), "what a client of a database runs");
+            }
+            return;
+        };
+        let target = target.trim().trim_end_matches(';').trim_matches(['\'', '"']);
+        if let Some(command) = target.strip_prefix('|') {
+            self.script(&Value::known(command), Shell::Sh, Vec::new(), "what a client of a database runs");
+            return;
+        }
+        if line.starts_with(".dump") {
+            return;
+        }
+        if let Some(file) = target.split_whitespace().last() {
+            self.touch(Access::Write, &Value::known(file), false, Some(index));
+        }
+    }
+}
+
+/// The settings of a file of git, each as `section.name=value`.
+fn settings(text: &str) -> Vec<String> {
+    let (mut section, mut all) = (String::new(), Vec::new());
+    for line in text.lines().map(str::trim) {
+        let line = match line.strip_prefix('[').and_then(|line| line.split_once(']')) {
+            Some((head, behind)) => {
+                section = match head.split_once(char::is_whitespace) {
+                    Some((name, sub)) => format!("{name}.{}", sub.trim().trim_matches('"')),
+                    None => head.to_owned(),
+                };
+                behind.trim()
+            }
+            None => line,
+        };
+        if let Some((key, value)) = line.split_once('=').filter(|(key, _)| !key.starts_with(['#', ';'])) {
+            let value = value.trim().trim_matches('"').replace("\\\"", "\"").replace("\\\\", "\\");
+            all.push(format!("{section}.{}={value}", key.trim()));
+        }
+    }
+    all
+}

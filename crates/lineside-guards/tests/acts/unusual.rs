@@ -1,0 +1,32 @@
+//! Paths by their addresses, and a reason where none is known.
+
+use lineside_core::json::json;
+use lineside_guards::Wording;
+
+use super::{acts, call, check, shell};
+
+#[test]
+fn the_address_of_a_file_is_its_path() {
+    let filter = acts(json!({"writes": "**/prod conf", "unclear": "skip"}));
+    for (uri, expected) in [
+        ("file:///p/prod%20conf", true),
+        ("FILE://localhost/p/prod conf", true),
+        ("file:/p/prod%20conf?x", true),
+        ("file:///p/other", false),
+        ("https://x/prod%20conf", false),
+    ] {
+        check(&filter, &call("mcp__files__put", json!({"uri": uri, "content": "x"})), expected);
+        check(&filter, &call("mcp__files__put", json!({"uris": [uri], "text": "x"})), expected);
+        check(&filter, &call("mcp__files__get", json!({"uri": uri})), false);
+    }
+}
+
+#[test]
+fn a_reason_names_no_path_where_none_is_known() {
+    let filter = acts(json!({"writes": {"path": "/p/kept/**", "unclear": "skip"}}));
+    let text = format!("true {}", "x ".repeat(5000));
+    let event = shell(&text);
+    let reason = Wording::read("{path} is kept", &[]).unwrap();
+    let found = filter.find(&event).unwrap();
+    assert_eq!(reason.render(&event, Some(&found)), "a path that is not known is kept");
+}
