@@ -119,6 +119,12 @@ impl ServeArgs {
             && self.places.is_empty()
     }
 
+    /// The places that it names.
+    fn named(&self) -> Result<Named> {
+        let absolute = |path: &Option<PathBuf>| path.as_deref().map(absolute).transpose();
+        Ok(Named { home: absolute(&self.home)?, config: absolute(&self.config)?, ..Named::default() })
+    }
+
     /// Whether nothing of it is about the guards of any agent: it prints, or it is the daemon of one program alone.
     fn is_apart(&self) -> bool {
         (self.private || self.dry_run) && !self.places.names_a_project()
@@ -160,17 +166,19 @@ impl ServeArgs {
 /// # Errors
 /// The daemon cannot start: a folder, a journal, a hook or an address cannot be used.
 pub(crate) async fn run(args: &ServeArgs, styles: Styles) -> Result<ExitCode> {
-    let Some(private) = args.private.then(private::folder).transpose()? else {
+    if !args.private {
         return serve(args, &args.daemon, styles).await;
-    };
+    }
+    // This program may begin anew with another environment, and what it has made until then stays.
+    environment::settle(&args.named()?)?;
+    let private = private::folder()?;
     let ended = serve(args, &DaemonArgs::within(private.path()), styles).await;
     private.close().context("failed to remove the private folder")?;
     ended
 }
 
 async fn serve(args: &ServeArgs, daemon: &DaemonArgs, styles: Styles) -> Result<ExitCode> {
-    let absolute = |path: &Option<PathBuf>| path.as_deref().map(absolute).transpose();
-    let named = Named { home: absolute(&args.home)?, config: absolute(&args.config)?, ..Named::default() };
+    let named = args.named()?;
     let all = daemon.places(named.clone())?;
     let below = match args.is_apart() {
         true => Below::Person,

@@ -10,6 +10,8 @@ use anyhow::{Context, Result, bail, ensure};
 
 /// For what compiles: a fresh machine with two slow cores stays well below it.
 pub(crate) const FOR_A_BUILD: Duration = Duration::from_secs(3600);
+/// For what has a night: thousands of cycles where the test command has hundreds.
+pub(crate) const FOR_A_NIGHT: Duration = Duration::from_secs(4 * 3600);
 /// For what only runs: an example, the demo, a suite of cases.
 pub(crate) const FOR_A_RUN: Duration = Duration::from_secs(600);
 

@@ -63,18 +63,22 @@ fn a_private_daemon_ends_with_the_standard_input_that_it_was_given_and_leaves_no
     let stage = Stage::new();
     let temporary = stage.path("temporary");
     std::fs::create_dir(&temporary).unwrap();
-    let mut command = stage.command(&["serve", "--private"]);
-    let mut child = command.env("TMPDIR", &temporary).spawn().unwrap();
-    let mut out = BufReader::new(child.stdout.take().unwrap());
-    let mut ready = String::new();
-    out.read_line(&mut ready).unwrap();
-    let socket = ready.strip_prefix("ready: ").unwrap_or_default().trim_end();
-    assert!(socket.starts_with(temporary.to_str().unwrap()), "{ready:?}");
-    let said = stage.run(&["status", "--socket", socket], "");
-    assert_eq!(said.code, Some(0), "{said:?}");
-    drop(child.stdin.take());
-    assert!(child.wait().unwrap().success());
-    assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0, "its folder is gone");
+    let other = stage.path("other");
+    // With another home the program begins anew on its way.
+    for more in [&[][..], &["--home", other.to_str().unwrap()]] {
+        let mut command = stage.command(&[&["serve", "--private"], more].concat());
+        let mut child = command.env("TMPDIR", &temporary).spawn().unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut ready = String::new();
+        out.read_line(&mut ready).unwrap();
+        let socket = ready.strip_prefix("ready: ").unwrap_or_default().trim_end();
+        assert!(socket.starts_with(temporary.to_str().unwrap()), "{ready:?}");
+        let said = stage.run(&["status", "--socket", socket], "");
+        assert_eq!(said.code, Some(0), "{said:?}");
+        drop(child.stdin.take());
+        assert!(child.wait().unwrap().success());
+        assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0, "its folder is gone");
+    }
     assert!(!stage.path("home/.local/state/lineside").exists(), "the state of the account is not touched");
 }
 
