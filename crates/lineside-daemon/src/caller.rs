@@ -5,6 +5,7 @@ use std::any::Any;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use axum::body::to_bytes;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
@@ -13,6 +14,7 @@ use axum::response::{IntoResponse as _, Response};
 use lineside::Session;
 use lineside::core::Attribution;
 use lineside::core::propagation::HEADER;
+use tokio::time::{Duration, timeout};
 
 use crate::agents::{Hold, Shown};
 use crate::attachments::Remover;
@@ -345,8 +347,19 @@ pub(crate) fn is_of_grant(problem: &Problem) -> bool {
 pub(crate) async fn user_only(caller: Caller, request: Request, next: Next) -> Response {
     match caller.granted() {
         None => next.run(request).await,
-        Some(_) => too_far().into_response(),
+        Some(_) => refused(request, too_far()).await,
     }
+}
+
+/// How long the rest of a request is waited for whose answer is known, and how long that rest may be, in bytes.
+const REST: (Duration, usize) = (Duration::from_secs(1), 64 << 10);
+
+/// The answer to a request that is refused before it was read: one that is being sent still would break under its sender,
+/// who would not hear why.
+async fn refused(request: Request, problem: Problem) -> Response {
+    // What is longer, or does not come, is not wanted.
+    drop(timeout(REST.0, to_bytes(request.into_body(), REST.1)).await);
+    problem.into_response()
 }
 
 /// Lets only a person in: no process that stands below an agent, whether it shows a grant or not.
@@ -358,7 +371,7 @@ pub(crate) async fn person_only(
 ) -> Response {
     match caller.is_a_person(&daemon) {
         Ok(()) => next.run(request).await,
-        Err(problem) => problem.into_response(),
+        Err(problem) => refused(request, problem).await,
     }
 }
 

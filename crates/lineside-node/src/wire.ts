@@ -3,9 +3,11 @@
 // Requests are HTTP/1.1 over a Unix socket, each over a connection of its own. A request is sent once: what may have
 // arrived is not sent again.
 
+import { lstatSync } from 'node:fs';
 import http from 'node:http';
 import net from 'node:net';
 import type { Socket } from 'node:net';
+import { dirname } from 'node:path';
 
 /** A JSON object. */
 export type Fields = Record<string, unknown>;
@@ -52,6 +54,21 @@ export function refused(status: number | undefined, text: string): RequestError 
 export function broken(cause: unknown): RequestError {
   const why = cause instanceof Error ? `: ${cause.message}` : '';
   return new RequestError('broken', `the connection to the daemon broke before its answer${why}`, { cause });
+}
+
+/** Why another user may have put a socket at this path; nothing where none can have, or where nothing is there. */
+function foreign(path: string): string | undefined {
+  const own = process.geteuid?.();
+  if (own === undefined) return undefined;
+  const folder = dirname(path);
+  for (const [place, what] of [[folder, 'folder'], [path, 'socket']] as const) {
+    const found = lstatSync(place, { throwIfNoEntry: false });
+    if (!found) return undefined;
+    if (what === 'folder' ? !found.isDirectory() : !found.isSocket()) return `${place} is no ${what}`;
+    if (found.uid !== own) return `${place} belongs to another user`;
+    if (what === 'folder' && found.mode & 0o077) return `${place} is open to other users: \`chmod 700\` it`;
+  }
+  return undefined;
 }
 
 /** A value, where it is an object. */
@@ -131,7 +148,8 @@ export class Wire {
   }
 
   /** Makes a connection of its own one of another protocol. */
-  upgrade(path: string, protocol: string, headers: Record<string, string> = {}): Promise<Upgraded> {
+  async upgrade(path: string, protocol: string, headers: Record<string, string> = {}): Promise<Upgraded> {
+    this.#refuseForeign();
     const { promise, resolve, reject } = deferred<Upgraded>();
     // What comes is read into one buffer: to make one for each chunk costs more than to parse a decision.
     let reader: Reader | undefined;
@@ -156,7 +174,8 @@ export class Wire {
     return promise;
   }
 
-  #ask(method: string, path: string, { body, headers, signal }: Asking): Promise<http.IncomingMessage> {
+  async #ask(method: string, path: string, { body, headers, signal }: Asking): Promise<http.IncomingMessage> {
+    this.#refuseForeign();
     const { promise, resolve, reject } = deferred<http.IncomingMessage>();
     const text = body === undefined ? '' : JSON.stringify(body);
     const way = { socketPath: this.socket, agent: false, ...(signal ? { signal } : {}) } as const;
@@ -171,6 +190,12 @@ export class Wire {
     const all: Record<string, string> = { ...headers, Host: 'lineside', 'Content-Type': 'application/json' };
     if (this.grant !== undefined) all['Lineside-Grant'] = this.grant;
     return http.request({ ...way, method, path, headers: all });
+  }
+
+  /** No byte is sent to another user's process. */
+  #refuseForeign(): void {
+    const why = foreign(this.socket);
+    if (why !== undefined) throw new RequestError('no_daemon', `the socket ${this.socket} is not used: ${why}`);
   }
 
   #failed(error: Error & { code?: string; syscall?: string }): RequestError {

@@ -80,6 +80,20 @@ test('a decision is read in whatever pieces and behind whatever head it comes', 
   }
 });
 
+test('no byte is sent to a socket that another user may have put there', async (t) => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'lineside-node-'));
+  t.after(() => fs.rmSync(folder, { recursive: true, force: true }));
+  let asked = 0;
+  const other = http.createServer((_, response) => response.end(`{"seen": ${(asked += 1)}}`));
+  const place = path.join(folder, 's');
+  await once(other.listen(place), 'listening');
+  t.after(() => other.close());
+  fs.chmodSync(folder, 0o755);
+  const isRefused = (error: RequestError) => error.kind === 'no_daemon' && /is open to other users/.test(error.message);
+  await assert.rejects(new Client(place).session('s1'), isRefused);
+  assert.equal(asked, 0);
+});
+
 test('without a daemon, a session or a grant the error says what happened and what to do', async (t) => {
   const nowhere = new Client('/nowhere/lineside.sock');
   await assert.rejects(nowhere.session('s1'), (error: RequestError) => {

@@ -190,3 +190,21 @@ async fn n01_the_host_in_the_target_of_a_request_counts_too() {
         assert!([400, 401].contains(&status), "{wrong}: {status}");
     }
 }
+
+#[tokio::test]
+async fn a_refusal_waits_for_the_rest_of_its_request() {
+    let house = House::new().await;
+    let (_, opened) = house.post("/v1/sessions", &json!({"id": "s"})).await;
+    let grant = opened["environment"]["LINESIDE_GRANT"].as_str().unwrap();
+    let mut raw = Raw::open(&house).await;
+    let head =
+        "POST /v1/explain HTTP/1.1\r\nhost: l\r\ncontent-type: application/json\r\ncontent-length: 2\r\n";
+    // Over one connection, which goes on.
+    for _ in 0..2 {
+        raw.write(format!("{head}lineside-grant: {grant}\r\n\r\n").as_bytes()).await;
+        let early = tokio::time::timeout(std::time::Duration::from_millis(100), raw.answer()).await;
+        assert!(early.is_err(), "{early:?}");
+        raw.write(b"{}").await;
+        assert_eq!(raw.answer().await.map(|(status, _)| status), Some(403));
+    }
+}
