@@ -136,12 +136,12 @@ impl Process {
 
     /// What the system calls it, which a process may choose.
     pub(crate) fn command(self) -> String {
-        Stat::of(self.pid).filter(|stat| stat.process == self).map(|stat| stat.name).unwrap_or_default()
+        Stat::of_process(self).map(|stat| stat.name).unwrap_or_default()
     }
 
     /// Whether it is there, and has not exited.
     pub(crate) fn is_alive(self) -> bool {
-        Stat::of(self.pid).is_some_and(|stat| stat.process == self && !stat.has_exited)
+        Stat::of_process(self).is_some_and(|stat| !stat.has_exited)
     }
 
     /// Whether it can be an agent, and is no shell that has started the command of an entry.

@@ -22,9 +22,9 @@ pub(crate) fn is_orphan(line: &[Process]) -> bool {
     let stats: Vec<Stat> = line.iter().copied().filter_map(Stat::of_process).collect();
     is_left(&stats, |process| {
         let variables = fs::read(format!("/proc/{}/environ", process.pid)).unwrap_or_default();
-        let names =
+        let mut names =
             variables.split(|byte| *byte == 0).filter_map(|given| given.split(|byte| *byte == b'=').next());
-        names.into_iter().any(|name| GIVEN.iter().any(|given| given.as_bytes() == name))
+        names.any(|name| GIVEN.iter().any(|given| given.as_bytes() == name))
     })
 }
 

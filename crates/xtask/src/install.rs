@@ -35,14 +35,16 @@ pub(crate) struct Order<'a> {
 }
 
 impl<'a> Order<'a> {
-    /// Reads the arguments; `None` where they are none of these.
-    pub(crate) fn read(arguments: &[&'a str]) -> Option<Self> {
-        match arguments {
-            [] => Some(Self::default()),
-            ["--root", root, rest @ ..] => Some(Self { root: Some(root), ..Self::read(rest)? }),
-            ["--with", with, rest @ ..] => Some(Self { with: Some(with), ..Self::read(rest)? }),
-            _ => None,
-        }
+    /// Reads the arguments.
+    pub(crate) fn read(arguments: &[&'a str]) -> Result<Self> {
+        Ok(match arguments {
+            [] => Self::default(),
+            ["--root", root, rest @ ..] => Self { root: Some(root), ..Self::read(rest)? },
+            ["--with", with, rest @ ..] => Self { with: Some(with), ..Self::read(rest)? },
+            other => {
+                bail!("`install` does not take `{}`; `cargo xtask` shows what it takes", other.join(" "))
+            }
+        })
     }
 }
 
@@ -232,9 +234,9 @@ mod tests {
     #[test]
     fn an_order_names_a_folder_and_features_in_any_order() {
         let order = Order { root: Some("r"), with: Some("otel,nats") };
-        assert_eq!(Order::read(&["--with", "otel,nats", "--root", "r"]), Some(order));
-        assert_eq!(Order::read(&["--root", "r", "--with", "otel,nats"]), Some(order));
-        assert_eq!(Order::read(&[]), Some(Order::default()));
-        assert_eq!(Order::read(&["--root"]), None);
+        assert_eq!(Order::read(&["--with", "otel,nats", "--root", "r"]).unwrap(), order);
+        assert_eq!(Order::read(&["--root", "r", "--with", "otel,nats"]).unwrap(), order);
+        assert_eq!(Order::read(&[]).unwrap(), Order::default());
+        assert!(Order::read(&["--root"]).is_err());
     }
 }

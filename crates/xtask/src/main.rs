@@ -91,9 +91,7 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
         ["tidy", "--sizes", commit] => tidy::sizes::run(&Workspace::find()?, Some(commit)),
         ["api"] => tidy::public_api::run(&Workspace::find()?),
         ["bench", rest @ ..] => bench::run(&Workspace::find()?, &bench::Order::read(rest)?),
-        ["install", rest @ ..] if install::Order::read(rest).is_some() => {
-            install::run(&Workspace::find()?, &install::Order::read(rest).unwrap_or_default())
-        }
+        ["install", rest @ ..] => install::run(&Workspace::find()?, &install::Order::read(rest)?),
         ["dist", rest @ ..] => dist::run(&Workspace::find()?, &dist::Order::read(rest)?),
         ["semver"] => semver::run(&Workspace::find()?, None),
         ["semver", commit] => semver::run(&Workspace::find()?, Some(commit)),
@@ -111,7 +109,7 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
             let times = times.parse().with_context(|| format!("`{times}` is no number"))?;
             faults::run(&Workspace::find()?, times)
         }
-        [chore @ ("install" | "test" | "tidy" | "api" | "docs" | "faults"), rest @ ..] => {
+        [chore @ ("test" | "tidy" | "api" | "docs" | "faults"), rest @ ..] => {
             bail!("`{chore}` does not take `{}`; `cargo xtask` shows what it takes", rest.join(" "))
         }
         [chore, ..] => bail!("there is no chore `{chore}`; `cargo xtask` lists them"),

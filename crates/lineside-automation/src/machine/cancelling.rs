@@ -83,9 +83,9 @@ mod tests {
     use std::time::Duration;
 
     use lineside_core::flow::Debounce;
-    use lineside_core::point::{PointRole, Slot};
-    use lineside_core::{EventId, Phase, PointInfo, SessionId};
+    use lineside_core::{EventId, SessionId};
 
+    use super::super::tests::POINT;
     use super::super::{Bounds, Input, Machine, Occurrence};
     use crate::control::{Control, KeyTemplate};
     use crate::unix_micros::UnixMicros;
@@ -114,15 +114,6 @@ mod tests {
             events.last().cloned()
         }
     }
-
-    static POINT: PointInfo = PointInfo {
-        name: "after_tool_batch",
-        phase: Phase::After,
-        role: PointRole::None,
-        slot: Slot::Declared,
-        fields: &[],
-        decode: |_, _| unreachable!("nothing is decoded here"),
-    };
 
     #[test]
     fn an_event_looks_at_what_it_cancels_alone() {

@@ -36,7 +36,7 @@ impl Occurrence for Ev {
     }
 }
 
-static POINT: PointInfo = PointInfo {
+pub(super) static POINT: PointInfo = PointInfo {
     name: "after_tool_batch",
     phase: Phase::After,
     role: PointRole::None,
