@@ -166,9 +166,16 @@ impl Joined {
 
     /// A session of another machine has ended.
     pub(super) fn end(&self, daemon: &dyn Here, name: EntryName) {
+        self.end_and(daemon, name, || self.cluster().unfollow(name));
+    }
+
+    /// Ends what stands in for a session, and does this where nothing will stand in for it, under the lock of the stand-ins.
+    fn end_and(&self, daemon: &dyn Here, name: EntryName, let_go: impl FnOnce()) {
         let mut stand_ins = self.stand_ins();
         let ended = stand_ins.end(name);
-        self.unfollow(&stand_ins, name);
+        if !stand_ins.is_here(name) {
+            let_go();
+        }
         drop(stand_ins);
         ended.into_iter().for_each(|session| close(daemon, session));
     }
@@ -208,13 +215,7 @@ impl Joined {
             }
         }
         for (name, machine) in idle {
-            let mut stand_ins = self.stand_ins();
-            let ended = stand_ins.end(name);
-            if !stand_ins.is_here(name) {
-                self.has_left(&machine, name);
-            }
-            drop(stand_ins);
-            ended.into_iter().for_each(|session| close(&**daemon, session));
+            self.end_and(&**daemon, name, || self.has_left(&machine, name));
         }
         missing.into_iter().for_each(|name| self.look_again(daemon, name));
     }

@@ -67,6 +67,7 @@ impl Jobs {
         ClusterJobs {
             published: self.published.load(Ordering::Relaxed),
             here: self.borrowed().len(),
+            waiting: MOST_AWAITING - self.awaiting.available_permits(),
             elsewhere: self.lent().len(),
         }
     }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use lineside::client::Session;
 use lineside::json::Value;
 use lineside::prelude::*;
+use tempfile::TempDir;
 use tokio::task::yield_now;
 use tokio::time::timeout;
 
@@ -32,15 +33,20 @@ fn automation(more: &str) -> String {
     hooks.replace("where: anywhere", &format!("where: anywhere{more}"))
 }
 
-/// A project on a machine with the automation of the page, which runs this; it has `$session`, `$attempt` and the log.
+/// A project on a machine with the automation of the page, which runs this; it has `$session`, `$attempt`, `$fence` and the
+/// log.
 fn project(machine: &Machine, name: &str, hooks: &str, log: &Path, script: &str) -> PathBuf {
     let root = machine.project(name, "#!/bin/sh\n");
     fs::write(root.join(".lineside/hooks.yaml"), hooks).unwrap();
+    let number =
+        |name: &str| format!("{name}=$(echo \"$in\" | grep -o '\"{name}\":[0-9]*' | head -1 | tr -dc 0-9)");
     let script = format!(
         "#!/bin/sh\nlog={}\nin=$(cat)\n\
          session=$(echo \"$in\" | grep -o '\"session\":\"[^\"]*\"' | head -1 | cut -d'\"' -f4)\n\
-         attempt=$(echo \"$in\" | grep -o '\"attempt\":[0-9]*' | head -1 | tr -dc 0-9)\n{script}\n",
-        log.display()
+         {}\n{}\n{script}\n",
+        log.display(),
+        number("attempt"),
+        number("fence"),
     );
     fs::copy(root.join(".lineside/guard.sh"), root.join("test.sh")).unwrap();
     fs::write(root.join("test.sh"), script).unwrap();
@@ -48,100 +54,143 @@ fn project(machine: &Machine, name: &str, hooks: &str, log: &Path, script: &str)
     root
 }
 
+/// A server, and what the jobs on its machines write down.
+pub(crate) struct Scene {
+    pub(crate) nats: Nats,
+    proxy: Proxy,
+    folder: TempDir,
+    hooks: String,
+}
+
+impl Scene {
+    /// One for the automation of the page, with settings more.
+    pub(crate) async fn new(more: &str) -> Self {
+        let nats = Nats::new().await;
+        let proxy = Proxy::to(nats.port).await;
+        Self { nats, proxy, folder: tempfile::tempdir().unwrap(), hooks: automation(more) }
+    }
+
+    fn log(&self) -> PathBuf {
+        self.folder.path().join("log")
+    }
+
+    pub(crate) fn project(&self, machine: &Machine, name: &str, script: &str) -> PathBuf {
+        project(machine, name, &self.hooks, &self.log(), script)
+    }
+
+    /// The machine of the jobs, which runs one at a time, with its project.
+    pub(crate) async fn a(&self, script: &str) -> (Machine, PathBuf) {
+        let a = Machine::with_running(&self.nats.url(), "a", 1).await;
+        let root = self.project(&a, "repo", script);
+        (a, root)
+    }
+
+    /// Another one, which runs two, has the project as well and is behind the proxy.
+    pub(crate) async fn b(&self, name: &str, script: &str) -> (Machine, PathBuf) {
+        let b = Machine::with_running(&self.proxy.url(), "b", 2).await;
+        let clone = self.project(&b, name, script);
+        (b, clone)
+    }
+
+    /// A job that needs no key has the only turn of a machine.
+    pub(crate) async fn busy(&self, a: &Machine) {
+        let busy = a.project("busy", "#!/bin/sh\n");
+        let command = format!("while [ ! -e {}.busy ]; do sleep 0.02; done", self.log().display());
+        let hooks = format!("hooks:\n- {{name: busy, on: on_idle, command: '{command}', automate: {{}}}}\n");
+        fs::write(busy.join(".lineside/hooks.yaml"), hooks).unwrap();
+        a.trust(&busy);
+        idles(a, &busy, "busy").await;
+        a.until(|status| status["live_jobs"] == json!(1)).await;
+    }
+
+    /// Lets the jobs of these sessions end.
+    fn end(&self, sessions: &[&str]) {
+        for session in sessions {
+            fs::write(self.folder.path().join(format!("log.{session}")), "").unwrap();
+        }
+    }
+
+    /// Waits until the log is so.
+    async fn until(&self, so: impl Fn(&[&str]) -> bool) -> String {
+        let log = self.log();
+        let found = async {
+            loop {
+                let text = fs::read_to_string(&log).unwrap_or_default();
+                if so(&text.lines().collect::<Vec<_>>()) {
+                    return text;
+                }
+                yield_now().await;
+            }
+        };
+        timeout(LONG * 2, found).await.unwrap_or_else(|_| panic!("{:?}", fs::read_to_string(&log)))
+    }
+}
+
 /// A session idles, which is a job.
-async fn idles(machine: &Machine, root: &Path, id: &str) {
+pub(crate) async fn idles(machine: &Machine, root: &Path, id: &str) {
     let session: Session =
         machine.client().session(id.to_owned()).cwd(root.to_string_lossy()).open().await.unwrap();
     assert!(!session.publish(OnIdle::new()).await.unwrap().is_refused());
 }
 
-/// Waits until the log is so.
-async fn until(log: &Path, so: impl Fn(&[&str]) -> bool) -> String {
-    let found = async {
-        loop {
-            let text = fs::read_to_string(log).unwrap_or_default();
-            if so(&text.lines().collect::<Vec<_>>()) {
-                return text;
-            }
-            yield_now().await;
-        }
-    };
-    timeout(LONG * 2, found).await.unwrap_or_else(|_| panic!("{:?}", fs::read_to_string(log)))
-}
-
-fn jobs(status: &Value, field: &str) -> u64 {
+pub(crate) fn jobs(status: &Value, field: &str) -> u64 {
     status["cluster"]["jobs"][field].as_u64().unwrap()
 }
 
 /// Says where it begins, and ends when there is a file of its session's name.
-const WAITS: &str = "echo \"$session $attempt begin $(pwd)\" >>$log\n\
+pub(crate) const WAITS: &str = "echo \"$session $attempt begin $(pwd)\" >>$log\n\
      while [ ! -e $log.$session ]; do sleep 0.02; done\necho \"$session $attempt end\" >>$log";
 
 #[tokio::test]
 async fn what_finds_no_turn_runs_on_a_machine_that_has_the_hook_and_one() {
-    let nats = Nats::new().await;
-    let folder = tempfile::tempdir().unwrap();
-    let log = folder.path().join("log");
-    let a = Machine::with_running(&nats.url(), "a", 1).await;
-    let root = project(&a, "x/repo", &automation(""), &log, WAITS);
+    let scene = Scene::new("").await;
+    let (a, root) = scene.a(WAITS).await;
     idles(&a, &root, "s1").await;
-    until(&log, |lines| lines.len() == 1).await;
+    scene.until(|lines| lines.len() == 1).await;
     idles(&a, &root, "s2").await;
     a.until(|status| jobs(status, "published") == 1).await;
     // It comes later, and no session there works in the project.
-    let b = Machine::with_running(&nats.url(), "b", 2).await;
-    let elsewhere = project(&b, "y/clone", &automation(""), &log, WAITS);
-    let said = until(&log, |lines| lines.len() == 2).await;
+    let (b, elsewhere) = scene.b("y/clone", WAITS).await;
+    let said = scene.until(|lines| lines.len() == 2).await;
     assert!(said.contains(&format!("s1 1 begin {}", root.display())), "{said}");
     assert!(said.contains(&format!("s2 1 begin {}", elsewhere.display())), "{said}");
     let (of_a, of_b) = (a.status().await, b.status().await);
     assert_eq!([jobs(&of_a, "elsewhere"), jobs(&of_a, "here")], [1, 0]);
     assert_eq!([jobs(&of_b, "elsewhere"), jobs(&of_b, "here")], [0, 1]);
-    for session in ["s2", "s1"] {
-        fs::write(folder.path().join(format!("log.{session}")), "").unwrap();
-    }
+    scene.end(&["s2", "s1"]);
     let status = a.until(|status| status["live_jobs"] == json!(0) && jobs(status, "elsewhere") == 0).await;
     assert_eq!(status["dead_jobs"], json!(0));
     b.until(|status| jobs(status, "here") == 0).await;
-    assert_eq!(fs::read_to_string(&log).unwrap().lines().count(), 4);
+    assert_eq!(fs::read_to_string(scene.log()).unwrap().lines().count(), 4);
 }
 
 #[tokio::test]
 async fn a_machine_without_the_hook_or_with_another_content_of_it_takes_nothing() {
-    let nats = Nats::new().await;
-    let folder = tempfile::tempdir().unwrap();
-    let log = folder.path().join("log");
-    let a = Machine::with_running(&nats.url(), "a", 1).await;
-    let b = Machine::with_running(&nats.url(), "b", 2).await;
-    let root = project(&a, "repo", &automation(""), &log, WAITS);
-    let other = project(&b, "repo", &automation(""), &log, &format!("{WAITS}\n: another one"));
+    let scene = Scene::new("").await;
+    let (a, root) = scene.a(WAITS).await;
+    let (b, other) = scene.b("repo", &format!("{WAITS}\n: another one")).await;
     // It is in force there.
     let _open = b.client().session("b1").cwd(other.to_string_lossy()).open().await.unwrap();
     idles(&a, &root, "s1").await;
-    until(&log, |lines| lines.len() == 1).await;
+    scene.until(|lines| lines.len() == 1).await;
     idles(&a, &root, "s2").await;
     a.until(|status| jobs(status, "published") == 1).await;
-    fs::write(folder.path().join("log.s1"), "").unwrap();
-    let said = until(&log, |lines| lines.len() == 3).await;
+    scene.end(&["s1"]);
+    let said = scene.until(|lines| lines.len() == 3).await;
     assert!(said.lines().last().unwrap().starts_with(&format!("s2 1 begin {}", root.display())), "{said}");
-    fs::write(folder.path().join("log.s2"), "").unwrap();
+    scene.end(&["s2"]);
     a.until(|status| status["live_jobs"] == json!(0)).await;
 }
 
 #[tokio::test]
 async fn a_job_that_is_dropped_is_given_up_where_it_runs() {
-    let nats = Nats::new().await;
-    let folder = tempfile::tempdir().unwrap();
-    let log = folder.path().join("log");
-    let a = Machine::with_running(&nats.url(), "a", 1).await;
-    let b = Machine::with_running(&nats.url(), "b", 2).await;
-    let root = project(&a, "repo", &automation(""), &log, WAITS);
-    project(&b, "repo", &automation(""), &log, WAITS);
+    let scene = Scene::new("").await;
+    let ((a, root), (b, _)) = (scene.a(WAITS).await, scene.b("repo", WAITS).await);
     idles(&a, &root, "s1").await;
-    until(&log, |lines| lines.len() == 1).await;
+    scene.until(|lines| lines.len() == 1).await;
     idles(&a, &root, "s2").await;
     a.until(|status| jobs(status, "elsewhere") == 1).await;
-    until(&log, |lines| lines.len() == 2).await;
+    scene.until(|lines| lines.len() == 2).await;
     let all: Value = a.client().get("/v1/jobs").await.unwrap();
     let of = |session: &str| {
         let all = all["jobs"].as_array().unwrap();
@@ -150,76 +199,55 @@ async fn a_job_that_is_dropped_is_given_up_where_it_runs() {
     let _dropped: Value = a.client().delete(&format!("/v1/jobs/{}", of("s2"))).await.unwrap();
     a.until(|status| jobs(status, "elsewhere") == 0).await;
     b.until(|status| jobs(status, "here") == 0).await;
-    fs::write(folder.path().join("log.s1"), "").unwrap();
+    scene.end(&["s1"]);
     a.until(|status| status["live_jobs"] == json!(0)).await;
-    assert!(!fs::read_to_string(&log).unwrap().contains("s2 1 end"));
+    assert!(!fs::read_to_string(scene.log()).unwrap().contains("s2 1 end"));
 }
 
 #[tokio::test]
 async fn a_job_with_a_key_of_the_cluster_runs_elsewhere_with_that_key() {
-    let nats = Nats::new().await;
-    let folder = tempfile::tempdir().unwrap();
-    let log = folder.path().join("log");
-    let a = Machine::with_running(&nats.url(), "a", 1).await;
-    let b = Machine::with_running(&nats.url(), "b", 2).await;
-    let hooks = automation(", concurrency: one, scope: cluster");
-    let root = project(&a, "repo", &hooks, &log, WAITS);
-    let elsewhere = project(&b, "y/repo", &hooks, &log, WAITS);
-    // One that needs no key has the only turn.
-    let busy = a.project("busy", "#!/bin/sh\n");
-    let blocks = folder.path().join("blocks");
-    fs::write(busy.join(".lineside/hooks.yaml"), format!(
-        "hooks:\n- {{name: busy, on: on_idle, command: 'while [ ! -e {0} ]; do sleep 0.02; done', automate: {{}}}}\n",
-        blocks.display()
-    )).unwrap();
-    a.trust(&busy);
-    idles(&a, &busy, "busy").await;
-    a.until(|status| status["live_jobs"] == json!(1)).await;
+    let scene = Scene::new(", concurrency: one, scope: cluster").await;
+    let script = format!("echo $fence >>$log.fences\n{WAITS}");
+    let ((a, root), (_b, elsewhere)) = (scene.a(&script).await, scene.b("y/repo", &script).await);
+    scene.busy(&a).await;
     for session in ["s1", "s2"] {
         idles(&a, &root, session).await;
     }
-    let said = until(&log, |lines| lines.len() == 1).await;
+    let said = scene.until(|lines| lines.len() == 1).await;
     assert!(said.starts_with(&format!("s1 1 begin {}", elsewhere.display())), "{said}");
     assert_eq!(a.status().await["cluster"]["jobs"]["elsewhere"], json!(1));
-    for session in ["s1", "s2"] {
-        fs::write(folder.path().join(format!("log.{session}")), "").unwrap();
-    }
-    let said = until(&log, |lines| lines.len() == 4).await;
+    scene.end(&["s1", "s2"]);
+    let said = scene.until(|lines| lines.len() == 4).await;
     let order: Vec<_> =
         said.lines().map(|line| line.split(' ').take(3).collect::<Vec<_>>().join(" ")).collect();
     assert_eq!(order, ["s1 1 begin", "s1 1 end", "s2 1 begin", "s2 1 end"], "{said}");
-    fs::write(blocks, "").unwrap();
+    let fences = fs::read_to_string(scene.folder.path().join("log.fences")).unwrap();
+    let fences: Vec<u64> = fences.lines().map(|fence| fence.parse().unwrap()).collect();
+    assert!(matches!(fences[..], [first, second] if 0 < first && first < second), "{fences:?}");
+    scene.end(&["busy"]);
     let status = a.until(|status| status["live_jobs"] == json!(0)).await;
     assert_eq!(status["dead_jobs"], json!(0));
 }
 
 #[tokio::test]
 async fn runs_on_a_machine_that_is_cut_off_for_long_have_failed_and_what_they_came_to_is_forgotten() {
-    let nats = Nats::new().await;
-    let folder = tempfile::tempdir().unwrap();
-    let log = folder.path().join("log");
-    let proxy = Proxy::to(nats.port).await;
-    let a = Machine::with_running(&nats.url(), "a", 1).await;
-    let b = Machine::with_running(&proxy.url(), "b", 2).await;
-    let hooks = automation(", retry: {attempts: 2, constant: 10}, result: ignore");
-    let root = project(&a, "repo", &hooks, &log, WAITS);
-    project(&b, "repo", &hooks, &log, WAITS);
-    let end = |session: &str| fs::write(folder.path().join(format!("log.{session}")), "").unwrap();
+    let scene = Scene::new(", retry: {attempts: 2, constant: 10}, result: ignore").await;
+    let ((a, root), (b, _)) = (scene.a(WAITS).await, scene.b("repo", WAITS).await);
     idles(&a, &root, "s1").await;
-    until(&log, |lines| lines.len() == 1).await;
+    scene.until(|lines| lines.len() == 1).await;
     idles(&a, &root, "s2").await;
     idles(&a, &root, "s3").await;
-    until(&log, |lines| lines.len() == 3).await;
-    proxy.cut();
+    scene.until(|lines| lines.len() == 3).await;
+    scene.proxy.cut();
     // One of them ends while it cannot say so, and the other one is ended.
-    end("s3");
-    until(&log, |lines| lines.len() == 4).await;
+    scene.end(&["s3"]);
+    scene.until(|lines| lines.len() == 4).await;
     a.until(|status| jobs(status, "elsewhere") == 0).await;
     b.until(|status| jobs(status, "here") == 0).await;
-    proxy.heal();
-    end("s2");
-    let said = until(&log, |lines| lines.len() == 8).await;
-    end("s1");
+    scene.proxy.heal();
+    scene.end(&["s2"]);
+    let said = scene.until(|lines| lines.len() == 8).await;
+    scene.end(&["s1"]);
     a.until(|status| status["live_jobs"] == json!(0)).await;
     for line in ["s2 2 begin", "s2 2 end", "s3 1 end", "s3 2 begin", "s3 2 end"] {
         assert!(said.contains(line), "{line}: {said}");
@@ -237,18 +265,11 @@ async fn runs_on_a_machine_that_is_cut_off_for_long_have_failed_and_what_they_ca
 
 #[tokio::test]
 async fn a_machine_that_leaves_gives_back_what_it_runs_and_is_given_nothing_more() {
-    let nats = Nats::new().await;
-    let folder = tempfile::tempdir().unwrap();
-    let log = folder.path().join("log");
-    let a = Machine::with_running(&nats.url(), "a", 1).await;
-    let b = Machine::with_running(&nats.url(), "b", 2).await;
-    let hooks = automation(", retry: {attempts: 2, constant: 10}, result: ignore");
-    let root = project(&a, "repo", &hooks, &log, WAITS);
-    let clone = project(&b, "clone", &hooks, &log, WAITS);
-    let end = |session: &str| fs::write(folder.path().join(format!("log.{session}")), "").unwrap();
+    let scene = Scene::new(", retry: {attempts: 2, constant: 10}, result: ignore").await;
+    let ((a, root), (b, clone)) = (scene.a(WAITS).await, scene.b("clone", WAITS).await);
     for (session, lines) in [("s1", 1), ("s2", 2)] {
         idles(&a, &root, session).await;
-        until(&log, |all| all.len() == lines).await;
+        scene.until(|all| all.len() == lines).await;
     }
     // It waits for what runs there, takes nothing more, and what runs still when it leaves has failed.
     let within = lineside::json::Map::from_iter([("within_ms".to_owned(), json!(1_500))]);
@@ -260,9 +281,9 @@ async fn a_machine_that_leaves_gives_back_what_it_runs_and_is_given_nothing_more
     a.until(|status| jobs(status, "published") >= 2).await;
     assert_eq!(drained.await.unwrap()["jobs"], json!(1));
     a.until(|status| jobs(status, "elsewhere") == 0).await;
-    ["s1", "s2", "s3"].into_iter().for_each(end);
+    scene.end(&["s1", "s2", "s3"]);
     a.until(|status| status["live_jobs"] == json!(0)).await;
-    let said = fs::read_to_string(&log).unwrap();
+    let said = fs::read_to_string(scene.log()).unwrap();
     let there = said.lines().filter(|line| line.ends_with(&clone.display().to_string())).count();
     assert!(there == 1 && said.contains("s2 2 end") && said.contains("s3 1 end"), "{said}");
     assert_eq!(a.status().await["dead_jobs"], json!(0));

@@ -20,3 +20,4 @@ mod machine;
 mod mailboxes;
 mod swarm;
 mod taps;
+mod waiting;

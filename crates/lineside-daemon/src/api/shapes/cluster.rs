@@ -54,6 +54,8 @@ pub struct ClusterJobs {
     pub published: u64,
     /// How many jobs of other machines are under way here.
     pub here: usize,
+    /// How many jobs of other machines wait here for a key of the cluster.
+    pub waiting: usize,
     /// How many jobs of this machine are under way on others.
     pub elsewhere: usize,
 }
