@@ -8,7 +8,6 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use async_nats::jetstream::consumer::{PullConsumer, pull};
-use async_nats::jetstream::context::GetStreamErrorKind;
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, Stream};
 use async_nats::jetstream::{AckKind, Message, new};
@@ -17,7 +16,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _};
 use tokio::time::timeout;
 
 use crate::cluster::{Cluster, Shared};
-use crate::joined::COPIES;
+use crate::streams::{is_not_there, with_copies};
 
 /// How many names there may be, how long one stays that is not taken, and how long its server knows that it has had one.
 const MOST: i64 = 1_000_000;
@@ -223,8 +222,7 @@ async fn stream(shared: &Arc<Shared>) -> Result<Stream<()>, String> {
     if shared.has_jobs.load(Ordering::Relaxed) {
         return context.get_stream_no_info(&name).await.map_err(|error| failed(shared, &error));
     }
-    let mut why = String::new();
-    for num_replicas in COPIES {
+    let make = |num_replicas| {
         let wanted = Config {
             name: name.clone(),
             description: Some("names of jobs of a lineside cluster".to_owned()),
@@ -238,21 +236,14 @@ async fn stream(shared: &Arc<Shared>) -> Result<Stream<()>, String> {
             num_replicas,
             ..Config::default()
         };
-        let found = match context.get_stream(&name).await {
-            Err(error) if matches!(error.kind(), GetStreamErrorKind::JetStream(_)) => {
-                context.create_stream(wanted).await.map(drop).map_err(|error| error.to_string())
-            }
-            found => found.map(drop).map_err(|error| error.to_string()),
-        };
-        match found {
-            Ok(()) => {
-                shared.has_jobs.store(true, Ordering::Relaxed);
-                return context.get_stream_no_info(&name).await.map_err(|error| failed(shared, &error));
-            }
-            Err(error) => why = error,
-        }
+        context.create_stream(wanted)
+    };
+    match context.get_stream(&name).await {
+        Err(error) if is_not_there(&error) => with_copies(&name, make).await.map(drop)?,
+        found => found.map(drop).map_err(|error| failed(shared, &error))?,
     }
-    Err(failed(shared, why))
+    shared.has_jobs.store(true, Ordering::Relaxed);
+    context.get_stream_no_info(&name).await.map_err(|error| failed(shared, &error))
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ use crate::members::{BEAT, Word};
 use crate::questions::Question;
 use crate::registry::{EntryName, Write};
 use crate::settings::Sync;
+use crate::streams::{is_not_there, with_copies};
 use crate::subjects::parts;
 
 /// The pause after an attempt to join over a connection that stands.
@@ -38,8 +39,6 @@ const WRITES: usize = 64;
 /// How long the bucket keeps what is not written again, and how often it is.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 const RENEWED: Duration = Duration::from_secs(8 * 60 * 60);
-/// How many copies the bucket has: three where there are as many servers, so that each of them may be away.
-pub(crate) const COPIES: [usize; 2] = [3, 1];
 /// The least version of a server.
 const VERSION: (u64, u64) = (2, 10);
 /// The question for who is asked.
@@ -230,11 +229,11 @@ pub(crate) struct Bucket {
 pub(crate) async fn bucket(shared: &Shared, wanted: Bucket) -> Result<Store, Why> {
     let Bucket { name, description, kept } = wanted;
     let context = jetstream(&shared.client);
-    if let Ok(store) = context.get_key_value(&name).await {
-        return Ok(store);
+    match context.get_key_value(&name).await {
+        Err(error) if is_not_there(&error) => {}
+        found => return found.map_err(|error| format!("failed to open the bucket {name}: {error}")),
     }
-    let mut why = String::new();
-    for num_replicas in COPIES {
+    let make = |num_replicas| {
         let config = kv::Config {
             bucket: name.clone(),
             description: description.to_owned(),
@@ -243,12 +242,9 @@ pub(crate) async fn bucket(shared: &Shared, wanted: Bucket) -> Result<Store, Why
             num_replicas,
             ..kv::Config::default()
         };
-        match context.create_key_value(config).await {
-            Ok(store) => return Ok(store),
-            Err(error) => why = error.to_string(),
-        }
-    }
-    Err(format!("failed to make the bucket {name}: {why}"))
+        context.create_key_value(config)
+    };
+    with_copies(&name, make).await
 }
 
 /// Reads everything that the bucket has, and finds out what of this machine's is to be written. Gives the other lives of this

@@ -5,12 +5,13 @@
 //! away: entries are written behind, reads are answered from memory, and a question fails at once. This crate is the only
 //! one that knows NATS.
 //!
-//! The modules stand in reading order: names and settings, the subjects, what is known of the server and of members, the
+//! The modules stand in reading order: names and settings, the subjects, streams, what is known of the server and of members, the
 //! registry, questions, keys, jobs, and the cluster that puts them together.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod settings;
 mod subjects;
+mod streams;
 pub mod health;
 mod members;
 pub mod registry;

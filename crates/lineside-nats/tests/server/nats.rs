@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use tokio::time::timeout;
 
 /// How long anything may take here that takes milliseconds where nothing else runs.
-pub(crate) const LONG: Duration = Duration::from_secs(20);
+pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 pub(crate) struct Nats {
     folder: TempDir,
