@@ -5,18 +5,23 @@
 //! around that. It counts for as long as it is there; that it has ended ends its session when two calls have come from it,
 //! so that a program around a single call ends nothing.
 
+mod refused;
+
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use lineside::bus::session::Bequest;
 use lineside::core::propagation::SESSION;
 use lineside::core::{AttributedBy, Attribution, SessionId};
 use lineside::hosts::Ownership;
 use lineside::{Bus, Session};
 use tokio::time::Instant;
 
+use self::refused::{OVER, TOO_DEEP, UNKNOWN, elsewhere, of_another, together};
+use crate::bequests::{Bequests, covers};
 use crate::guarded::{AgentAbove, Guarded};
 use crate::lineage::{DEEPEST, Lineage, Process};
 use crate::orphans::{ORPHAN, is_orphan};
@@ -37,6 +42,8 @@ struct Kept {
     held: HashMap<SessionId, Held>,
     /// The sessions of a process, in the order of their first calls.
     of_process: HashMap<Process, Vec<Arc<str>>>,
+    /// What those that have ended leave to what runs below their processes.
+    bequests: Bequests,
     /// The session that was looked after last.
     last: Option<Arc<str>>,
 }
@@ -57,10 +64,11 @@ pub(crate) enum Hold {
 }
 
 /// The session of a main agent.
-#[derive(Clone)]
 struct Root {
     session: Session,
     process: Option<Process>,
+    /// What it leaves when it has ended.
+    bequest: Option<Bequest>,
     /// Whether two calls have come from there.
     is_settled: bool,
     last: Instant,
@@ -104,17 +112,17 @@ impl Agents {
     /// # Errors
     /// It does, or it is not known: why it is refused, and what a person does instead.
     pub(crate) fn is_of_a_person(&self, peer: Option<u32>) -> Result<(), String> {
+        self.line_of_a_person(peer).map(drop)
+    }
+
+    /// The processes above one that stands below no agent.
+    fn line_of_a_person(&self, peer: Option<u32>) -> Result<Vec<Process>, String> {
         let line = self.whole_line(peer)?;
         if self.is_unknown(peer) {
             return Err(UNKNOWN.to_owned());
         }
-        let of_session = |session: &Session| {
-            let held = self.kept().roots.get(session.id().as_str()).and_then(|root| root.process);
-            let (pid, name) = held.map_or_else(Default::default, |process| (process.pid, process.command()));
-            AgentAbove { pid, name, session: session.id().to_string() }
-        };
-        let agent = self.nearest(&line, "").last().map(of_session);
-        agent.or_else(|| self.guarded.among(&line)).map_or(Ok(()), |agent| Err(agent.refusal()))
+        let agent = self.agent_among(&line).or_else(|| self.guarded.among(&line));
+        agent.map_or(Ok(line), |agent| Err(agent.refusal()))
     }
 
     /// The same of a command that a person has typed: while agents run, it is also known where it was started from.
@@ -122,8 +130,8 @@ impl Agents {
     /// # Errors
     /// As [`is_of_a_person`](Self::is_of_a_person), or it is an orphan.
     pub(crate) fn is_typed_by_a_person(&self, peer: Option<u32>) -> Result<(), String> {
-        self.is_of_a_person(peer)?;
-        let is_left = self.guarded.has_living() && is_orphan(&self.whole_line(peer)?);
+        let line = self.line_of_a_person(peer)?;
+        let is_left = self.guarded.has_living() && is_orphan(&line);
         if is_left { Err(ORPHAN.to_owned()) } else { Ok(()) }
     }
 
@@ -166,8 +174,12 @@ impl Agents {
         open: Option<&Session>,
     ) -> Result<Standing, String> {
         let line = self.whole_line(peer)?;
-        let serving = self.kept().roots.get(root).and_then(|root| root.process);
-        let own = serving.and_then(|process| line.iter().position(|above| *above == process));
+        let (serving, had) = {
+            let kept = self.kept();
+            let serving = kept.roots.get(root).and_then(|root| root.process);
+            (serving, serving.or_else(|| kept.bequests.process_of(root, &line)))
+        };
+        let own = had.and_then(|process| line.iter().position(|above| *above == process));
         let own = own.or_else(|| {
             let first = line.first().is_some_and(|caller| caller.is_hook_command());
             let found = line.iter().skip(first.into()).position(|process| process.may_be_an_agent())?;
@@ -318,8 +330,10 @@ impl Agents {
         }
         let line = self.line(peer);
         let kept = self.kept();
-        let is_of_agent =
-            |process: &Process| kept.of_process.contains_key(process) || self.guarded.is_recorded(*process);
+        let is_of_agent = |process: &Process| {
+            let has_session = kept.of_process.contains_key(process) || kept.bequests.has(*process);
+            has_session || self.guarded.is_recorded(*process)
+        };
         Some(line.into_iter().rfind(is_of_agent).map_or(Tree::Rest, Tree::Agent))
     }
 
@@ -375,8 +389,13 @@ impl Agents {
         let is_settled = process.is_some() && process == before;
         let id: Arc<str> =
             kept.roots.get_key_value(root).map_or_else(|| root.into(), |(id, _)| Arc::clone(id));
-        let root_of = Root { session: session.clone(), process, is_settled, last: Instant::now() };
+        let mut replaced = kept.roots.remove(root);
+        let of_same = replaced.as_mut().filter(|before| before.session.number() == session.number());
+        let bequest = of_same.and_then(|before| before.bequest.take());
+        let bequest = bequest.or_else(|| process.and_then(|_| session.bequeath()));
+        let root_of = Root { session: session.clone(), process, bequest, is_settled, last: Instant::now() };
         kept.roots.insert(Arc::clone(&id), root_of);
+        let over = replaced.and_then(|before| kept.leaves(before));
         if before != process {
             if let Some(before) = before {
                 kept.leave(before, root);
@@ -386,6 +405,7 @@ impl Agents {
             }
         }
         drop(kept);
+        drop(over);
         if let Some(process) = process.filter(|_| is_settled) {
             self.guarded.note(process, root);
         }
@@ -394,9 +414,13 @@ impl Agents {
     /// A session has ended.
     pub(crate) fn forget(&self, root: &str) {
         let mut kept = self.kept();
-        if let Some(Root { process: Some(process), .. }) = kept.roots.remove(root) {
+        let Some(ended) = kept.roots.remove(root) else { return };
+        if let Some(process) = ended.process {
             kept.leave(process, root);
         }
+        let over = kept.leaves(ended);
+        drop(kept);
+        drop(over);
     }
 
     /// The sessions whose process has ended, or which have no known one and were silent for this long. Looks at so many
@@ -413,8 +437,10 @@ impl Agents {
         };
         let over = turn.iter().filter(|(_, root)| is_over(root)).map(|(id, _)| Arc::clone(id)).collect();
         // From the first again behind the last.
-        let last = turn.last().filter(|_| turn.len() == most).map(|(id, _)| Arc::clone(id));
-        kept.last = last;
+        kept.last = turn.last().filter(|_| turn.len() == most).map(|(id, _)| Arc::clone(id));
+        let let_go = kept.bequests.take_over();
+        drop(kept);
+        drop(let_go);
         over
     }
 
@@ -433,22 +459,42 @@ impl Agents {
         peer.filter(|peer| *peer > 0).map(|peer| self.lineage.of(peer)).unwrap_or_default()
     }
 
-    /// The open sessions of the nearest of these processes that has any but this one. At the end is the one with hooks of
-    /// its own or of sessions above it, of several the one that called first: a further session, which any process
-    /// below can open with one call, leads nothing out from under hooks.
+    /// The sessions of the nearest of these processes that has any but this one: open ones, and those that have ended. At the
+    /// end is the one with hooks of its own or of sessions above it, of several the one that called first: neither a further
+    /// session, which any process below can open with one call, nor the end of one, which it can send, leads anything out
+    /// from under hooks. One that has ended counts where an open one of the same process is not under all of its hooks.
     fn nearest(&self, line: &[Process], but: &str) -> Vec<Session> {
         let kept = self.kept();
+        let is_other = |session: &Session| *session.id().as_str() != *but;
         let of = |process: &Process| {
-            let roots = kept.of_process.get(process)?.iter().rev().filter(|id| ***id != *but);
-            let roots = roots.filter_map(|id| kept.roots.get(id));
-            let open = roots.filter(|root| root.session.is_open() && (root.is_settled || process.is_alive()));
-            let open: Vec<_> = open.map(|root| root.session.clone()).collect();
-            (!open.is_empty()).then_some(open)
+            let ids = kept.of_process.get(process).into_iter().flatten().rev();
+            let roots = ids.filter_map(|id| kept.roots.get(id)).filter(|root| is_other(&root.session));
+            let is_there = |root: &&Root| root.is_settled && root.session.is_open() || process.is_alive();
+            let left = kept.bequests.of(*process).rev().filter(|session| is_other(session));
+            let left = left.take_while(|_| process.is_alive());
+            let all: Vec<_> = roots.filter(is_there).map(|root| &root.session).chain(left).cloned().collect();
+            (!all.is_empty()).then_some(all)
         };
         let mut nearest = line.iter().find_map(of).unwrap_or_default();
         drop(kept);
-        nearest.sort_by_cached_key(|one| (one.has_own_hooks(), one.source().parent_session.is_some()));
+        let open: Vec<_> = nearest.iter().filter(|session| session.is_open()).cloned().collect();
+        let counts = |one: &Session| one.is_open() || !open.iter().any(|open| covers(open, one));
+        nearest.sort_by_cached_key(|one| {
+            (counts(one), one.has_own_hooks(), one.source().parent_session.is_some())
+        });
         nearest
+    }
+
+    /// The nearest of these processes that is that of an agent with a session.
+    fn agent_among(&self, line: &[Process]) -> Option<AgentAbove> {
+        let of = |process: &Process| Some((*process, self.nearest(&[*process], "").pop()?));
+        let (process, session) = line.iter().find_map(of)?;
+        Some(AgentAbove { pid: process.pid, name: process.command(), session: session.id().to_string() })
+    }
+
+    /// The sessions that have ended and leave something to what runs below their processes.
+    pub(crate) fn left(&self) -> Vec<Session> {
+        self.kept().bequests.all().cloned().collect()
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
@@ -457,6 +503,14 @@ impl Agents {
 }
 
 impl Kept {
+    /// A session has ended, or another one has its id. Gives back what is to be let go of without the lock.
+    fn leaves(&mut self, ended: Root) -> Option<Bequest> {
+        match (ended.process, ended.bequest) {
+            (Some(process), Some(bequest)) => self.bequests.add(process, bequest),
+            (_, bequest) => bequest,
+        }
+    }
+
     fn leave(&mut self, process: Process, root: &str) {
         if let Some(roots) = self.of_process.get_mut(&process) {
             roots.retain(|id| **id != *root);
@@ -465,57 +519,6 @@ impl Kept {
             }
         }
     }
-}
-
-/// The session above, by the grant and by the ancestors. Where one of the two is below the other, that one has the hooks
-/// of both; where neither is, no session has, and nothing is opened.
-fn together(grant: &Shown<'_>, nearest: Option<&Session>) -> Result<Option<Session>, String> {
-    match (grant, nearest) {
-        (Shown::Of(granted), Some(nearest)) if nearest.is_below(granted) => Ok(Some(nearest.clone())),
-        (Shown::Of(granted), Some(nearest)) if granted.id() != nearest.id() && !granted.is_below(nearest) => {
-            Err(format!(
-                "lineside: this was denied: LINESIDE_GRANT is of session `{}`, and the program runs below the agent of \
-                 session `{}`, whose hooks that one is not under; start it without LINESIDE_GRANT",
-                granted.id(),
-                nearest.id()
-            ))
-        }
-        (Shown::Of(granted), _) => Ok(Some((*granted).clone())),
-        (Shown::None | Shown::Over, nearest) => Ok(nearest.cloned()),
-    }
-}
-
-const UNKNOWN: &str = "it is not known which process asks, and one below an agent does not take off its guards; a person asks \
-    over the socket, and waits for the answer";
-
-const TOO_DEEP: &str = "lineside: this was denied: more than 250 processes are above this program, so that it is not known \
-    below which agent it runs; start it from fewer";
-
-const OVER: &str = "lineside: this was denied: LINESIDE_GRANT in the environment of this program is of a session that has \
-    ended, and no program above it has one; start the program anew, and a server that it keeps in the background as well \
-    (`codex --no-daemon` has none)";
-
-fn of_another(root: &str, serving: Option<Process>) -> String {
-    let of = of_process(serving);
-    format!(
-        "lineside: this was denied: {of} has session `{root}` open, and this call comes from below another agent; what an \
-         agent runs has sessions of its own"
-    )
-}
-
-fn of_process(serving: Option<Process>) -> String {
-    serving.map_or_else(|| "an unknown process".to_owned(), |process| format!("process {}", process.pid))
-}
-
-fn elsewhere(root: &str, above: Option<&Session>, serving: Option<Process>) -> String {
-    let of = of_process(serving);
-    let whence = match above {
-        Some(above) => format!("outside of session `{}`, under which this program was started", above.id()),
-        None => "below another session, under which this program was not started".to_owned(),
-    };
-    format!(
-        "lineside: this was denied: {of} has session `{root}` open {whence}; end that process, or begin a new session here"
-    )
 }
 
 #[cfg(test)]

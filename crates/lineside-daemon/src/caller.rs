@@ -235,7 +235,8 @@ impl Caller {
     }
 
     /// The parent of a session that is to be opened, and how it was found: the one that is named, else that of the grant,
-    /// or the one whose agent has started the caller's process, whichever is the nearer.
+    /// or the one whose agent has started the caller's process, whichever is the nearer. Of these two it is given itself, since
+    /// that of an agent may have ended.
     ///
     /// # Errors
     /// The one that is named is neither that session nor below it, or the grant is of a session elsewhere.
@@ -243,27 +244,27 @@ impl Caller {
         &self,
         daemon: &Daemon,
         named: Option<String>,
-    ) -> Result<(Option<String>, Attribution), Problem> {
+    ) -> Result<(Option<String>, Option<Session>, Attribution), Problem> {
         let grant = self.granted().map_or(Shown::None, Shown::Of);
         let standing = daemon.agents.standing_of_client(self.peer, &grant);
         let standing = standing.map_err(granted_elsewhere)?;
         let attribution =
             daemon.cluster.attribution(standing.above.as_ref(), standing.attribution(daemon.bus()));
         let is_of_agent = |named: &String| daemon.hosts.opened(named).is_some();
-        let parent = match (standing.above, named) {
+        let (parent, above) = match (standing.above, named) {
             (None, Some(named)) if is_of_agent(&named) && self.is_hidden(daemon) => return Err(too_far()),
-            (None, named) => named,
-            (Some(above), None) => Some(above.id().to_string()),
-            (Some(above), Some(named)) if *above.id().as_str() == *named => Some(named),
+            (None, named) => (named, None),
+            (Some(above), None) => (Some(above.id().to_string()), Some(above)),
+            (Some(above), Some(named)) if *above.id().as_str() == *named => (Some(named), Some(above)),
             (Some(above), Some(named)) => {
                 let found = self.session(daemon, &named)?;
                 if !found.is_below(&above) {
                     return Err(not_below_agent(&named, &above));
                 }
-                Some(named)
+                (Some(named), None)
             }
         };
-        Ok((parent, attribution))
+        Ok((parent, above, attribution))
     }
 }
 

@@ -306,7 +306,7 @@ impl Tasks {
                 let returned = u64::try_from(returned).unwrap_or(u64::MAX);
                 daemon.counts.deliveries_returned.fetch_add(returned, Ordering::Relaxed);
                 daemon.hosts.expire();
-                daemon.projects.forget_unused(Instant::now()).await;
+                daemon.projects.forget_unused(Instant::now(), &daemon.agents.left()).await;
             }
         });
     }

@@ -338,13 +338,14 @@ impl Daemon {
 
     /// A session is over.
     fn forget(&self, session: &SessionId) {
+        // What it leaves may be let go of here: the hooks of others on it stay as long as that.
+        if self.bus().find(session.as_str()).is_none() {
+            self.agents.forget(session.as_str());
+        }
         self.grants.forget(session);
         self.attachments.forget(session);
         self.cluster.forget(self, session);
         self.approvals.forget();
-        if self.bus().find(session.as_str()).is_none() {
-            self.agents.forget(session.as_str());
-        }
     }
 
     /// An open session.
@@ -363,8 +364,13 @@ impl Daemon {
         asked.check()?;
         let opening = match &asked.parent {
             None => self.sessions.root(&asked.id, asked.tree),
+            Some(parent) if asked.above.is_some() && *parent == asked.id => {
+                return Err(
+                    Problem::bad_request(format!("session `{parent}` cannot be below itself")).blocks()
+                );
+            }
             Some(parent) => {
-                let parent = self.session(parent)?;
+                let parent = asked.above.take().map_or_else(|| self.session(parent), Ok)?;
                 asked.works_here_below(&parent);
                 parent.subagent(asked.id.as_str())
             }
@@ -407,7 +413,7 @@ impl Daemon {
         if self.closed.contains(&asked.id) {
             return Err(closed(&asked.id));
         }
-        if let Some(parent) = asked.parent.clone().filter(|parent| self.bus().find(parent).is_none()) {
+        if let Some(parent) = asked.parent_to_open(self.bus()) {
             if parent == asked.id {
                 return Err(Problem::bad_request(format!("session `{parent}` cannot be below itself")));
             }

@@ -188,10 +188,10 @@ async fn found_or_opened(
     if daemon.bus().find(id).is_some() {
         return caller.spoken_session(daemon, id);
     }
-    let (parent, attribution) = caller.parent(daemon, draft.parent.clone())?;
+    let (parent, above, attribution) = caller.parent(daemon, draft.parent.clone())?;
     let (connection, attribution) = (caller.connection.clone(), Some(attribution));
     let (work, tree) = (caller.work(), caller.tree(daemon));
-    let opening = Opening { parent, connection, attribution, work, tree, ..opening(id, draft) };
+    let opening = Opening { parent, above, connection, attribution, work, tree, ..opening(id, draft) };
     let session = daemon.session_of_event(opening).await?;
     // It may be one that another publisher has opened since it was looked for.
     caller.reaches(session)

@@ -19,6 +19,7 @@ mod random;
 mod problem;
 mod projects;
 mod door;
+mod bequests;
 mod body;
 mod room;
 mod sync;

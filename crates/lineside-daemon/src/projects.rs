@@ -286,12 +286,13 @@ impl Projects {
         open.filter(|session| session.is_in(of.scope())).count()
     }
 
-    /// Forgets the projects that have had no session for long.
-    pub(crate) async fn forget_unused(&self, now: Instant) {
+    /// Forgets the projects that have had no session for long, nor one that has `left` its hooks to what comes below it.
+    pub(crate) async fn forget_unused(&self, now: Instant, left: &[Session]) {
         let is_idle = |project: &Project| now.saturating_duration_since(project.last_used()) >= KEPT;
         let idle: Vec<_> = self.known().all().filter(|project| is_idle(project)).cloned().collect();
         for project in idle {
-            if self.sessions(&project) > 0 {
+            let is_left = || left.iter().any(|session| session.is_in(project.scope()));
+            if is_left() || self.sessions(&project) > 0 {
                 project.used();
                 continue;
             }

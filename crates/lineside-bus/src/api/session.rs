@@ -180,8 +180,8 @@ impl Session {
         Publication::new(self.clone(), payload)
     }
 
-    /// Whether an event may meet the hooks that are registered on it: it has not come to its end, or something is open below
-    /// it.
+    /// Whether an event may meet the hooks that are registered on it: it has not come to its end, something is open below it,
+    /// or it has a [bequest](Self::bequeath).
     #[must_use]
     pub fn has_heirs(&self) -> bool {
         !self.node().is_released()
@@ -213,6 +213,30 @@ impl Session {
     pub fn at_release(&self, then: impl FnOnce() + Send + 'static) {
         let then = self.shared().tree.at_release(self.node(), Box::new(then));
         then.into_iter().for_each(|then| then());
+    }
+
+    /// Keeps its hooks for sessions that are opened below it after its end, for as long as this is kept; `None` when they are
+    /// released.
+    ///
+    /// ```
+    /// use lineside_bus::Bus;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = Bus::new().session("s1").open().await?;
+    /// let bequest = session.bequeath();
+    /// session.close().await;
+    /// let child = session.subagent("s2").open().await?;
+    /// assert_eq!(child.parent().map(|parent| parent.number()), Some(session.number()));
+    /// drop(bequest);
+    /// assert!(session.subagent("s3").open().await.is_err(), "it is closed");
+    /// assert!(session.has_heirs(), "what was opened goes on below it");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn bequeath(&self) -> Option<Bequest> {
+        self.shared().tree.bequeath(self.node()).then(|| Bequest(self.clone()))
     }
 
     /// Whether hooks are registered on this session itself.
@@ -286,6 +310,30 @@ impl Session {
     #[must_use]
     pub fn collect(&self) -> Collect<'_> {
         Collect::new(self)
+    }
+}
+
+/// The hooks of a session, kept for sessions below it that are yet to be opened. They are let go of when it is dropped.
+#[must_use = "it keeps the hooks until it is dropped"]
+pub struct Bequest(Session);
+
+impl std::fmt::Debug for Bequest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Bequest").field(self.0.id()).finish()
+    }
+}
+
+impl Bequest {
+    /// Whose hooks these are.
+    #[must_use]
+    pub fn session(&self) -> &Session {
+        &self.0
+    }
+}
+
+impl Drop for Bequest {
+    fn drop(&mut self) {
+        self.0.shared().tree.end_bequest(self.0.node());
     }
 }
 
@@ -454,7 +502,7 @@ pub enum OpenSessionError {
     /// There is an open session of that id.
     #[error("session `{0}` is open already")]
     Taken(SessionId),
-    /// A closed session has no subagents.
+    /// A closed session has no subagents, unless it has a [bequest](Session::bequeath).
     #[error("its parent session `{0}` is closed")]
     ParentClosed(SessionId),
     /// It would be further below its root than [`Source::DEEPEST`].

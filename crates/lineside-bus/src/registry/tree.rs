@@ -25,8 +25,11 @@ pub(crate) struct Node<I, O, S> {
     /// The scope that it was put into, whose hooks it is under with everything below it.
     scope: OnceLock<Arc<Own<I, O>>>,
     phase: AtomicU8,
-    /// How many children are open or have something open below them. Changed under the lock of the tree.
+    /// How many children are open or have something open below them, and how many bequests it has. Changed under the lock
+    /// of the tree.
     alive: AtomicUsize,
+    /// How many bequests it has: with one, sessions are opened below it when it is closed too. Changed under the same lock.
+    bequests: AtomicUsize,
     /// How many children were opened so far.
     children: AtomicU64,
     /// What it takes, and what is below it.
@@ -58,6 +61,7 @@ impl<I: Clone, O: Clone, S> Node<I, O, S> {
             scope: scope.map(OnceLock::from).unwrap_or_default(),
             phase: AtomicU8::new(OPEN),
             alive: AtomicUsize::new(0),
+            bequests: AtomicUsize::new(0),
             children: AtomicU64::new(0),
             state,
         }
@@ -131,6 +135,26 @@ impl<I: Clone, O: Clone, S> Node<I, O, S> {
         let ancestors = std::iter::successors(self.parent.as_deref(), |node| node.parent.as_deref());
         std::iter::once((From::Here, self)).chain(ancestors.map(|node| (From::Below, node)))
     }
+}
+
+/// The sessions that nothing needs any more, from this one up, which take nothing from here on. Under the lock of the tree.
+fn give_back<I: Clone, O: Clone, S>(node: &Node<I, O, S>) -> Vec<&Node<I, O, S>> {
+    let mut released = Vec::new();
+    let mut next = Some(node);
+    while let Some(node) = next.filter(|node| node.is_released()) {
+        released.push(node);
+        node.share.give_back(weight(&node.source));
+        next = node.parent.as_deref();
+        if let Some(parent) = next {
+            parent.alive.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+    released
+}
+
+/// Releases the hooks of sessions, without the lock of the tree.
+fn release<I: Clone, O: Clone, S>(released: &[&Node<I, O, S>]) {
+    released.iter().filter_map(|node| node.own.get()).for_each(|own| own.release());
 }
 
 /// Why a session is not added.
@@ -224,7 +248,7 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
         }
         if let Some(parent) = &parent {
             // Seen under the lock: the hooks of a session that is closed may be gone.
-            if !parent.is_open() {
+            if !parent.is_open() && parent.bequests.load(Ordering::Acquire) == 0 {
                 return Err(AddSessionError::ParentClosed);
             }
         }
@@ -265,23 +289,34 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
         if node.phase.swap(OVER, Ordering::AcqRel) == OVER {
             return false;
         }
-        let mut released = Vec::new();
-        let mut next = Some(node);
-        while let Some(node) = next.filter(|node| node.is_released()) {
-            released.push(node);
-            let bytes = weight(&node.source);
-            node.share.give_back(bytes);
-            next = node.parent.as_deref();
-            if let Some(parent) = next {
-                parent.alive.fetch_sub(1, Ordering::AcqRel);
-            }
-        }
+        let released = give_back(node);
         drop(sessions);
         if let Some(own) = node.own.get() {
             own.remove(&|registered| !registered.hook.reach.covers(1));
         }
-        released.iter().filter_map(|node| node.own.get()).for_each(|own| own.release());
+        release(&released);
         true
+    }
+
+    /// Keeps the hooks of a session for what is opened below it, when it has ended too; `false` when they are released.
+    pub(crate) fn bequeath(&self, node: &Node<I, O, S>) -> bool {
+        let _sessions = self.lock();
+        if node.is_released() {
+            return false;
+        }
+        node.alive.fetch_add(1, Ordering::AcqRel);
+        node.bequests.fetch_add(1, Ordering::AcqRel);
+        true
+    }
+
+    /// One bequest of a session is over.
+    pub(crate) fn end_bequest(&self, node: &Node<I, O, S>) {
+        let sessions = self.lock();
+        node.bequests.fetch_sub(1, Ordering::AcqRel);
+        node.alive.fetch_sub(1, Ordering::AcqRel);
+        let released = give_back(node);
+        drop(sessions);
+        release(&released);
     }
 
     /// Has something done once the hooks of a session are released; gives it back when they are.

@@ -61,6 +61,7 @@ pub(super) async fn open(
     let opening = Opening {
         id,
         parent,
+        above: None,
         agent,
         project_root,
         cwd,
@@ -120,8 +121,8 @@ async fn taken_over_or_opened(
         }
         return Ok((StatusCode::OK, session));
     }
-    let (parent, attribution) = caller.parent(daemon, opening.parent)?;
-    opening.parent = parent;
+    let (parent, above, attribution) = caller.parent(daemon, opening.parent)?;
+    (opening.parent, opening.above) = (parent, above);
     opening.attribution = Some(attribution);
     match daemon.open(opening).await {
         Ok(session) => Ok((StatusCode::CREATED, session)),

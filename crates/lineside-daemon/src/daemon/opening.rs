@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use lineside::Session;
 use lineside::core::envelope::Source;
 use lineside::core::{Agent, Attribution, Model};
+use lineside::{Bus, Session};
 
 use crate::closed::OpenedBy;
 use crate::elsewhere::machine;
@@ -13,10 +13,12 @@ use crate::problem::Problem;
 use crate::shares::Tree;
 
 /// A session that is to be opened.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Opening {
     pub(crate) id: String,
     pub(crate) parent: Option<String>,
+    /// The parent where it was found above the caller; it may have ended.
+    pub(crate) above: Option<Session>,
     pub(crate) agent: Option<Agent>,
     pub(crate) project_root: Option<String>,
     pub(crate) cwd: Option<String>,
@@ -33,6 +35,12 @@ pub(crate) struct Opening {
 }
 
 impl Opening {
+    /// The id of its parent, if that is to be opened first.
+    pub(super) fn parent_to_open(&self, bus: &Bus) -> Option<String> {
+        let parent = self.parent.as_ref().filter(|_| self.above.is_none())?;
+        bus.find(parent).is_none().then(|| parent.clone())
+    }
+
     /// Whether everything of it is short: it is kept for as long as the session is open.
     pub(super) fn check(&self) -> Result<(), Problem> {
         if self.id.is_empty() {

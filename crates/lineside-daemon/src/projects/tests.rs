@@ -87,7 +87,7 @@ async fn a_project_without_a_session_is_forgotten_after_a_while() {
     let session = projects.enter(opening, None).await.unwrap().open_now().unwrap();
     assert_eq!(session.hooks().len(), 1);
     let later = Instant::now() + KEPT + Duration::from_secs(1);
-    projects.forget_unused(later).await;
+    projects.forget_unused(later, &[]).await;
     assert_eq!(projects.all().len(), 1, "it has a session");
     #[cfg(feature = "nats")]
     {
@@ -98,9 +98,9 @@ async fn a_project_without_a_session_is_forgotten_after_a_while() {
     }
     let project = Arc::downgrade(&projects.all()[0]);
     session.close().await;
-    projects.forget_unused(Instant::now()).await;
+    projects.forget_unused(Instant::now(), &[]).await;
     assert_eq!(projects.all().len(), 1, "it had one a moment ago");
-    projects.forget_unused(Instant::now() + KEPT + Duration::from_secs(1)).await;
+    projects.forget_unused(Instant::now() + KEPT + Duration::from_secs(1), &[]).await;
     assert!(projects.all().is_empty());
     // The task that has watched it ends as well.
     while project.upgrade().is_some() {

@@ -19,6 +19,7 @@ use tokio::runtime::Runtime;
 
 mod ancestry;
 mod crowds;
+mod ends;
 mod ownership;
 
 const AGENT: &str = env!("CARGO_BIN_EXE_lineside-agent");
