@@ -77,10 +77,11 @@ impl Closed {
 /// ```
 #[must_use]
 pub fn closed(call: &Call<'_>, why: Closed) -> Answer {
-    match Event::of(call) {
+    let (speaks, event) = Event::of(call);
+    match event {
         Event::Gate(gate) => refusal(gate, why),
         Event::GateByName(gate) => refusal(gate, Closed::Unreadable),
-        Event::Other => quiet(call),
+        Event::Other => quiet(speaks),
         Event::Unknown => exit_2(Closed::Unreadable.text()),
         Event::Foreign => exit_2(Closed::NoSuchEvent.text()),
     }
@@ -89,21 +90,22 @@ pub fn closed(call: &Call<'_>, why: Closed) -> Answer {
 /// The answer that lets a call pass, as while hooks are switched off: nothing, or for Cursor its word for that.
 #[must_use]
 pub fn silent(call: &Call<'_>) -> Answer {
-    let gate = match Event::of(call) {
+    let (speaks, event) = Event::of(call);
+    let gate = match event {
         Event::Gate(gate) | Event::GateByName(gate) => Some(gate),
         Event::Foreign => call.event.and_then(|event| named_by(call.host, event)),
         Event::Other | Event::Unknown => None,
     };
-    let Some(gate) = gate else { return quiet(call) };
+    let Some(gate) = gate else { return quiet(speaks) };
     match gate.passes {
-        Passes::Silently => quiet(call),
+        Passes::Silently => quiet(speaks),
         Passes::Saying(word) => Answer { stdout: format!("{word}\n").into_bytes(), ..Answer::default() },
         Passes::Failing(text) => exit_2(text),
     }
 }
 
-fn quiet(call: &Call<'_>) -> Answer {
-    let stdout = if call.host == Host::Cursor { b"{}\n".to_vec() } else { Vec::new() };
+fn quiet(host: Host) -> Answer {
+    let stdout = if host == Host::Cursor { b"{}\n".to_vec() } else { Vec::new() };
     Answer { stdout, ..Answer::default() }
 }
 
@@ -122,32 +124,39 @@ enum Event {
 }
 
 impl Event {
-    fn of(call: &Call<'_>) -> Self {
+    /// The event, and the host in whose words it is answered.
+    fn of(call: &Call<'_>) -> (Host, Self) {
         let of_beginning = || (call.stdin.len() > LONGEST).then(|| Document::of_beginning(call.stdin));
         let Some(document) = Document::read(call.stdin).or_else(of_beginning) else {
             // Of the events of one name the strictest counts, as nothing tells them apart.
-            return match call.event.map(|event| (named_by(call.host, event), event)) {
+            let event = match call.event.map(|event| (named_by(call.host, event), event)) {
                 Some((Some(gate), _)) => Self::GateByName(gate),
                 Some((None, event)) if !is_foreign(call.host, event) => Self::Other,
                 Some(_) | None => Self::Unknown,
             };
+            return (call.host, event);
         };
         let running = if document.has_cursor_version {
             Host::Cursor
-        } else if document.has_session_id {
+        } else if document.has_session_id || call.host == Host::Claude && document.is_pascal() {
             Host::Copilot
         } else {
             call.host
         };
+        // The words of Copilot contain those of Claude Code.
+        let is_both = running == Host::Copilot && call.host == Host::Claude;
+        let speaks = if is_both { running } else { call.host };
         let of_entry = call.event.filter(|_| running == Host::Copilot);
-        let Some(event) = of_entry.or(document.event.as_deref()).or(call.event) else {
-            return Self::Unknown;
-        };
+        let event = of_entry.or(document.event.as_deref()).or(call.event);
+        (speaks, event.map_or(Self::Unknown, |event| Self::named(event, running, speaks, &document)))
+    }
+
+    fn named(event: &str, running: Host, speaks: Host, document: &Document) -> Self {
         let of_host = named_by(running, event);
         if of_host.is_none() && is_foreign(running, event) {
             return Self::Foreign;
         }
-        if let Some(gate) = named_by(call.host, event) {
+        if let Some(gate) = named_by(speaks, event) {
             let is_gate = match gate.unless {
                 Unless::Never => true,
                 Unless::NoPrompt => document.has_prompt,
@@ -155,12 +164,12 @@ impl Event {
             };
             return match of_host {
                 _ if is_gate => Self::Gate(gate),
-                Some(_) if running != call.host => Self::Foreign,
+                Some(_) if running != speaks => Self::Foreign,
                 _ => Self::Other,
             };
         }
         let Some(of_host) = of_host else { return Self::Other };
-        let answers = gates::of(call.host, event).iter().find(|gate| gate.point == of_host.point);
+        let answers = gates::of(speaks, event).iter().find(|gate| gate.point == of_host.point);
         answers.map_or(Self::Foreign, Self::Gate)
     }
 }

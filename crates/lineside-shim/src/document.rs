@@ -14,10 +14,21 @@ pub(crate) struct Document {
     pub(crate) has_cursor_version: bool,
     /// Whether it has a session in the spelling of Copilot.
     pub(crate) has_session_id: bool,
+    /// Whether it says when it was made, names a transcript, and says why an agent stops.
+    pub(crate) has_timestamp: bool,
+    pub(crate) has_transcript: bool,
+    pub(crate) has_stop_reason: bool,
     /// Whether it has a prompt that is not empty.
     pub(crate) has_prompt: bool,
     /// Whether its source is the settings of an organisation.
     pub(crate) is_of_policy: bool,
+}
+
+impl Document {
+    /// Whether it is that of Copilot in the style of Claude Code, whose entries in a project Copilot runs as well.
+    pub(crate) fn is_pascal(&self) -> bool {
+        self.has_timestamp && (!self.has_transcript || self.has_stop_reason)
+    }
 }
 
 /// The deepest nesting of values that counts as a document.
@@ -70,6 +81,9 @@ impl Found {
             "hookEventName" => 1,
             "cursor_version" => return self.document.has_cursor_version = true,
             "sessionId" => return self.document.has_session_id = true,
+            "timestamp" => return self.document.has_timestamp = true,
+            "transcript_path" => return self.document.has_transcript = true,
+            "stop_reason" => return self.document.has_stop_reason = true,
             "source" => return self.document.is_of_policy = value == b"\"policy_settings\"",
             "prompt" => return self.document.has_prompt = value.starts_with(b"\"") && value != b"\"\"",
             _ => return,

@@ -9,8 +9,8 @@ use futures_util::future::join_all;
 use lineside::dialects::native::{ApprovalSettings, daemon_settings};
 use lineside::dialects::{Managed, Places};
 use lineside::hosts::install::{
-    InstallError, InstalledFile, Interference, Level, NoPlaceError, installed, look as look_through, needed,
-    passed,
+    InstallError, InstalledFile, Interference, Level, NoPlaceError, files, installed, look as look_through,
+    needed, passed,
 };
 use lineside::hosts::{Host, SERVED, hooks_in_front_matter};
 use lineside::json::{Value, from_slice, json};
@@ -308,6 +308,10 @@ fn daemon_of(arguments: &[String]) -> Option<Daemon> {
 /// What stands beside our entries, as a finding.
 fn told(host: Host, beside: Interference, places: &Places) -> Finding {
     let at = |file: &Path, line: usize| format!("{}:{line}", shown(file, places));
+    let again = |file: &PathBuf| {
+        let of_project = files(host, Level::Project, places).is_ok_and(|files| files.contains(file));
+        format!("lineside install {host}{}", if of_project { " --project" } else { "" })
+    };
     match beside {
         Interference::Rival { file, line, event, position } => {
             let rule = match host {
@@ -332,7 +336,14 @@ fn told(host: Host, beside: Interference, places: &Places) -> Finding {
         ),
         Interference::Open { file, line, event } => Finding::warning(
             format!("{}: {host} goes on at {event} when `lineside` is gone or is killed", at(&file, line)),
-            format!("lineside install {host}"),
+            again(&file),
+        ),
+        Interference::Lost { file, line } => Finding::warning(
+            format!(
+                "{}: Copilot runs these entries of an earlier version too, without their arguments, and refuses each call",
+                at(&file, line)
+            ),
+            again(&file),
         ),
         Interference::Off { file, by } => {
             let by = by.map_or_else(

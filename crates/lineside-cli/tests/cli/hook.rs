@@ -368,6 +368,9 @@ fn the_words_without_a_daemon_are_those_of_the_daemon() {
         "\"sessionId\":\"s\",\"prompt\":\"\"",
         "\"cursor_version\":\"1\"",
         "\"source\":\"policy_settings\"",
+        "\"session_id\":\"s\",\"timestamp\":\"2026-11-29T08:34:52.455Z\"",
+        "\"timestamp\":\"t\",\"transcript_path\":\"/t\"",
+        "\"timestamp\":\"t\",\"transcript_path\":\"/t\",\"stop_reason\":\"end_turn\"",
     ];
     let mut compared = 0;
     for host in HOSTS {
@@ -383,7 +386,7 @@ fn the_words_without_a_daemon_are_those_of_the_daemon() {
             }
         }
     }
-    assert!(compared > 8_000, "{compared}");
+    assert!(compared > 14_000, "{compared}");
 }
 
 /// The names of the events of all hosts, some that are close to them, and one that there is not.

@@ -11,6 +11,8 @@ pub(super) use import::Files;
 
 use std::path::PathBuf;
 
+use lineside_core::json::Map;
+
 use super::phrases::{MESSAGE, PROMPT, QUESTION, REASON, SOURCE, SYSTEM_MESSAGE, TRIGGER};
 use super::table::{
     Amend, BLOCK, BLOCK_AND_HOLD, Context, Field, How, Kind, Refusal, Row, SILENT, Scope, When, Words, fact,
@@ -158,6 +160,14 @@ pub(super) const PASCAL: &[Row] = &[
         block: hold(How::Silent, Scope::Turn), stop: BLOCK, amend: REWORDED, ..LOUD
     }),
 ];
+
+/// Whether a document that reached the entry of Claude Code is the pascal one of the command line program, which runs the
+/// entries of a project's `.claude/settings.json`: it says when it was made, as Claude Code does not, and names no
+/// transcript, as Claude Code does with every event, or why an agent stops.
+pub(super) fn is_pascal(document: &Map) -> bool {
+    document.contains_key("timestamp")
+        && (!document.contains_key("transcript_path") || document.contains_key("stop_reason"))
+}
 
 /// The folder with the hooks of the user.
 pub(super) fn user_folder(places: &Places) -> Option<PathBuf> {

@@ -56,24 +56,41 @@ struct Facts {
     labels_context: bool,
     /// How long it may let a hook command run, in seconds.
     longest: u32,
+    /// The entries of another program that it runs beside its own (HO-39).
+    runs: Option<Foreign>,
     is_supported: bool,
+}
+
+/// The entries of another program.
+#[derive(Debug, Clone, Copy)]
+enum Foreign {
+    /// It is answered in the words of that one.
+    InTheirWords,
+    /// Its own words contain those of this one.
+    InItsOwn(Host),
 }
 
 impl Host {
     fn facts(self) -> Facts {
         const DAY: u32 = 24 * 60 * 60;
-        let (name, title, cap, labels_context, longest, is_supported) = match self {
-            Self::Claude => ("claude", "Claude Code", 8, true, DAY, cfg!(feature = "claude")),
-            Self::Codex => ("codex", "Codex", 8, false, DAY, cfg!(feature = "codex")),
-            Self::Copilot => ("copilot", "Copilot", 8, false, DAY, cfg!(feature = "copilot")),
-            Self::Cursor => ("cursor", "Cursor", 5, false, DAY, cfg!(feature = "cursor")),
-            Self::Gemini => ("gemini", "Gemini CLI", 8, true, DAY, cfg!(feature = "gemini")),
+        let (name, title, cap, labels_context, longest, runs, is_supported) = match self {
+            Self::Claude => ("claude", "Claude Code", 8, true, DAY, None, cfg!(feature = "claude")),
+            Self::Codex => ("codex", "Codex", 8, false, DAY, None, cfg!(feature = "codex")),
+            Self::Copilot => {
+                let runs = Some(Foreign::InItsOwn(Self::Claude));
+                ("copilot", "Copilot", 8, false, DAY, runs, cfg!(feature = "copilot"))
+            }
+            Self::Cursor => {
+                let runs = Some(Foreign::InTheirWords);
+                ("cursor", "Cursor", 5, false, DAY, runs, cfg!(feature = "cursor"))
+            }
+            Self::Gemini => ("gemini", "Gemini CLI", 8, true, DAY, None, cfg!(feature = "gemini")),
             // The end of these two cannot be blocked. Kimi refuses a file with a longer time (KI-10).
-            Self::Kimi => ("kimi", "Kimi", 1, false, 600, cfg!(feature = "kimi")),
-            Self::Opencode => ("opencode", "OpenCode", 1, false, DAY, cfg!(feature = "opencode")),
-            Self::Qwen => ("qwen", "Qwen Code", 8, false, DAY, cfg!(feature = "qwen")),
+            Self::Kimi => ("kimi", "Kimi", 1, false, 600, None, cfg!(feature = "kimi")),
+            Self::Opencode => ("opencode", "OpenCode", 1, false, DAY, None, cfg!(feature = "opencode")),
+            Self::Qwen => ("qwen", "Qwen Code", 8, false, DAY, None, cfg!(feature = "qwen")),
         };
-        Facts { name, title, cap, labels_context, longest, is_supported }
+        Facts { name, title, cap, labels_context, longest, runs, is_supported }
     }
 
     /// Its name, as `lineside hook` and the envelope of an event have it.
@@ -109,6 +126,19 @@ impl Host {
     /// How long the program may let a hook command run, in seconds.
     pub(super) fn longest(self) -> u32 {
         self.facts().longest
+    }
+
+    /// In whose words its events are answered through an entry of this host (HO-44).
+    pub(super) fn answered_by(self, entry: Self) -> Self {
+        match self.facts().runs {
+            Some(Foreign::InItsOwn(other)) if other == entry => self,
+            _ => entry,
+        }
+    }
+
+    /// Whether one event of it may come through the entries of another program as well.
+    pub(super) fn comes_twice(self) -> bool {
+        self.facts().runs.is_some()
     }
 
     /// How many blocks in a row may keep its agent working (HO-33).

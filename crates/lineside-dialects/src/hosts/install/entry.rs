@@ -147,6 +147,9 @@ pub(super) enum Kind {
     Usual,
     /// That of Kimi Code.
     KimiCode,
+    /// One whose entries another program runs as well: that of Claude Code in a project, of whose entries Copilot passes no
+    /// arguments on, and names some of its events in the entry alone (CP-26).
+    Shared,
 }
 
 /// What keeps a gate closed when the program of an entry is gone, is killed or fails: what a host makes of that by itself
@@ -245,7 +248,7 @@ pub(super) fn wanted(
         let is_known = found.iter().any(|known| known.event == row.event);
         if !is_known && (is_usual || more.iter().any(|event| event == row.event)) {
             let of_event: Vec<&Row> = rows(host).filter(|other| other.event == row.event).collect();
-            found.push(entry(host, row.event, &of_event, program));
+            found.push(entry(host, kind, row.event, &of_event, program));
         }
     }
     Ok(found)
@@ -257,7 +260,7 @@ pub(super) fn usual(host: Host, kind: Kind) -> Vec<&'static str> {
     entries.into_iter().map(|entry| entry.event).collect()
 }
 
-fn entry(host: Host, event: &'static str, rows: &[&Row], program: &Program) -> Wanted {
+fn entry(host: Host, kind: Kind, event: &'static str, rows: &[&Row], program: &Program) -> Wanted {
     let is_gate = rows.iter().any(|row| is_closed_gate(row));
     let is_stop = rows.iter().any(|row| row.point == "before_stop");
     let closing = if is_gate { Closing::of(host) } else { Closing::Itself };
@@ -268,11 +271,18 @@ fn entry(host: Host, event: &'static str, rows: &[&Row], program: &Program) -> W
         // The command ends before its host does.
         arguments.extend(["--within".to_owned(), time.to_string()]);
     }
+    if kind == Kind::Shared {
+        arguments.extend(["--event".to_owned(), event.to_owned()]);
+    }
     let mut command = vec![program.program.clone()];
     command.extend(arguments.iter().cloned());
     let line = command.iter().map(|part| word(part)).collect::<Vec<_>>().join(" ") + closing.line();
     command.extend(shell_words(closing.line()));
     let handler = match host {
+        Host::Claude if kind == Kind::Shared => {
+            let closes = closing.member();
+            format!(r#"{{"type":"command","command":{},"timeout":{time}{closes}}}"#, quoted(&line))
+        }
         Host::Claude => {
             let closes = closing.member();
             let program = quoted(&program.program);
@@ -340,6 +350,11 @@ pub(super) fn words(handler: &Piece) -> Vec<String> {
         }
         _ => shell_words(command),
     }
+}
+
+/// Whether a handler of ours has arguments beside its program, which are lost where another program runs it too.
+pub(super) fn has_arguments(handler: &Piece) -> bool {
+    is_our_handler(handler) && handler.member("args").is_some()
 }
 
 /// Whether a handler is ours (HO-38).

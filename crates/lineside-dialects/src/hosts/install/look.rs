@@ -10,7 +10,7 @@ use super::super::format;
 use super::super::import::{Format, Source, Switches, Syntax};
 use super::super::program::Host;
 use super::super::table::Amend;
-use super::entry::{fails_open, is_our_handler, rows};
+use super::entry::{self, fails_open, is_our_handler, rows};
 use super::piece::{self, Content, Piece};
 use super::plan::handlers_of;
 use super::strictness;
@@ -53,6 +53,14 @@ pub enum Interference {
         line: usize,
         /// The event.
         event: String,
+    },
+    /// An entry of ours in a project, of an earlier version, that another program runs as well and without its arguments, so
+    /// that this one refuses each call; the first of its file.
+    Lost {
+        /// Its file.
+        file: PathBuf,
+        /// Its line.
+        line: usize,
     },
     /// The hooks of a file are switched off by the host's settings.
     Off {
@@ -102,7 +110,11 @@ pub fn look(host: Host, places: &Places) -> Vec<Interference> {
         if handlers.iter().any(|found| found.is_ours) && is_off(file) {
             beside.push(Interference::Off { file: file.clone(), by: by.clone() });
         }
-        for Handler { event, line, position, is_ours, is_open, is_command, seconds } in handlers {
+        let is_shared = host == Host::Claude && source.layer == Layer::Project;
+        if let Some(lost) = handlers.iter().find(|found| is_shared && found.has_arguments) {
+            beside.push(Interference::Lost { file: file.clone(), line: lost.line });
+        }
+        for Handler { event, line, position, is_ours, is_open, is_command, seconds, .. } in handlers {
             let (file, event, line) = (file.clone(), event.clone(), *line);
             if *is_open {
                 beside.push(Interference::Open { file: file.clone(), line, event: event.clone() });
@@ -125,6 +137,7 @@ struct Handler {
     position: usize,
     is_ours: bool,
     is_open: bool,
+    has_arguments: bool,
     is_command: bool,
     seconds: Option<u64>,
 }
@@ -151,6 +164,7 @@ fn handlers(host: Host, source: &Source, places: &Places) -> Result<Option<Vec<H
             position,
             is_ours: is_our_handler(handler),
             is_open: is_our_handler(handler) && fails_open(host, event, handler),
+            has_arguments: entry::has_arguments(handler),
             is_command: handler.text("type").is_none_or(|kind| kind == "command"),
             seconds: handler.member("timeout").and_then(|timeout| match &timeout.value.content {
                 Content::Other(number) => number.parse().ok(),
@@ -328,6 +342,22 @@ mod tests {
             home.write(name, &at("Stop"));
             assert_eq!(home.look(host), []);
         }
+    }
+
+    #[test]
+    fn an_entry_of_a_project_whose_arguments_another_program_drops_is_found_once() {
+        let home = Home::new();
+        let old =
+            r#"[{"hooks": [{"command": "lineside", "args": ["hook", "claude"], "onFailure": "block"}]}]"#;
+        let text = format!("{{\"hooks\": {{\n\"PreToolUse\": {old},\n\"PostToolUse\": {old}}}}}");
+        let file = home.write("project/.claude/settings.json", &text);
+        assert_eq!(home.look(Host::Claude), [Interference::Lost { file, line: 2 }]);
+        let new = r#"{"hooks": {"PreToolUse": [{"hooks": [{"command": "lineside hook claude --event PreToolUse", "onFailure": "block"}]}]}}"#;
+        home.write("project/.claude/settings.json", new);
+        assert_eq!(home.look(Host::Claude), []);
+        // Those of the user are read by Claude Code alone.
+        home.write(".claude/settings.json", &text);
+        assert_eq!(home.look(Host::Claude), []);
     }
 
     #[test]

@@ -159,6 +159,9 @@ pub(super) fn targets(host: Host, level: Level, places: &Places) -> Result<Vec<T
     let sources = format(host).map(|format| format.sources(places)).unwrap_or_default();
     let named = sources.into_iter().find(|source| source.label == level.name()).map(|source| source.file);
     Ok(match (host, level) {
+        (Host::Claude, Level::Project) => {
+            vec![Target { kind: Kind::Shared, ..target(named.ok_or(NoPlaceError::NoHome(host))?) }]
+        }
         (Host::Claude | Host::Codex | Host::Gemini, _) => {
             vec![target(named.ok_or(NoPlaceError::NoHome(host))?)]
         }

@@ -75,8 +75,10 @@ pub enum Reading {
 pub struct Arrival {
     /// The host that runs.
     pub(super) host: Host,
-    /// Through which entry it came, and in whose words it is answered: the argument.
+    /// Through which entry it came: the argument.
     pub(super) entry: Host,
+    /// In whose words it is answered.
+    pub(super) speaks: Host,
     /// Its name, as the document or the entry has it.
     pub(super) event: String,
     /// What the page of the host that runs says of it; `None` for an event that the page does not have.
@@ -100,8 +102,8 @@ impl Arrival {
             Some(words) if self.row.is_some_and(is_closed_gate) && !is_closed_gate(words) => {
                 HostAnswer::refusal(FOREIGN)
             }
-            Some(words) => closed(words, self.entry, &self.answered_as, why),
-            None => quiet(self.entry),
+            Some(words) => closed(words, self.speaks, &self.answered_as, why),
+            None => quiet(self.speaks),
         }
     }
 }
@@ -121,20 +123,22 @@ fn read_if(call: HostCall, is_supported: impl Fn(Host) -> bool) -> Reading {
     let Some(name) = name_of(host, event, &document) else {
         return Reading::Answer(HostAnswer::refusal(UNREADABLE));
     };
+    let speaks = host.answered_by(entry);
     let row = row_of(host, &name, &document);
-    let words = answering(entry, &name, row, &document);
+    let words = answering(speaks, &name, row, &document);
     if is_foreign_gate(host, &name, row, words) {
         return Reading::Answer(HostAnswer::refusal(FOREIGN));
     }
     let answered_as = words.map_or(name.as_str(), |words| words.event).to_owned();
     if !is_supported(host) || !is_supported(entry) {
-        let answer = words.map(|words| closed(words, entry, &answered_as, UNSUPPORTED));
-        return Reading::Answer(answer.unwrap_or_else(|| quiet(entry)));
+        let answer = words.map(|words| closed(words, speaks, &answered_as, UNSUPPORTED));
+        return Reading::Answer(answer.unwrap_or_else(|| quiet(speaks)));
     }
     let hides = row.is_some_and(|row| is_closed_gate(row) && hides_its_input(row, &document));
     let arrival = Box::new(Arrival {
         host,
         entry,
+        speaks,
         event: name,
         row,
         words,
@@ -164,12 +168,13 @@ fn unreadable(entry: Host, event: Option<String>, stdin: &[u8]) -> HostAnswer {
     let Some(name) = name_of(host, event, &document) else {
         return closed_by_name(entry, None);
     };
+    let speaks = host.answered_by(entry);
     let of_host = named(host, &name);
-    let row = named(entry, &name).or_else(|| answering(entry, &name, of_host, &document));
+    let row = named(speaks, &name).or_else(|| answering(speaks, &name, of_host, &document));
     match row {
         _ if is_foreign_gate(host, &name, of_host, row) => HostAnswer::refusal(UNREADABLE),
-        Some(row) => closed(row, entry, row.event, UNREADABLE),
-        None => quiet(entry),
+        Some(row) => closed(row, speaks, row.event, UNREADABLE),
+        None => quiet(speaks),
     }
 }
 
@@ -215,8 +220,8 @@ pub fn silent(call: HostCall) -> HostAnswer {
     let (entry, event) = (call.host, call.event.clone());
     match read(call) {
         Reading::Event(arrival) => match arrival.words {
-            Some(words) => passed(words, entry, &arrival.answered_as),
-            None => quiet(entry),
+            Some(words) => passed(words, arrival.speaks, &arrival.answered_as),
+            None => quiet(arrival.speaks),
         },
         Reading::Answer(_) => match event.as_deref().and_then(|event| Some((named(entry, event)?, event))) {
             Some((row, event)) => passed(row, entry, event),
@@ -296,11 +301,11 @@ pub(in crate::hosts) fn is_closed_gate(row: &Row) -> bool {
     is_gate && row.words.can_refuse() && matches!(row.words.block.hold, None | Some(Scope::Turn))
 }
 
-/// The program whose event it is: the one of the entry, unless the document names Cursor or Copilot (HO-45).
+/// The program whose event it is: the one of the entry, unless the document is that of Cursor or Copilot (HO-45).
 fn running(entry: Host, document: &Map) -> Host {
     if document.contains_key("cursor_version") {
         Host::Cursor
-    } else if document.contains_key("sessionId") {
+    } else if document.contains_key("sessionId") || entry == Host::Claude && copilot::is_pascal(document) {
         Host::Copilot
     } else {
         entry

@@ -1,4 +1,4 @@
-//! Which arrivals are one call (HO-40 to HO-43).
+//! Which arrivals are one call, or one event of a program that runs the entries of another one too (HO-40 to HO-43).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use crate::hosts::program::Host;
 use crate::hosts::tools::in_any_words;
 
 /// How long an arrival may find its partner.
-const OPEN: Duration = Duration::from_secs(600);
+pub(super) const OPEN: Duration = Duration::from_secs(600);
 
 /// How many calls of one session are remembered.
 const MOST: usize = 1024;
@@ -53,8 +53,12 @@ struct Call {
 pub(super) struct Arriving {
     session: String,
     point: &'static str,
+    /// Whether it is of a tool call.
+    is_call: bool,
+    /// The id of the call, or of the subagent that an event is about.
     call: Option<Digest>,
     tool: Option<Digest>,
+    /// The input of the tool, or the payload of an event.
     input: Known,
     /// The result, at a review.
     output: Option<Known>,
@@ -76,21 +80,29 @@ pub(super) enum Found {
 }
 
 impl Arriving {
-    /// That of an event about a tool call.
+    /// That of an event about a tool call, and of any event of a program through whose entries it may come twice.
     pub(super) fn of(incoming: &Incoming, session: &str, entry: Host, event: &str) -> Option<Self> {
         let point = incoming.point.name;
-        if !matches!(point, "before_tool" | "before_permission" | "after_tool" | "after_tool_error") {
+        let is_call =
+            matches!(point, "before_tool" | "before_permission" | "after_tool" | "after_tool_error");
+        if !is_call && !incoming.host.comes_twice() {
             return None;
         }
         let payload = &incoming.payload;
+        let input = match is_call {
+            true => Known::of(payload.value("tool_input").unwrap_or(&Value::Null)),
+            false => Known::of(&Value::Object(payload.to_json())),
+        };
+        let (call, _) = incoming.subagent();
         let cwd = incoming.cwd.as_deref().filter(|cwd| !cwd.is_empty());
         let output = ["tool_output", "error"].into_iter().find_map(|field| payload.value(field));
         Some(Self {
             session: session.to_owned(),
             point,
-            call: payload.text("tool_call_id").map(digest_of_text),
+            is_call,
+            call: payload.text("tool_call_id").or(call).map(digest_of_text),
             tool: payload.text("tool_name").map(|name| digest_of_text(in_any_words(name))),
-            input: Known::of(payload.value("tool_input").unwrap_or(&Value::Null)),
+            input,
             output: output.filter(|_| is_review(point)).map(Known::of),
             folder: cwd.or(incoming.project_root.as_deref()).map(digest_of_folder),
             names_folder: incoming.names_cwd,
@@ -100,6 +112,11 @@ impl Arriving {
 
     fn is_review(&self) -> bool {
         is_review(self.point)
+    }
+
+    /// Whether it is of a tool call.
+    pub(super) fn is_call(&self) -> bool {
+        self.is_call
     }
 }
 
@@ -118,6 +135,13 @@ impl Call {
         }
         let is_young = now.saturating_duration_since(self.since) <= OPEN;
         let is_open = self.is_open || arriving.is_review();
+        if !arriving.is_call {
+            return is_open
+                && is_young
+                && self.of.call == arriving.call
+                && self.is_through_another(arriving)
+                && self.any_input(|input| input.has_all_of(&arriving.input));
+        }
         if let (Some(own), Some(other)) = (&self.of.call, &arriving.call) {
             // Some models number their calls anew in each answer, so an id alone does not name what was judged.
             let is_current = is_open && (is_young || self.outcome.is_none());
@@ -125,11 +149,15 @@ impl Call {
         }
         is_open
             && is_young
-            && self.of.entry != arriving.entry
-            && !self.partners.contains(&arriving.entry)
+            && self.is_through_another(arriving)
             && self.any_input(|input| {
                 arriving.input.shared(input) == Shared::Equal && self.covers(input, arriving)
             })
+    }
+
+    /// Whether an arrival came through an entry and event through which this one did not.
+    fn is_through_another(&self, arriving: &Arriving) -> bool {
+        self.of.entry != arriving.entry && !self.partners.contains(&arriving.entry)
     }
 
     /// Whether an arrival names no other folder than the one for which the call was judged: what is harmless in one is
@@ -196,7 +224,10 @@ impl Calls {
         under: Option<Generation>,
         now: Instant,
     ) -> Found {
-        self.forget(|call| call.outcome.is_some() && call.by != under && call.is_same(arriving, now));
+        // A session that has ended is under none.
+        if arriving.point != "after_session" {
+            self.forget(|call| call.outcome.is_some() && call.by != under && call.is_same(arriving, now));
+        }
         if let Some(call) = self.calls.iter_mut().find(|call| call.is_same(arriving, now)) {
             return match &call.outcome {
                 None => Found::Undecided,
@@ -211,7 +242,9 @@ impl Calls {
                 }
             };
         }
-        if arriving.is_review() {
+        if !arriving.is_call {
+            self.close_events(arriving);
+        } else if arriving.is_review() {
             self.close(arriving);
         } else {
             self.forget_results(arriving);
@@ -286,6 +319,13 @@ impl Calls {
                 gate.is_open = false;
             }
         }
+    }
+
+    /// An event that comes anew ends the earlier one at its point.
+    fn close_events(&mut self, event: &Arriving) {
+        let is_earlier =
+            |of: &Arriving| of.point == event.point && of.session == event.session && of.call == event.call;
+        self.calls.iter_mut().filter(|call| is_earlier(&call.of)).for_each(|call| call.is_open = false);
     }
 
     /// A new call ends what is known of the results of an earlier one with the same id.

@@ -103,6 +103,8 @@ pub(super) struct Decided {
     pub(super) verdict: Verdict,
     amenders: Vec<String>,
     amended: Vec<Amended>,
+    /// What hooks have made of the payload of an event that is no call.
+    after: Option<Known>,
 }
 
 /// A field that hooks have amended.
@@ -127,12 +129,15 @@ impl Decided {
         });
         let amended: Vec<_> = amended.collect();
         let amenders = if amended.is_empty() { Vec::new() } else { outcome.amenders.clone() };
-        Self { verdict: outcome.verdict.clone(), amenders, amended }
+        let is_event = amended.is_empty() && outcome.before != outcome.after;
+        let after = is_event.then(|| Known::of(&Value::Object(outcome.after.clone())));
+        Self { verdict: outcome.verdict.clone(), amenders, amended, after }
     }
 
-    /// What the input was amended to.
+    /// What the input, or an event that is no call, was amended to.
     pub(super) fn amended_input(&self) -> Option<&Known> {
-        self.amended.iter().find(|amended| amended.field == "tool_input")?.after.as_ref()
+        let input = self.amended.iter().find(|amended| amended.field == "tool_input");
+        input.map_or(self.after.as_ref(), |input| input.after.as_ref())
     }
 
     /// The same for another arrival: the amendment is in it if the arrival carries the original (HO-42).
@@ -161,7 +166,7 @@ impl Decided {
         });
         let amenders = self.amenders.iter().map(|name| size_of::<String>() + name.len());
         let reason = self.verdict.reason().map_or(0, |reason| reason.as_str().len());
-        size_of::<Self>() + reason + amended.sum::<usize>() + amenders.sum::<usize>()
+        size_of::<Self>() + reason + amended.sum::<usize>() + amenders.sum::<usize>() + known(&self.after)
     }
 }
 

@@ -31,6 +31,8 @@ pub(super) struct Root {
     pub(super) weight: usize,
     /// Whether everything but its holds was forgotten.
     pub(super) is_bare: bool,
+    /// Whether it has ended, and its last events may come once more.
+    pub(super) is_over: bool,
     /// In whose tree it is, where it is below another session.
     pub(super) tree: Option<Arc<str>>,
     pub(super) first_cwd: Option<String>,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use lineside_core::Verdict;
 
-use super::calls::{CallId, Found};
+use super::calls::{CallId, Found, OPEN};
 use super::coming::Coming;
 use super::outcome::Decided;
 use super::root::{BeforePrompt, Root};
@@ -46,6 +46,8 @@ pub(super) struct Begun {
     pub(super) session: String,
     /// What only a prompt asks for.
     pub(super) before: Option<BeforePrompt>,
+    /// An event that is no call and may come once more through another entry.
+    pub(super) event: Option<CallId>,
 }
 
 /// What is made of a session by an event.
@@ -67,11 +69,22 @@ pub(super) enum Not {
     Possible,
 }
 
+impl Found {
+    /// The call of its own that an arrival is.
+    fn or_not(self) -> Result<CallId, Not> {
+        match self {
+            Self::New(id) => Ok(id),
+            Self::Undecided => Err(Not::Yet),
+            Self::Decided(decided) => Err(Not::Again(decided)),
+        }
+    }
+}
+
 /// Nothing here takes longer for a longer document.
 impl Roots {
     /// Finds the session of an event.
     pub(super) fn begin(&mut self, coming: &mut Coming, now: Instant) -> Result<Begun, Not> {
-        let Coming { arrival, incoming, tree, .. } = coming;
+        let Coming { arrival, incoming, tree, arriving, under } = coming;
         self.expire(now);
         self.clock += 1;
         let tree = tree.take().filter(|_| !self.roots.contains_key(&incoming.root));
@@ -93,10 +106,19 @@ impl Roots {
         if arrival.host == Host::Copilot && is_prompt && root.starting > 0 {
             return Err(Not::Yet);
         }
+        // Before anything that is remembered is used up by it.
+        let event = arriving.as_ref().filter(|arriving| !arriving.is_call());
+        let event = event.map(|event| root.calls.arrive(event, *under, now)).map(Found::or_not).transpose();
+        if matches!(event, Err(Not::Again(_))) {
+            self.weigh(&incoming.root);
+        }
+        let event = event?;
+        let root = self.root(&incoming.root);
+        root.is_over = false;
         root.attribute(arrival, incoming);
         let session = incoming.session();
         let before = is_prompt.then(|| root.before_prompt(arrival, incoming, &session));
-        Ok(Begun { session, before })
+        Ok(Begun { session, before, event })
     }
 
     /// Takes an event into its session.
@@ -111,16 +133,14 @@ impl Roots {
         let child = root.subagent(&root_id, incoming);
         let named = incoming.agent.iter().map(|agent| &*agent.id).chain(incoming.child.as_deref());
         named.chain(incoming.tasks.iter().map(String::as_str)).for_each(|id| root.tasks.insert(id, ()));
-        let call = match arriving.as_ref().map(|arriving| root.calls.arrive(arriving, *under, now)) {
-            None => None,
-            Some(Found::New(id)) => Some(id),
-            Some(Found::Undecided) => return Err(Not::Yet),
-            Some(Found::Decided(decided)) => {
-                // The entry through which it came again is remembered.
-                self.weigh(&root_id);
-                return Err(Not::Again(decided));
-            }
-        };
+        let call = arriving.as_ref().filter(|arriving| arriving.is_call());
+        let call = call.map(|call| root.calls.arrive(call, *under, now)).map(Found::or_not).transpose();
+        if matches!(call, Err(Not::Again(_))) {
+            // The entry through which it came again is remembered.
+            self.weigh(&root_id);
+        }
+        let call = call?;
+        let root = self.root(&root_id);
         let counts = match name {
             "before_stop" => Some(session.to_owned()),
             "after_subagent" => child.clone(),
@@ -155,6 +175,18 @@ impl Roots {
         if let Some(root) = self.roots.remove(id) {
             self.weight -= root.weight;
         }
+    }
+
+    /// A session is over. What came of its last events stays for a while where these may come through another entry as well.
+    pub(super) fn end(&mut self, id: &str, may_come_again: bool) {
+        if !may_come_again {
+            return self.remove(id);
+        }
+        let root = self.root(id);
+        let Root { last, heard, weight, .. } = *root;
+        let (calls, tree) = (std::mem::take(&mut root.calls), root.tree.take());
+        *root = Root { calls, tree, last, heard, weight, is_over: true, ..Root::default() };
+        self.weigh(id);
     }
 
     /// Makes room for what this session is about to take. `false` when there is none: all others are held, and a hold that
@@ -204,7 +236,12 @@ impl Roots {
             root.calls.expire(now);
             root.weight -= before - root.calls.weight();
             let silent = root.heard.map_or(Duration::ZERO, |heard| now.saturating_duration_since(heard));
-            let stays = silent < if root.is_held() { SILENT_AND_HELD } else { SILENT };
+            let longest = match (root.is_over, root.is_held()) {
+                (true, _) => OPEN,
+                (false, true) => SILENT_AND_HELD,
+                (false, false) => SILENT,
+            };
+            let stays = silent < longest;
             weight += if stays { root.weight } else { 0 };
             stays
         });

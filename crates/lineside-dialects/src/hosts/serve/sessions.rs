@@ -174,16 +174,19 @@ impl Served {
     /// A call comes. `now` never goes back.
     pub fn arrive(&self, coming: impl Into<Coming>, now: Instant) -> Arrived {
         let mut coming = coming.into();
+        let mut words = coming.arrival.words.map_or(
+            Words { quiet: if coming.arrival.speaks == Host::Cursor { "{}" } else { "" }, ..Words::FACT },
+            |row| row.words,
+        );
         let begun = self.roots().begin(&mut coming, now);
-        let Begun { session, before } = match begun {
+        let Begun { session, before, event } = match begun {
             Ok(begun) => begun,
+            Err(Not::Again(decided)) => {
+                return Arrived::Answer(again(&coming.arrival, &coming.incoming, &words, &decided));
+            }
             Err(not) => return not.arrived(coming),
         };
         let Coming { arrival, incoming, .. } = &mut coming;
-        let mut words = arrival.words.map_or(
-            Words { quiet: if arrival.entry == Host::Cursor { "{}" } else { "" }, ..Words::FACT },
-            |row| row.words,
-        );
         if let Some(before) = before {
             before.read(arrival, incoming, &mut words);
         }
@@ -215,7 +218,7 @@ impl Served {
             under,
             words,
             arrival,
-            call,
+            call: call.or(event),
             stop_active,
             counts,
             child,
@@ -224,11 +227,11 @@ impl Served {
 
     /// An event was decided; `waiting` is the context of earlier events of its session that no answer could carry.
     pub fn settle(&self, publishing: Publishing, outcome: &Outcome, waiting: &[String]) -> Settled {
-        let decided = publishing.call.map(|call| (call, Arc::new(Decided::of(outcome))));
+        let mut decided = publishing.call.map(|call| (call, Arc::new(Decided::of(outcome))));
         let telling = Telling {
             words: &publishing.words,
             point: publishing.incoming.point.name,
-            host: publishing.arrival.entry,
+            host: publishing.arrival.speaks,
             event: &publishing.arrival.answered_as,
             stop_active: publishing.stop_active,
             waiting,
@@ -246,6 +249,7 @@ impl Served {
             outcome.after.clone_from(&outcome.before);
             outcome.notices.push(notice);
             put = super::words::put(&telling, &outcome);
+            decided = publishing.call.map(|call| (call, Arc::new(Decided::of(&outcome))));
         }
         let ends = publishing.incoming.point == AfterSession::INFO && publishing.agent.is_none();
         {
@@ -259,7 +263,7 @@ impl Served {
                 root.starting = root.starting.saturating_sub(1);
             }
             if ends {
-                roots.remove(root_id);
+                roots.end(root_id, publishing.call.is_some());
             } else {
                 roots.weigh(root_id);
                 roots.make_room(root_id);
@@ -316,7 +320,7 @@ fn again(arrival: &Arrival, incoming: &Incoming, words: &Words, decided: &Decide
     let telling = Telling {
         words,
         point: incoming.point.name,
-        host: arrival.entry,
+        host: arrival.speaks,
         event: &arrival.answered_as,
         stop_active: false,
         waiting: &[],

@@ -424,3 +424,28 @@ fn the_files_of_a_host_are_known_before_anything_is_written() {
     assert_eq!(stage.install(Host::Kimi, Level::User, "lineside").unwrap()[0].events.len(), 17);
     assert_eq!(Program::new("/a/lineside").unwrap().as_str(), "/a/lineside");
 }
+
+#[test]
+fn entries_of_a_project_by_an_earlier_version_are_exchanged_and_taken_out() {
+    // HO-61, CP-26
+    let stage = Stage::new();
+    let earlier = r#"{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"/bin/lineside","args":["hook","claude"],"timeout":60,"onFailure":"block"}]},{"hooks":[{"type":"command","command":"mine"}]}]}}"#;
+    let file = stage.file("project/.claude/settings.json", earlier);
+    stage.install(Host::Claude, Level::Project, "/opt/lineside").unwrap();
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(!text.contains("args") && !text.contains("/bin/lineside"), "{text}");
+    assert!(text.contains("\"/opt/lineside hook claude --event PreToolUse\""), "{text}");
+    let known = installed(Host::Claude, Level::Project, &stage.places()).unwrap();
+    assert_eq!(known[0].programs, ["/opt/lineside"]);
+    assert_eq!(known[0].missing, [""; 0]);
+    let again = stage.install(Host::Claude, Level::Project, "/opt/lineside").unwrap();
+    assert!(!again[0].is_change());
+    stage.uninstall(Host::Claude, Level::Project);
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(!text.contains("lineside") && text.contains("mine"), "{text}");
+    // One that was never touched by this version goes as well.
+    fs::write(&file, earlier).unwrap();
+    stage.uninstall(Host::Claude, Level::Project);
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(!text.contains("lineside") && text.contains("mine"), "{text}");
+}

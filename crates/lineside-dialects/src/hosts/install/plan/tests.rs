@@ -270,6 +270,19 @@ fn an_element_is_the_one_of_the_page() {
             "{event}"
         );
     }
+    // In a project Copilot runs it too, and drops arguments (CP-26).
+    let shared = |event: &str, program: &str| {
+        let all = wanted(Host::Claude, Kind::Shared, &Program::new(program).unwrap(), &[]).unwrap();
+        all.into_iter().find(|entry| entry.event == event).unwrap().element
+    };
+    assert_eq!(
+        shared("PreToolUse", "/a b/lineside"),
+        r#"{"hooks":[{"type":"command","command":"'/a b/lineside' hook claude --event PreToolUse","timeout":60,"onFailure":"block"}]}"#
+    );
+    assert_eq!(
+        shared("Stop", "lineside"),
+        r#"{"hooks":[{"type":"command","command":"lineside hook claude --event Stop","timeout":60}]}"#
+    );
     assert_eq!(of(Host::Codex, "SessionEnd", "lineside"), PRE.replace("60}", "3}"));
     assert_eq!(
         of(Host::Gemini, "BeforeTool", "/a b/lineside"),

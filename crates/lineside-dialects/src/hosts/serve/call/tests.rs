@@ -42,6 +42,27 @@ fn ho_45_the_entry_and_the_document_say_which_host_runs() {
     check(Host::Claude, r#", "cursor_version": "3""#, Host::Cursor);
     check(Host::Claude, r#", "sessionId": "s""#, Host::Copilot);
     check(Host::Claude, r#", "sessionId": "s", "cursor_version": "3""#, Host::Cursor);
+    // Copilot's form in the style of Claude Code, through an entry of a project; Qwen Code names its transcript.
+    check(Host::Claude, r#", "session_id": "s", "timestamp": "t""#, Host::Copilot);
+    check(Host::Claude, r#", "timestamp": "t", "transcript_path": "/t""#, Host::Claude);
+    check(Host::Claude, r#", "timestamp": "t", "transcript_path": "/t", "stop_reason": "x""#, Host::Copilot);
+    check(Host::Qwen, r#", "session_id": "s", "timestamp": "t""#, Host::Qwen);
+}
+
+#[test]
+fn ho_44_copilot_is_answered_in_its_own_words_through_the_entry_of_claude_code() {
+    let answer = |event: &str, stdin: &str| unreachable(call(Host::Claude, Some(event), stdin)).stdout;
+    let denied = answer(
+        "PreToolUse",
+        r#"{"hook_event_name": "PreToolUse", "session_id": "s", "timestamp": "t", "tool_name": "Bash", "tool_input": {}}"#,
+    );
+    assert!(denied.starts_with(r#"{"permissionDecision":"deny""#), "{denied}");
+    assert!(denied.contains(r#""hookSpecificOutput":{"#), "VS Code reads that: {denied}");
+    // Its document for this one has no name: the entry has it.
+    let denied = answer("PermissionRequest", r#"{"hookName": "permissionRequest", "sessionId": "s"}"#);
+    assert!(denied.starts_with(r#"{"behavior":"deny""#), "{denied}");
+    let of_claude = answer("PreToolUse", r#"{"hook_event_name": "PreToolUse", "tool_name": "Bash"}"#);
+    assert!(of_claude.starts_with(r#"{"hookSpecificOutput":"#), "{of_claude}");
 }
 
 #[test]

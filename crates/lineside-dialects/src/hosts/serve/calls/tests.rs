@@ -20,6 +20,7 @@ mod folders;
 fn gate(entry: Host, input: impl Borrow<Value>) -> Arriving {
     let input = Known::of(input.borrow());
     Arriving {
+        is_call: true,
         session: "s".to_owned(),
         point: "before_tool",
         call: None,

@@ -5,6 +5,8 @@ use super::super::roots::{LOOK, MOST_BYTES, MOST_IN_TREE, MOST_SESSIONS, SILENT,
 use super::*;
 use crate::hosts::serve::{HostCall, Reading, read};
 
+mod entries;
+
 fn arrival(host: Host, event: Option<&str>, document: &Value) -> Box<Arrival> {
     let call = HostCall { host, event: event.map(str::to_owned), stdin: document.to_string().into_bytes() };
     match read(call) {
@@ -324,7 +326,7 @@ fn cp_25_a_start_that_is_given_up_keeps_no_prompt_waiting() {
     };
     let [first, second] = [0, 1].map(|_| publishing(served.arrive(start(), now)));
     let (root, call, is_start) = first.if_abandoned();
-    assert_eq!((root.as_str(), call, is_start), ("s", None, true));
+    assert_eq!((root.as_str(), is_start), ("s", true));
     served.abandon(&root, call, is_start);
     let waits = later(served.arrive(prompt(), now));
     served.settle(second, &Outcome::default(), &[]);
