@@ -4,7 +4,9 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use lineside::core::EventId;
+use lineside::core::{EventId, Strength};
+use lineside::hosts::{ChangeFate, Host, change_fate};
+use lineside::json::{Map, Value, from_str, json};
 use lineside::log::{Look, LookError, Query, Why};
 
 use crate::log::{StoreArgs, machines, query};
@@ -71,10 +73,37 @@ pub(crate) async fn run(args: &WhyArgs, styles: Styles) -> Result<ExitCode> {
             tell(&format!("lineside: {why_not}"));
             return Ok(ExitCode::FAILURE);
         }
-        Ok(why) if args.json => print_json(&why.to_json())?,
+        Ok(why) if args.json => print_json(&with_lost(why.to_json(), &why))?,
         Ok(why) => print_unbroken(page::lines(&why, columns().unwrap_or(COLUMNS), styles.out))?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The fields that hooks have changed and the agent program went on with as they were, each with a sentence that says so.
+fn lost(why: &Why) -> Vec<(&str, String)> {
+    let decision = &why.decision;
+    let host = decision.host.as_deref().and_then(Host::named);
+    let Some(host) = host.filter(|_| decision.verdict < Strength::Block) else { return Vec::new() };
+    let Ok(Value::Object(payload)) = from_str(&decision.payload) else { return Vec::new() };
+    let changes = why.given.iter().filter(|given| given.what == "change");
+    let mut fields: Vec<&str> = changes.filter_map(|given| given.field.as_deref()).collect();
+    fields.dedup();
+    let is_lost =
+        |field: &&str| change_fate(host, &decision.point, field, &payload) == Some(ChangeFate::Unchanged);
+    let told = |field| {
+        let title = host.title();
+        (field, format!("{title} takes no changed {field} here, and went on with the value as it was"))
+    };
+    fields.into_iter().filter(is_lost).map(told).collect()
+}
+
+fn with_lost(mut object: Map, why: &Why) -> Map {
+    let lost = lost(why).into_iter();
+    let lost: Vec<Value> = lost.map(|(field, text)| json!({"field": field, "text": text})).collect();
+    if !lost.is_empty() {
+        object.insert("not_taken".to_owned(), Value::Array(lost));
+    }
+    object
 }
 
 /// Which event is asked about.

@@ -8,6 +8,7 @@
 
 mod program;
 mod table;
+mod changes;
 mod phrases;
 mod tools;
 
@@ -35,6 +36,9 @@ use lineside_core::hook::Standby;
 use lineside_core::{Diagnostic, Hook, Part, Point as _};
 use lineside_points::{AfterTool, AfterToolError};
 
+use crate::dialect::Places;
+
+pub use changes::{ChangeFate, change_fate};
 #[cfg(feature = "claude")]
 pub use claude::front_matter::hooks_in_front_matter;
 #[cfg(feature = "claude")]
@@ -62,55 +66,56 @@ pub static GEMINI: import::Imported = import::Imported(&gemini::Files);
 #[cfg(feature = "kimi")]
 pub static KIMI: import::Imported = import::Imported(&kimi::Files);
 
+/// The agent programs that have an entry of ours of the user and no format by whose reading that would be known.
+#[must_use]
+pub fn served_without_format(places: &Places) -> Vec<&'static str> {
+    #[cfg(feature = "hosts")]
+    {
+        let others = SERVED.into_iter().filter(|host| host.is_supported() && format(*host).is_none());
+        let has_entry = |host: &Host| {
+            install::installed(*host, install::Level::User, places).is_ok_and(|files| !files.is_empty())
+        };
+        others.filter(has_entry).map(Host::name).collect()
+    }
+    #[cfg(not(feature = "hosts"))]
+    {
+        let _ = places;
+        Vec::new()
+    }
+}
+
 /// A finding for each hook that waits for something that an agent program with an entry of ours never reports, as Codex has
-/// no event for a call that failed (CX-8), and for each that changes results where such a program does not take them.
+/// no event for a call that failed (CX-8), and for each that changes what such a program does not take changed.
 pub fn never_reported<'a>(
     served: &[&str],
     hooks: impl IntoIterator<Item = (&'a Hook, &'static str)>,
 ) -> Vec<Diagnostic> {
-    let ready: Vec<_> = hooks.into_iter().filter(|(hook, _)| hook.standby == Standby::Ready).collect();
-    let hosts = SERVED.into_iter().filter(|host| served.contains(&host.name()));
-    let mut findings: Vec<_> = hosts.flat_map(|host| never_taken(host, &ready)).collect();
-    if !served.contains(&Host::Codex.name()) {
-        return findings;
-    }
-    let waiting = ready.into_iter().filter(|(_, point)| *point == AfterToolError::INFO.name);
-    let finding = |(hook, point): (&Hook, &str)| {
-        let text = format!(
-            "hook \"{}\" waits for {point}, which codex never reports: it has no event for a call that failed",
-            hook.name
-        );
-        Some(Diagnostic::warning(hook.origin.clone()?, text))
-    };
-    findings.extend(waiting.filter_map(finding));
-    findings
-}
-
-/// A finding for each hook that changes the result of a call, where a host has no word for that.
-fn never_taken(host: Host, hooks: &[(&Hook, &'static str)]) -> Vec<Diagnostic> {
-    let rows = tables(host).iter().copied().flatten();
-    let usual =
-        rows.filter(|row| row.point == AfterTool::INFO.name && row.standing == table::Standing::Usual);
-    let (taken, not): (Vec<_>, Vec<_>) =
-        usual.partition(|row| row.words.amend.iter().any(|(field, _)| *field == "tool_output"));
-    if not.is_empty() {
-        return Vec::new();
-    }
-    let which = if taken.is_empty() { "every result" } else { "the results of some tools" };
-    let changing =
-        hooks.iter().filter(|(hook, point)| *point == AfterTool::INFO.name && hook.part == Part::Amender);
-    let finding = |(hook, _): &(&Hook, &str)| {
-        let (name, title) = (&hook.name, host.title());
-        let text = format!(
-            "hook \"{name}\" may change tool_output, and {title} shows its model {which} unchanged: what must not be seen has to \
-             be refused at before_tool"
-        );
-        // What a file of another format may do, few hooks of it do.
-        let origin = hook.origin.clone()?;
+    let ready = hooks.into_iter().filter(|(hook, _)| hook.standby == Standby::Ready);
+    let mut findings = Vec::new();
+    for (hook, point) in ready {
+        let Some(origin) = &hook.origin else { continue };
+        let hosts = || SERVED.into_iter().filter(|host| served.contains(&host.name()));
+        if point == AfterToolError::INFO.name && served.contains(&Host::Codex.name()) {
+            let text = format!(
+                "hook \"{}\" waits for {point}, which codex never reports: it has no event for a call that failed",
+                hook.name
+            );
+            findings.push(Diagnostic::warning(origin.clone(), text));
+        }
         let is_native = hook.dialect == NATIVE;
-        Some(if is_native { Diagnostic::warning(origin, text) } else { Diagnostic::note(origin, text) })
-    };
-    changing.filter_map(finding).collect()
+        // What a file of another format may do, few hooks of it do.
+        let may_matter = is_native || point == AfterTool::INFO.name;
+        let Ok(info) = lineside_points::find(point) else { continue };
+        if hook.part == Part::Amender
+            && may_matter
+            && let Some(text) = changes::unchanged(info, hosts())
+        {
+            let text = format!("hook \"{}\" {text}", hook.name);
+            let severity = if is_native { Diagnostic::warning } else { Diagnostic::note };
+            findings.push(severity(origin.clone(), text));
+        }
+    }
+    findings
 }
 
 /// The format of the files of a host, where it has one and its feature is on.

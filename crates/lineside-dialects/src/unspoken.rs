@@ -38,12 +38,16 @@ pub fn unspoken_files(places: &Places) -> Vec<UnspokenFile> {
         .collect()
 }
 
-/// Whether a file has a key `hooks` that is not empty.
+/// Whether a file has a key `hooks` that is not empty, and more in it than entries of ours.
 fn has_hooks(file: &Path, boundary: Boundary<'_>) -> bool {
     let Some(Ok(bytes)) = lineside_files::read_if_there(file, boundary, CONFIGURATION) else {
         return false;
     };
     let text = String::from_utf8_lossy(&bytes);
+    #[cfg(feature = "hosts")]
+    if crate::hosts::install::has_ours_alone(&text) {
+        return false;
+    }
     match from_str::<Value>(&text).as_ref().map(|value| value.get("hooks")) {
         Ok(Some(Value::Object(hooks))) => !hooks.is_empty(),
         Ok(Some(Value::Array(hooks))) => !hooks.is_empty(),
@@ -129,6 +133,14 @@ mod tests {
         check(r#"{"model": "x"}"#, r#"{"hooks": {"PreToolUse": []}}"#, &[project]);
         check(r#"{"hooks": [1]}"#, r#"{"hooks": {}}"#, &[home]);
         check(r#"{"hooks": []}"#, r#"{"hooks": null}"#, &[]);
+        let ours = r#"{"hooks": [{"type": "command", "command": "/opt/lineside hook qwen || exit 2"}]}"#;
+        let mine = r#"{"hooks": [{"type": "command", "command": "mine"}]}"#;
+        let both = format!(r#"{{"hooks": {{"Stop": [{ours}, {mine}]}}}}"#);
+        check(
+            &format!("{{ // mine\n \"hooks\": {{\"Stop\": [{ours}], \"Start\": []}} }}"),
+            &both,
+            &[project],
+        );
         check("{ // mine\n \"hooks\": {\"Stop\": []} }", "{ // mine\n }", &[home]);
     }
 

@@ -13,7 +13,7 @@ use lineside_core::hook::{Hook, NATIVE};
 use lineside_core::invocation::Inherit;
 use lineside_core::worker::HookWorker;
 use lineside_core::{Diagnostic, Layer, Origin, Severity, SkipReason};
-use lineside_dialects::hosts::never_reported;
+use lineside_dialects::hosts::{never_reported, served_without_format};
 use lineside_dialects::native::inherited;
 use lineside_dialects::{
     DIALECTS, Dialect, Ground, Inert, Loaded, Managed, Places, Tightening, Watched, asked_of, exposed,
@@ -504,7 +504,8 @@ impl Assembly {
                 asked.map(|asked| (prepared.dialect.name(), asked))
             })
             .collect();
-        let served: Vec<&str> = prepared.iter().filter_map(|prepared| prepared.loaded.served).collect();
+        let served = prepared.iter().filter_map(|prepared| prepared.loaded.served);
+        let served: Vec<&str> = served.chain(served_without_format(places)).collect();
         let mut automations =
             self.bus.kept_extension::<Automations>().map(|automations| (*automations).clone());
         let bound = prepared.into_iter().map(|prepared| self.bind(prepared, places, &mut automations));

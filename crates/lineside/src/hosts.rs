@@ -30,7 +30,7 @@ use subagents::Subagents;
 use waiting::Waiting;
 
 pub use lineside_dialects::hosts::serve::{HostAnswer, HostCall, silent, unreachable};
-pub use lineside_dialects::hosts::{HOSTS, Host, SERVED, install};
+pub use lineside_dialects::hosts::{ChangeFate, HOSTS, Host, SERVED, change_fate, install};
 #[cfg(feature = "claude")]
 pub use lineside_dialects::hosts::{NamePluginError, hooks_in_front_matter, name_plugin};
 pub use opened::PrepareSessionError;

@@ -30,6 +30,8 @@ pub(crate) fn lines(why: &Why, columns: usize, style: Style) -> Vec<String> {
     lines.extend(page.hooks(&why.hooks));
     lines.extend(page.approval(&why.given));
     lines.extend(page.changes(&why.given));
+    let lost = super::lost(why);
+    lines.extend(lost.iter().flat_map(|(_, text)| page.text(Tone::Warning, text)));
     lines.extend(page.told(why));
     lines.extend(page.since(&why.since));
     lines

@@ -406,3 +406,22 @@ fn what_was_installed_is_found_by_its_entries_whatever_the_state_folder_of_the_s
     assert_eq!(std::fs::read_to_string(file).unwrap(), before);
     assert_eq!(std::fs::read_dir(&records).unwrap().count(), 0, "nothing of it is left");
 }
+
+#[test]
+fn what_qwen_code_does_not_take_is_named_by_check_once_it_has_our_entries_and_these_are_no_format() {
+    let stage = Stage::new();
+    let hooks = "hooks:
+  - {name: redact, on: after_tool, amend: {tool_output: {redact: 'sk-[a-z]+', with: '[key]'}}}
+";
+    stage.file("home/.config/lineside/hooks.yaml", hooks);
+    let check = || run(&stage, &["check", "--json"], &[]).json().remove(0);
+    assert_eq!((check()["errors"].clone(), check()["warnings"].clone()), (json!(0), json!(0)));
+    assert_eq!(run(&stage, &["install", "qwen", "--untried"], &[]).code, Some(0));
+    let found = check();
+    let texts: Vec<_> =
+        found["diagnostics"].as_array().unwrap().iter().map(|one| one["text"].to_string()).collect();
+    assert!(
+        matches!(&texts[..], [one] if one.contains("hook \\\"redact\\\" may change tool_output, and Qwen Code shows")),
+        "{found}"
+    );
+}

@@ -190,3 +190,32 @@ fn a_user_who_wants_no_log_has_none() {
     daemon.ended();
     assert!(!stage.path("home/.local/state/lineside/log.sqlite").exists());
 }
+
+#[test]
+fn a_change_that_its_program_does_not_take_is_said_by_why() {
+    let stage = Stage::new();
+    let hooks = "hooks:
+  - {name: redact, on: after_tool, amend: {tool_output: {redact: 'sk-[a-z]+', with: '[key]'}}}
+";
+    stage.file("project/.lineside/hooks.yaml", hooks);
+    let event = |host: &str| {
+        let payload =
+            json!({"tool_name": "Shell", "tool_input": {"command": "env"}, "tool_output": "sk-secret"});
+        format!("{}\n", json!({"point": "after_tool", "session": host, "host": host, "payload": payload}))
+    };
+    let said = stage
+        .run(&["run", "--quiet", "--project", ".", "--log", "log.sqlite"], event("qwen") + &event("claude"));
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let why = |session: &str, more: &[&str]| {
+        let words = [&["why", "--log", "log.sqlite"], more, &["--last", session]].concat();
+        stage.run(&words, "").out
+    };
+    let text = "Qwen Code takes no changed tool_output here, and went on with the value as it was";
+    let words = |page: String| page.split_whitespace().collect::<Vec<_>>().join(" ");
+    let page = words(why("session:qwen", &[]));
+    assert!(page.contains("tool_output was changed by redact") && page.contains(text), "{page}");
+    let object: Value = lineside::json::from_str(&why("session:qwen", &["--json"])).unwrap();
+    assert_eq!(object["not_taken"], json!([{"field": "tool_output", "text": text}]));
+    let page = words(why("session:claude", &[]));
+    assert!(page.contains("tool_output was changed by redact") && !page.contains("takes no"), "{page}");
+}

@@ -23,6 +23,7 @@ pub use act::{Act, InstallError, InstalledFile, install, installed, uninstall};
 pub use entry::{Program, UnknownEvent, needed};
 pub use look::{Interference, look};
 pub use piece::EditError;
+pub use plan::has_ours_alone;
 pub use record::{alone, recorded};
 pub use target::{Level, NoPlaceError, Passed, files, passed};
 pub use trial::{Trial, trials};

@@ -129,3 +129,50 @@ fn a_hook_that_changes_results_is_named_where_a_program_shows_them_unchanged() {
         assert!(found(host, Part::Amender, "after_tool").is_empty(), "{host}");
     }
 }
+
+#[test]
+fn what_no_program_takes_changed_is_named_once_by_the_tables() {
+    use lineside_core::{Hook, Origin, Part};
+
+    let found = |hosts: &[Host], point: &'static str, dialect| {
+        let mut hook = Hook::native("h", Part::Amender).origin(Some(Origin::new("/f/hooks.yaml", 3)));
+        hook.dialect = dialect;
+        let names: Vec<&str> = hosts.iter().map(|host| host.name()).collect();
+        let findings = super::never_reported(&names, [(&hook, point)]).into_iter();
+        findings
+            .map(|finding| finding.text)
+            .filter(|text| !text.contains("never reports"))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        found(&[Host::Qwen, Host::Claude, Host::Kimi, Host::Cursor], "after_tool", "native"),
+        [
+            "hook \"h\" may change tool_output, and Kimi and Qwen Code show their models every result unchanged, \
+             Cursor shows its model the results of some tools unchanged: what must not be seen has to be refused at \
+             before_tool"
+        ]
+    );
+    assert_eq!(
+        found(&[Host::Claude, Host::Gemini], "after_tool_error", "native"),
+        ["hook \"h\" may change error, and Claude Code goes on with it unchanged"]
+    );
+    assert!(found(&[Host::Claude], "after_tool_error", "agenthooks").is_empty());
+    // Each event of a host whose changes come to nothing is one of these.
+    let mut lost = Vec::new();
+    for host in SERVED {
+        for point in lineside_points::CATALOGUE.iter().filter(|point| point.amendable().next().is_some()) {
+            if !found(&[host], point.name, "native").is_empty() {
+                lost.push(format!("{host} {}", point.name));
+            }
+        }
+    }
+    assert_eq!(
+        lost,
+        [
+            "claude after_tool_error", "claude after_compact", "codex after_compact",
+            "copilot after_tool_error", "cursor after_model", "cursor after_tool", "cursor after_tool_error",
+            "cursor after_subagent", "kimi after_tool", "kimi after_tool_error", "kimi after_subagent",
+            "kimi after_compact", "opencode after_subagent", "qwen after_tool", "qwen after_tool_error"
+        ]
+    );
+}

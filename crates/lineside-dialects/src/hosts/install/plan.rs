@@ -167,6 +167,15 @@ pub(super) fn entries(text: &str, syntax: Syntax) -> Result<Vec<Entry>, EditErro
     Ok(ours.map(|(event, handler)| (event, words(handler), entry::limit(handler))).collect())
 }
 
+/// Whether a file of JSON has entries of ours, and no handler that is none.
+#[must_use]
+pub fn has_ours_alone(text: &str) -> bool {
+    let Ok(root) = read(text, Syntax::Json) else { return false };
+    let Some(hooks) = root.member(HOOKS) else { return false };
+    let mut handlers = hooks.value.members().iter().flat_map(|list| handlers_of(&list.value)).peekable();
+    handlers.peek().is_some() && handlers.all(is_our_handler)
+}
+
 /// Whether a file that was created has nothing left in it.
 pub(super) fn is_nothing(text: &str, syntax: Syntax) -> bool {
     let Ok(root) = read(text, syntax) else { return false };
