@@ -168,12 +168,13 @@ impl<'p> Pattern<'p> {
 
     /// Whether a glob and it can mean one path.
     fn fits(&self, glob: &str, state: &Surroundings<'_>) -> bool {
-        // A search finds what it is asked to by name, and all of a folder asked for.
+        // A search finds what it is asked to by name, and all of a folder asked for: `/proj/.claude/settings.json/**` is
+        // found by that name from `/proj` on.
         if let Some((folder, name)) = self.search {
             let asked = absolute(glob, state);
             let (asked_folder, asked_name) = asked.rsplit_once('/').unwrap_or(("", &asked));
             return match asked_name {
-                "**" => meet(folder, &asked),
+                "**" => meet(folder, &asked) || is_found(name, folder, asked_folder),
                 _ if asked_folder == "**" || is_within(asked_folder, folder) => {
                     (asked_name.starts_with('*') || !name.starts_with('*')) && names_meet(name, asked_name)
                 }
@@ -193,6 +194,12 @@ impl<'p> Pattern<'p> {
         }
         meet(self.path, &absolute(glob, state))
     }
+}
+
+/// Whether a search from a folder on finds what is asked for by its name.
+fn is_found(name: &str, folder: &str, asked: &str) -> bool {
+    let Some((above, asked)) = asked.rsplit_once('/') else { return false };
+    is_within(above, folder) && !name.starts_with('*') && !is_pattern(asked) && names_meet(name, asked)
 }
 
 #[cfg(test)]

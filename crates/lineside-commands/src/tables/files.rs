@@ -53,7 +53,7 @@ pub(super) const ROWS: &[Source] = &[
     ("7z x|7za x|7z e", "-p=? -o=? -y", "r:1 w:-o"),
     ("ar", "", "w:2 r:3+"),
     ("cpio", "-i|--extract -o|--create -p|--pass-through -d|--make-directories -v -m -u -a -0|--null -l|--link -F|--file= -D|--directory= -H|--format= -t", "r:-F cd:-D -p?w:* special:linked"),
-    ("pax", "-r -w -l -a -d -k -n -v -X -f= -s= -x= -p= -b=", "-r?-w?r:< -r?-w?w:$ !-w?r:-f -w?w:-f -l?w:<"),
+    ("pax", "-r -w -l -a -d -k -n -v -X -f= -s= -x= -p= -b=", "-r?-w?r:< -r?-w?w:$ !-w?r:-f -w?w:-f -l?w:< special:linked"),
     ("scp", "-r -p -q -C -v -B -P= -i= -l= -o= -c= -F= -J= -S= -D= -3 -4 -6 -O -T", "r:< w:$ sends quiet"),
     ("sftp", "-b= -P= -i= -o= -r -C -q -F= -J= -B= -c= -l=", "fetches"),
     ("gcc|g++|cc|c++|clang|clang++|tcc|gfortran|nvcc|ld|gold|lld|as", "-o|--output= -I= -L= -l= -D= -U= -T= -x= -include= -imacros= -isystem= -iquote= -idirafter= -Xlinker= -Xassembler= -Xpreprocessor= -arch= -target= -MF= -MT= -MQ= -u= -z= -e= -m= -framework=", "words w:-o w:-MF"),

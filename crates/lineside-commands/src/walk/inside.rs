@@ -144,7 +144,7 @@ impl Walk<'_> {
                     }
                 }
             }
-            // `cpio -pl`: the files that its input names get one more name.
+            // `cpio -pl`, `pax -rwl`: the files that its input names get one more name.
             "linked" if reading.has("-l") => {
                 let Some(input) = self.input.clone() else { return false };
                 match input.literal().filter(|_| input.stands_for.is_none()) {
