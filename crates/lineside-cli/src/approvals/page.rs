@@ -63,10 +63,11 @@ pub(crate) fn question(question: &Value, columns: usize, style: Style) -> Vec<St
     for (words, what) in [
         (format!("allow {id}"), "this once"),
         (format!("allow {id} --session"), "the same call again, in this session"),
+        (format!("allow {id} --pattern PATTERN"), "all calls that fit, in this project"),
         (format!("deny {id} --reason TEXT"), "the agent reads why"),
     ] {
         let command = format!("lineside approvals {words}");
-        lines.push(format!("  {command:<46}  {}", style.paint(Tone::Dim, what)).trim_end().to_owned());
+        lines.push(format!("  {command:<51}  {}", style.paint(Tone::Dim, what)).trim_end().to_owned());
     }
     lines
 }

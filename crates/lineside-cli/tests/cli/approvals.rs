@@ -59,10 +59,14 @@ fn the_page_of_approvals_shows_what_a_person_sees() {
     };
     let none = stage.run(&["approvals"], "");
     assert_eq!((none.code, none.out.as_str()), (Some(0), "no question waits\n"), "{none:?}");
-    let mut call = stage.command(&["hook", "codex", "--within", "605"]).spawn().unwrap();
-    let document = json!({"session_id": "s1", "hook_event_name": "PreToolUse", "cwd": stage.path("project"),
-        "tool_name": "Bash", "tool_input": {"command": "git push origin main"}, "tool_use_id": "call-1"});
-    call.stdin.take().unwrap().write_all(document.to_string().as_bytes()).unwrap();
+    let push = |branch: &str, id: &str| {
+        let mut call = stage.command(&["hook", "codex", "--within", "605"]).spawn().unwrap();
+        let document = json!({"session_id": "s1", "hook_event_name": "PreToolUse", "cwd": stage.path("project"),
+            "tool_name": "Bash", "tool_input": {"command": format!("git push origin {branch}")}, "tool_use_id": id});
+        call.stdin.take().unwrap().write_all(document.to_string().as_bytes()).unwrap();
+        call
+    };
+    let call = push("main", "call-1");
     let id = next()["id"].as_str().unwrap().to_owned();
     let shown = stage.command(&["approvals"]).output().unwrap();
     let shown = String::from_utf8(shown.stdout).unwrap();
@@ -80,6 +84,17 @@ fn the_page_of_approvals_shows_what_a_person_sees() {
     assert_eq!(blocks.len(), told.len());
     for (block, told) in blocks.iter().zip(told) {
         assert_eq!(timeless(&stage, block), timeless(&stage, told), "the page shows this:\n{told}");
+    }
+    // The command of the page that has a pattern, for one call, and then without a question for another one.
+    let line = page.lines().find(|line| line.starts_with("lineside approvals") && line.contains("--pattern"));
+    let pattern = line.unwrap().split('\'').nth(1).unwrap();
+    let call = push("one", "call-2");
+    let asked = next()["id"].as_str().unwrap().to_owned();
+    let allowed = stage.run(&["approvals", "allow", &asked, "--pattern", pattern, "--yes"], "");
+    assert_eq!(allowed.code, Some(0), "{allowed:?}");
+    for call in [call, push("two", "call-3")] {
+        let passed = stage.said(call);
+        assert_eq!((passed.code, passed.out.as_str()), (Some(0), ""), "{passed:?}");
     }
     let over = stage.run(&["approvals", "deny", &id], "");
     assert_eq!(over.code, Some(1));
