@@ -199,7 +199,8 @@ impl<'p> Pattern<'p> {
 /// Whether a search from a folder on finds what is asked for by its name.
 fn is_found(name: &str, folder: &str, asked: &str) -> bool {
     let Some((above, asked)) = asked.rsplit_once('/') else { return false };
-    is_within(above, folder) && !name.starts_with('*') && !is_pattern(asked) && names_meet(name, asked)
+    let is_named = !name.starts_with('*') && !is_pattern(asked) && names_meet(name, asked);
+    is_named && meet(&format!("{folder}/**"), above)
 }
 
 #[cfg(test)]
