@@ -144,6 +144,9 @@ impl Projects {
         otherwise: Option<&Path>,
     ) -> Result<OpenSession, RegisterHookError> {
         let project = self.of(opening.source(), otherwise).await?;
+        if let Some(project) = &project {
+            self.pass_by(project, opening.source(), otherwise).await;
+        }
         Ok(project.into_iter().fold(opening, |opening, project| opening.scope(project.scope())))
     }
 
@@ -153,11 +156,23 @@ impl Projects {
         source: &Source,
         otherwise: Option<&Path>,
     ) -> Result<Option<Arc<Project>>, RegisterHookError> {
-        let otherwise = otherwise.filter(|_| source.depth == 0);
-        let work = work_of(source.cwd.as_deref(), source.project_root.as_deref());
-        match work.or(otherwise) {
+        match works_in(source, otherwise) {
             Some(work) => self.load_at(work).await,
             None => Ok(None),
+        }
+    }
+
+    /// Has a session hear that hooks of a folder within its project, in which it works, do not run.
+    async fn pass_by(&self, project: &Project, source: &Source, otherwise: Option<&Path>) {
+        let Some(work) = works_in(source, otherwise) else { return };
+        if project::nearest_below(work, &self.inner.user, &project.root).is_none() {
+            return;
+        }
+        // Its files may be a stranger's, and long.
+        let (held, work, root) = (Arc::clone(&self.inner), work.to_path_buf(), project.root.clone());
+        let look = async move { project::passed_by(&work, &held.user, &root) };
+        if let Some(inner) = self.inner.aside.run(usize::MAX, look).await {
+            project.pass_by(source, &inner);
         }
     }
 
@@ -321,6 +336,12 @@ impl Projects {
             project.let_go().await;
         }
     }
+}
+
+/// Where what opens a session works; where `otherwise` says, if it does not say and is below no other.
+fn works_in<'a>(source: &'a Source, otherwise: Option<&'a Path>) -> Option<&'a Path> {
+    let work = work_of(source.cwd.as_deref(), source.project_root.as_deref());
+    work.or(otherwise.filter(|_| source.depth == 0))
 }
 
 /// Where something works: its directory, unless that lies outside of the project that is named.

@@ -20,7 +20,7 @@ use lineside_trust::{Change, Content, Guard, Item, OfFolder, ReadContentError, S
 
 mod place;
 
-pub use place::{find, find_or_known, find_own, nearest};
+pub use place::{find, find_or_known, find_own, nearest, nearest_below, passed_by};
 
 use crate::assembly::{Assembly, HookFiles};
 use crate::seal::{Seal, is_program, is_script};

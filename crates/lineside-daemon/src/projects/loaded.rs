@@ -1,13 +1,14 @@
 //! One project: its hooks as a person has trusted them, in the scope of its sessions.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use lineside::assembly::{HookFiles, LoadReport};
 use lineside::bus::Scope;
 use lineside::bus::register::RegisterHookError;
+use lineside::core::envelope::Source;
 use lineside::core::{Diagnostic, Notice, Origin};
 use lineside::dialects::{Trust, Watched};
 use lineside::hosts::Host;
@@ -34,6 +35,8 @@ pub(crate) struct Project {
     /// Cancelled when it is forgotten.
     pub(super) over: CancellationToken,
     last_used: Mutex<Instant>,
+    /// What sessions hear that work in a folder within it whose hooks do not run; nothing while there was none.
+    within: OnceLock<Arc<notice::Within>>,
 }
 
 /// What is watched, and what was read last.
@@ -125,6 +128,7 @@ impl Project {
             changes: Arc::default(),
             over: CancellationToken::new(),
             last_used: Mutex::new(Instant::now()),
+            within: OnceLock::new(),
         }
     }
 
@@ -302,6 +306,18 @@ impl Project {
                 (Stands::Closed, read.closed(None, &why), Some(Held::new(&self.root, None, None)))
             }
         }
+    }
+
+    /// Has a session that works in this folder within it hear once that the hooks there do not run.
+    pub(super) fn pass_by(&self, source: &Source, inner: &Path) {
+        let within = self.within.get_or_init(|| {
+            let within = Arc::default();
+            if let Err(error) = self.scope().install_all([(notice::WITHIN, notice::within(&within))]) {
+                tracing::warn!(%error, root = %self.root.display(), "what does not run within it cannot be said");
+            }
+            within
+        });
+        within.tell(source, inner, &self.root);
     }
 
     /// What is wrong with it: what its load has found, and that it was never trusted.

@@ -49,6 +49,41 @@ async fn of_a_project_that_nobody_trusts_little_is_kept() {
 }
 
 #[tokio::test]
+async fn a_session_in_a_folder_of_a_trusted_project_whose_hooks_do_not_run_hears_it_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let guard = "hooks: [{name: g, on: before_tool, verdict: block, reason: no}]\n";
+    let (root, assembly, projects) = projects(folder.path(), guard);
+    trust(&root, &assembly, &projects);
+    let inner = root.join("vendor/inner");
+    fs::create_dir_all(inner.join(".lineside")).unwrap();
+    fs::create_dir(inner.join(".git")).unwrap();
+    fs::write(inner.join(".lineside/hooks.yaml"), guard).unwrap();
+    let opened = async |id: &str, work: &Path| {
+        let opening = assembly.bus().session(id.to_owned()).cwd(work.display().to_string());
+        projects.enter(opening, None).await.unwrap().open_now().unwrap()
+    };
+    let told = async |session: &Session| {
+        let call = lineside::points::BeforeTool::new("Shell", lineside::json::json!({}));
+        let decision = session.publish(call).await.unwrap();
+        assert!(decision.is_refused(), "it is under the hooks of the project above");
+        decision.notices().iter().map(|notice| notice.what.text.to_string()).collect::<Vec<_>>()
+    };
+    let beside = opened("beside", &root).await;
+    assert_eq!(told(&beside).await, [""; 0]);
+    let first = opened("first", &inner.join("src")).await;
+    let [text] = told(&first).await.try_into().unwrap();
+    assert!(text.contains(&format!("the hooks of {} do not run", inner.display())), "{text}");
+    assert!(text.contains(&format!("under those of {}; ", root.display())), "{text}");
+    // A load anew takes it from no session that has not heard it, and gives it to none once more.
+    let second = opened("second", &inner).await;
+    projects.load().await.unwrap();
+    assert_eq!((told(&first).await.len(), told(&second).await.len()), (0, 1));
+    assert_eq!((told(&second).await.len(), told(&beside).await.len()), (0, 0));
+    trust(&inner, &assembly, &projects);
+    assert_eq!(told(&opened("third", &inner).await).await, [""; 0]);
+}
+
+#[tokio::test]
 async fn files_of_a_project_are_read_beside_the_requests_of_others() {
     let folder = tempfile::tempdir().unwrap();
     let (root, assembly, projects) = projects(folder.path(), "hooks: []\nkey: 1\n");

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use lineside_bus::Bus;
+use lineside_dialects::hosts::Host;
 use lineside_dialects::{DIALECTS, Dialect, Places, Trust, Watched};
 use lineside_trust::{Standing, Store, ancestors, candidates};
 
@@ -67,6 +68,34 @@ pub fn nearest(
     let own = candidates(work, user.home()).into_iter().find(may_be);
     // One that is known, and has no trust of its own, was judged when it was read.
     below_trusted(own, work, user, store, |own| !is_known(own))
+}
+
+/// The nearest folder between a project and what works below it that has a file in a place for hooks. No file is read.
+#[must_use]
+pub fn nearest_below(work: &Path, user: &Places, root: &Path) -> Option<PathBuf> {
+    let of_user = LazyCell::new(|| of_user_alone(user));
+    let has_any =
+        |own: &PathBuf| has_files(own, &places_of(user, own, Trust::Granted), &of_user).next().is_some();
+    below(work, user, root).find(has_any)
+}
+
+/// The nearest folder between a project and what works below it that has hooks of its own, none of which run: the project of
+/// what works there is the one above. One whose hooks are all in files of agent programs, which run them themselves, is none.
+#[must_use]
+pub fn passed_by(work: &Path, user: &Places, root: &Path) -> Option<PathBuf> {
+    let of_user = of_user_alone(user);
+    let has_own = |own: &PathBuf| {
+        let places = places_of(user, own, Trust::Granted);
+        let of_formats =
+            has_files(own, &places, &of_user).filter(|dialect| Host::named(dialect.name()).is_none());
+        of_formats.into_iter().any(|dialect| is_any(&dialect.load_of_project(&places)))
+    };
+    below(work, user, root).find(has_own)
+}
+
+fn below<'a>(work: &Path, user: &Places, root: &'a Path) -> impl Iterator<Item = PathBuf> + use<'a> {
+    let all = candidates(work, user.home()).into_iter();
+    all.take_while(move |own| own != root && own.starts_with(root))
 }
 
 /// The project, where it is trusted or lies below none that is; else the nearest one above it that is, unless it `stands` by
@@ -206,6 +235,29 @@ mod tests {
                 assert_eq!(nearest(&src, &user, &store, |_| false), Some(src), "{what}");
             }
         }
+    }
+
+    #[test]
+    fn hooks_within_a_trusted_project_that_do_not_run_are_found_by_their_folder() {
+        let (_folder, outer, user, _store) = room();
+        let inner = outer.join("src");
+        let within = |work: &Path| passed_by(work, &user, &outer);
+        assert_eq!((within(&inner.join("deep")), nearest_below(&inner, &user, &outer)), (None, None));
+        let write = |file: &str, text: &str| {
+            std::fs::create_dir_all(inner.join(file).parent().unwrap()).unwrap();
+            std::fs::write(inner.join(file), text).unwrap();
+        };
+        let stop = r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "x"}]}]}}"#;
+        write(".claude/settings.json", stop);
+        assert_eq!(within(&inner), None, "its program runs those itself");
+        write(".lineside/hooks.yaml", GUARD);
+        for work in [&inner, &inner.join("deep"), &inner.join("gone")] {
+            assert_eq!(within(work), Some(inner.clone()));
+            assert_eq!(nearest_below(work, &user, &outer), Some(inner.clone()));
+        }
+        std::fs::create_dir(inner.join(".git")).unwrap();
+        assert_eq!(within(&inner.join("deep")), Some(inner.clone()), "a repository of its own");
+        assert_eq!(within(&outer), None);
     }
 
     #[tokio::test]
