@@ -1,7 +1,9 @@
-//! What each hook file had when it was last without an error: it stays in force while the file is broken.
+//! What each hook file had when it was last without an error: of a file that is broken, what is sound is in force as it is
+//! written now, and everything else as it was before, until the file is repaired.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use lineside_core::{Diagnostic, Origin, Severity};
 use lineside_dialects::{ForeignHook, Inert, Loaded};
@@ -25,8 +27,8 @@ struct Sound {
 }
 
 impl LastGood {
-    /// Puts what a file had when it was last sound in the place of what is found in it now that it is broken, with a
-    /// finding for each such file, and remembers the files that are sound.
+    /// Puts what a file had when it was last sound in the place of what is found broken in it now, or missing, with a finding
+    /// for each such file, and remembers what is in force.
     ///
     /// A file is broken when a finding of severity error is about it, or about a folder that it lies in. One that was
     /// never sound, and one that is gone, stay as they were found.
@@ -36,13 +38,15 @@ impl LastGood {
         let errors: Vec<Origin> = errors.filter_map(|error| error.origin.clone()).collect();
         let about = |file: &Path| errors.iter().find(|error| file.starts_with(&**error.file)).cloned();
         for (file, error) in files.sound.keys().filter_map(|file| Some((file, about(file)?))) {
-            let Sound { hooks, inert } = files.sound.get(file).cloned().unwrap_or_default();
-            loaded.diagnostics.push(stays(&error, file, &hooks));
+            let before = files.sound.get(file).cloned().unwrap_or_default();
             let place = place(&loaded.hooks, file, &files.order);
-            loaded.hooks.retain(|hook| file_of(&hook.hook.origin) != Some(file));
-            loaded.inert.retain(|inert| file_of(&inert.origin) != Some(file));
-            loaded.hooks.splice(place..place, hooks);
-            loaded.inert.extend(inert);
+            let is_of = |origin: &Option<Origin>| file_of(origin) == Some(file);
+            let found = loaded.hooks.extract_if(.., |hook| is_of(&hook.hook.origin)).collect();
+            let inert = loaded.inert.extract_if(.., |inert| is_of(&inert.origin)).collect();
+            let together = before.with(Sound { hooks: found, inert });
+            loaded.diagnostics.extend(together.said(&error, file));
+            loaded.hooks.splice(place..place, together.all.hooks);
+            loaded.inert.extend(together.all.inert);
         }
         let mut found: BTreeMap<PathBuf, Sound> = BTreeMap::new();
         for hook in &loaded.hooks {
@@ -57,20 +61,82 @@ impl LastGood {
         }
         files.order = order(&loaded.hooks);
         let before = std::mem::take(&mut files.sound);
-        files.sound = found.into_iter().filter(|(file, _)| about(file).is_none()).collect();
-        files.sound.extend(before.into_iter().filter(|(file, _)| about(file).is_some()));
+        let is_kept = |file: &PathBuf| about(file).is_none() || before.contains_key(file);
+        files.sound = found.into_iter().filter(|(file, _)| is_kept(file)).collect();
+        // What had no hook goes on having none.
+        let left = before.into_iter().filter(|(file, _)| about(file).is_some());
+        for (file, _) in left {
+            files.sound.entry(file).or_default();
+        }
     }
 }
 
-fn stays(error: &Origin, file: &Path, hooks: &[ForeignHook]) -> Diagnostic {
+/// What is in force of a broken file.
+struct Together {
+    all: Sound,
+    /// The hooks that are as they were before the error.
+    kept: Vec<ForeignHook>,
+    /// The hooks that are broken, and were not there before.
+    lost: Vec<Arc<str>>,
+}
+
+impl Sound {
+    /// What holds of a file that had this, and has that in it now that it is broken.
+    fn with(self, now: Self) -> Together {
+        let is_sound = |hook: &&ForeignHook| !hook.closed;
+        let names_one = |hooks: &[ForeignHook]| {
+            let mut seen = HashSet::new();
+            let places =
+                hooks.iter().flat_map(|hook| hook.points.iter().map(|point| (&*hook.hook.name, point.name)));
+            places.into_iter().all(|place| seen.insert(place))
+        };
+        // Where a name is that of several hooks, it is not known which of them is broken.
+        let has_sound = now.hooks.iter().any(|hook| !hook.closed);
+        let names = |hook: &ForeignHook| Arc::clone(&hook.hook.name);
+        if !has_sound || !names_one(&self.hooks) || !names_one(&now.hooks) {
+            let sound: Vec<_> = now.hooks.iter().filter(is_sound).map(names).collect();
+            let has = |name: &Arc<str>| self.hooks.iter().any(|hook| hook.hook.name == *name);
+            let lost = sound.into_iter().filter(|name| !has(name)).collect();
+            return Together { kept: self.hooks.clone(), all: self, lost };
+        }
+        let mut kept = self.hooks;
+        for sound in now.hooks.iter().filter(is_sound) {
+            for before in kept.iter_mut().filter(|before| before.hook.name == sound.hook.name) {
+                before.points.retain(|point| sound.points.iter().all(|other| other.name != point.name));
+            }
+        }
+        kept.retain(|before| !before.points.is_empty());
+        let is_kept = |name: &str| kept.iter().any(|before| *before.hook.name == *name);
+        let broken = now.hooks.iter().filter(|hook| hook.closed && !is_kept(&hook.hook.name));
+        let lost = broken.map(names).collect();
+        let inert = now.inert.into_iter().filter(|inert| !is_kept(&inert.name)).collect();
+        let sound = now.hooks.into_iter().filter(|hook| !hook.closed);
+        let hooks = kept.iter().cloned().chain(sound).collect();
+        Together { all: Self { hooks, inert }, kept, lost }
+    }
+}
+
+impl Together {
+    /// What is said of it: what holds as before, and what does not hold.
+    fn said(&self, error: &Origin, file: &Path) -> Vec<Diagnostic> {
+        let warning = |text: String| Diagnostic::warning(Origin::new(file, error.line), text);
+        let stays = (!self.kept.is_empty() || self.all.hooks.is_empty()).then(|| warning(stays(&self.kept)));
+        let names: BTreeSet<_> = self.lost.iter().map(|name| format!("`{name}`")).collect();
+        let names = names.into_iter().collect::<Vec<_>>().join(", ");
+        let lost = (!self.lost.is_empty())
+            .then(|| warning(format!("{names} not in force until the file is repaired")));
+        stays.into_iter().chain(lost).collect()
+    }
+}
+
+fn stays(hooks: &[ForeignHook]) -> String {
     let declared: BTreeSet<_> = hooks.iter().map(|hook| (&hook.hook.origin, &hook.hook.name)).collect();
     let what = match declared.len() {
         0 => "no hook, as before the error,".to_owned(),
         1 => "1 hook from before the error".to_owned(),
         many => format!("{many} hooks from before the error"),
     };
-    let origin = Origin::new(file, error.line);
-    Diagnostic::warning(origin, format!("{what} in force until the file is repaired"))
+    format!("{what} in force until the file is repaired")
 }
 
 /// Where hooks of a file stand: where something of it stands now, else behind the files that it stood behind before.
@@ -106,6 +172,7 @@ fn file_of(origin: &Option<Origin>) -> Option<&Path> {
 mod tests {
     use std::path::Path;
 
+    use lineside_core::Severity;
     use lineside_dialects::native::Native;
     use lineside_dialects::{Dialect as _, Loaded, Places, Trust};
 
@@ -164,6 +231,48 @@ mod tests {
         assert_eq!(names(&load(root, &mut last_good)), ["mended", "three"]);
         std::fs::remove_file(root.join(USER)).unwrap();
         assert_eq!(names(&load(root, &mut last_good)), ["three"], "what is gone is gone");
+    }
+
+    /// The findings about the daemon's own doing.
+    fn said(loaded: &Loaded) -> Vec<String> {
+        let warnings = loaded.diagnostics.iter().filter(|finding| finding.severity == Severity::Warning);
+        warnings.map(|finding| finding.text.to_string()).collect()
+    }
+
+    #[test]
+    fn of_a_file_that_breaks_what_is_sound_is_in_force_as_it_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, mut last_good) = (folder.path(), LastGood::default());
+        write(root, USER, &hooks(&["first", "second", "third"]));
+        load(root, &mut last_good);
+        let broken = |name: &str| format!("  - {{name: {name}, on: befor_tool, command: [\"true\"]}}\n");
+        // One that was there is broken, one is gone, one is new and one is new and broken.
+        write(root, USER, &(hooks(&["first", "new"]) + &broken("second") + &broken("wrong")));
+        let loaded = load(root, &mut last_good);
+        assert_eq!(names(&loaded), ["second", "third", "first", "new"]);
+        assert!(loaded.hooks.iter().all(|hook| !hook.closed));
+        let [stays, lost] = &said(&loaded)[..] else { panic!("{:?}", said(&loaded)) };
+        assert!(stays.contains("2 hooks from before the error"), "{stays}");
+        assert!(lost.contains("`wrong` not in force until the file is repaired"), "{lost}");
+        // What came into force meanwhile is no less what was before.
+        write(root, USER, "hooks: [");
+        assert_eq!(names(&load(root, &mut last_good)), ["second", "third", "first", "new"]);
+        write(root, USER, &hooks(&["new"]));
+        assert_eq!(names(&load(root, &mut last_good)), ["new"]);
+    }
+
+    #[test]
+    fn a_hook_that_waits_for_more_than_before_is_in_force_once_at_each_point() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, mut last_good) = (folder.path(), LastGood::default());
+        let on = |points: &str| format!("hooks:\n  - {{name: one, on: {points}, command: [\"true\"]}}\n");
+        write(root, USER, &on("[before_tool, before_prompt]"));
+        load(root, &mut last_good);
+        let broken = "  - {name: other, on: befor_tool, command: [\"true\"]}\n";
+        write(root, USER, &(on("[before_tool, after_tool]") + broken));
+        let loaded = load(root, &mut last_good);
+        let points = loaded.hooks.iter().flat_map(|hook| &hook.points).map(|point| point.name);
+        assert_eq!(points.collect::<Vec<_>>(), ["before_prompt", "before_tool", "after_tool"]);
     }
 
     #[test]
