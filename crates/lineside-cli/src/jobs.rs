@@ -67,6 +67,10 @@ pub(crate) struct JobsArgs {
     #[arg(long, value_name = "ID")]
     session: Option<String>,
 
+    /// List the runs of hooks in the background that ended well too, which are counted otherwise.
+    #[arg(long)]
+    all: bool,
+
     /// List at most so many, the latest; without it 50, and with --json all.
     #[arg(long, value_name = "NUMBER")]
     most: Option<usize>,
@@ -181,6 +185,11 @@ fn list(args: &JobsArgs, jobs: &[Job], holder: Option<Holder>, style: Style) -> 
         session: args.session.as_deref(),
     };
     let mut wanted: Vec<&Job> = jobs.iter().filter(|job| filter.lets_through(job)).collect();
+    let before = wanted.len();
+    if !args.all && !args.json && filter.is_open() {
+        wanted.retain(|job| !job.is_uneventful());
+    }
+    let uneventful = before - wanted.len();
     let most = args.most.unwrap_or(if args.json { usize::MAX } else { MOST });
     let earlier = wanted.len().saturating_sub(most);
     wanted.drain(..earlier);
@@ -191,7 +200,7 @@ fn list(args: &JobsArgs, jobs: &[Job], holder: Option<Holder>, style: Style) -> 
         return Ok(ExitCode::SUCCESS);
     }
     let columns = columns().unwrap_or(COLUMNS);
-    print(page::list(&wanted, jobs.len(), holder, now(), columns, style))?;
+    print(page::list(&wanted, (jobs.len(), uneventful), holder, now(), columns, style))?;
     if earlier > 0 {
         print([format!("{} before these; --most NUMBER lists more", count(earlier, "job"))])?;
     }

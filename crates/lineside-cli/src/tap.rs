@@ -1,6 +1,7 @@
 //! `lineside tap`: what happens in the daemon, as it happens. Reads the stream of signals, and goes on where it was when the
 //! connection breaks.
 
+use std::collections::HashSet;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ use crate::style::{COLUMNS, Style, Styles, Tone, columns, print_json, print_unbr
 
 /// Show what happens in the daemon, as it happens, until it is interrupted.
 ///
-/// Decisions are lines as `lineside log` has them; between them stand sessions that begin and end, background work,
+/// Decisions are lines as `lineside log` has them; between them stand sessions that begin and end, what came of background work,
 /// context, questions for a person, and what was lost. When the daemon ends, it waits for the next one and goes on.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER)]
@@ -37,6 +38,11 @@ pub(crate) struct TapArgs {
     /// The same as `--format json`.
     #[arg(long, conflicts_with = "format")]
     json: bool,
+
+    /// Show each step of work in the background as well: without it, that it waits and begins, and that a hook which nothing
+    /// waits for has come to a good end, is left out of the lines.
+    #[arg(long)]
+    all: bool,
 
     /// What happens on all machines of the cluster, with the machine of each; the daemon asks them.
     #[arg(long)]
@@ -93,7 +99,8 @@ pub(crate) async fn run(args: &TapArgs, styles: Styles) -> Result<ExitCode> {
     let format = if args.json { Format::Json } else { args.format };
     let beside = if args.cluster { MACHINE + 2 } else { 0 };
     let page = Lines::new(columns().unwrap_or(COLUMNS).saturating_sub(beside), Order::ByTime, styles.out);
-    let mut lines = Page { lines: page, style: styles.out };
+    let steps = (!args.all).then(HashSet::new);
+    let mut lines = Page { lines: page, style: styles.out, steps };
     loop {
         while let Some(signal) = signals.next().await {
             show(&signal, signals.last().unwrap_or_default(), format, &mut lines)?;
@@ -146,9 +153,32 @@ impl TapArgs {
 struct Page {
     lines: Lines,
     style: Style,
+    /// The hooks that nothing waits for of which a run was seen, where steps are left out.
+    steps: Option<HashSet<String>>,
 }
 
+/// The steps of background work on the way to what comes of it.
+const STEPS: [&str; 3] = ["job_held", "job_queued", "job_started"];
+/// How many hooks are known that nothing waits for; the end of each run of further ones is shown.
+const HOOKS: usize = 1_024;
+
 impl Page {
+    /// Whether it is a step of background work, of which there is no line.
+    fn is_step(&mut self, signal: &Map) -> bool {
+        let Some(seen) = &mut self.steps else { return false };
+        let text = |field: &str| signal.get(field).and_then(Value::as_str).unwrap_or_default();
+        match (text("kind"), text("hook")) {
+            ("detached_finished", hook) => {
+                if seen.len() < HOOKS {
+                    seen.insert(hook.to_owned());
+                }
+                true
+            }
+            ("job_finished", hook) => seen.contains(hook),
+            (kind, _) => STEPS.contains(&kind),
+        }
+    }
+
     fn of(&mut self, signal: &Map) -> Vec<String> {
         let lines = match Decision::of_json(signal) {
             Some(decision) => self.lines.of(&[decision]),
@@ -165,6 +195,7 @@ fn show(signal: &Map, id: &str, format: Format, page: &mut Page) -> Result<()> {
     match format {
         Format::Json => print_json(signal)?,
         Format::Cloudevents => print_json(&cloud_event(signal, id))?,
+        Format::Lines if page.is_step(signal) => {}
         Format::Lines => print_unbroken(page.of(signal))?,
     }
     Ok(())
@@ -210,7 +241,8 @@ mod tests {
 
     #[test]
     fn each_line_of_a_signal_of_a_cluster_names_its_machine() {
-        let mut page = Page { lines: Lines::new(100, Order::ByTime, Style::PLAIN), style: Style::PLAIN };
+        let mut page =
+            Page { lines: Lines::new(100, Order::ByTime, Style::PLAIN), style: Style::PLAIN, steps: None };
         let of = |machine: &str| {
             let signal = json!({
                 "kind": "machine_away", "machine": machine, "time": "2026-11-24T05:06:43.372Z", "detail": "it is gone",
@@ -223,6 +255,36 @@ mod tests {
             "{lines:?}"
         );
         assert!(lines[2].starts_with("a-long-name…  05:06:43 !"), "{lines:?}");
+    }
+
+    #[test]
+    fn the_runs_of_a_log_that_end_well_are_no_lines_and_those_of_an_automation_are() {
+        let style = Style::PLAIN;
+        let page = |steps| Page { lines: Lines::new(100, Order::ByTime, style), style, steps };
+        let news = [
+            ("job_queued", "log"),
+            ("job_started", "log"),
+            ("detached_finished", "log"),
+            ("job_finished", "log"),
+            ("job_queued", "log"),
+            ("detached_failed", "log"),
+            ("job_dead", "log"),
+            ("job_held", "tests"),
+            ("job_queued", "tests"),
+            ("job_started", "tests"),
+            ("job_finished", "tests"),
+        ];
+        let signal = |(kind, hook): &(&str, &str)| {
+            let signal = json!({"kind": kind, "hook": hook, "time": "2026-11-24T05:06:43.372Z"});
+            signal.as_object().unwrap().clone()
+        };
+        let shown = |mut page: Page| {
+            let shown = news.iter().filter(|news| !page.is_step(&signal(news)));
+            shown.copied().collect::<Vec<_>>()
+        };
+        let ends = [("detached_failed", "log"), ("job_dead", "log"), ("job_finished", "tests")];
+        assert_eq!(shown(page(Some(HashSet::new()))), ends);
+        assert_eq!(shown(page(None)), news);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A job as the command tells it: one word for where it stands, and one line about it.
 
 use clap::ValueEnum;
+use lineside::automation::HookId;
 use lineside::automation::hook_id::name_of;
 use lineside::automation::machine::job::{Attempt, AttemptEnd, Settled, Why};
 use lineside::automation::machine::{Progress, Shown};
@@ -97,6 +98,12 @@ impl Job {
     pub(super) fn is_not_in_order(&self) -> bool {
         let last = self.shown.attempts.last().and_then(|last| last.ended.as_ref());
         self.state == State::Done && matches!(last, Some((_, AttemptEnd::NotInOrder(_))))
+    }
+
+    /// Whether it is a run of a hook that nothing waits for, which ended well at the first attempt: as each of a log.
+    pub(super) fn is_uneventful(&self) -> bool {
+        let is_of_hook = || HookId::read(&self.shown.automation).is_some();
+        self.state == State::Done && self.shown.attempts.len() == 1 && !self.is_not_in_order() && is_of_hook()
     }
 
     pub(super) fn tone(&self) -> Tone {

@@ -18,10 +18,10 @@ const NAME: usize = 20;
 /// What stands before each column of a table.
 const GAP: usize = 2;
 
-/// The lines of a list of these jobs, of so many that there are.
+/// The lines of a list of these jobs, of so many that there are, of which some are left out because nothing is to be said of them.
 pub(super) fn list(
     jobs: &[&Job],
-    all: usize,
+    (all, uneventful): (usize, usize),
     holder: Option<Holder>,
     now: UnixMicros,
     columns: usize,
@@ -47,7 +47,14 @@ pub(super) fn list(
         lines.iter_mut().for_each(|line| line.truncate(line.trim_end().len()));
         lines.push(String::new());
     }
-    lines.push(summary(jobs, all));
+    lines.push(summary(jobs, all - uneventful));
+    if uneventful > 0 {
+        let text = format!(
+            "{} of hooks in the background ended well; --all lists them too",
+            count(uneventful, "run")
+        );
+        lines.push(text);
+    }
     lines.extend(held(holder));
     lines
 }

@@ -11,6 +11,11 @@ pub(super) struct Filter<'a> {
 }
 
 impl Filter<'_> {
+    /// Whether it lets everything through.
+    pub(super) fn is_open(&self) -> bool {
+        self.states.is_empty() && self.automation.is_none() && self.session.is_none()
+    }
+
     pub(super) fn lets_through(&self, job: &Job) -> bool {
         let in_state = self.states.is_empty() || self.states.contains(&job.state);
         let of_automation =

@@ -14,6 +14,8 @@ use lineside::json::{Value, json};
 use lineside::prelude::*;
 use tokio::runtime::Runtime;
 
+use crate::daemon::Daemon;
+use crate::hook::{given, tool};
 use crate::stage::{Said, Stage};
 
 /// A process that has a journal open, with a job in every state.
@@ -321,4 +323,34 @@ fn an_action_without_a_job_is_refused() {
     let said = jobs(&stage, &["retry"]);
     assert_eq!(said.code, Some(2));
     assert!(said.err.contains("required arguments"), "{}", said.err);
+}
+
+#[test]
+fn the_runs_of_a_log_are_counted_and_listed_where_that_is_asked_for() {
+    let stage = Stage::new();
+    let hooks = "hooks:
+  - {name: log, on: before_tool, async: true, command: [\"true\"]}
+  - {name: fails, on: before_tool, async: true, command: [\"false\"]}
+";
+    stage.file("home/.config/lineside/hooks.yaml", hooks);
+    let daemon = Daemon::start(&stage);
+    for _ in 0..3 {
+        let said = given(&stage, stage.command(&["hook", "claude"]), tool("s1", "ls").as_bytes());
+        assert_eq!(said.code, Some(0), "{said:?}");
+    }
+    let settled = || {
+        let jobs = stage.run(&["jobs", "--json"], "").json();
+        jobs.iter().filter(|job| job["state"] == "done" || job["state"] == "dead").count() == 6
+    };
+    while !settled() {
+        std::thread::yield_now();
+    }
+    let listed = stage.run(&["jobs"], "").out;
+    assert!(!listed.contains(" log ") && listed.contains(" fails "), "{listed}");
+    assert!(listed.contains("3 jobs: 3 dead\n3 runs of hooks in the background ended well"), "{listed}");
+    let all = stage.run(&["jobs", "--all"], "").out;
+    assert!(all.contains(" log ") && all.contains("6 jobs: 3 done, 3 dead"), "{all}");
+    let of_log = stage.run(&["jobs", "--automation", "log"], "").out;
+    assert!(of_log.contains("3 jobs of 6: 3 done"), "{of_log}");
+    daemon.kill();
 }
