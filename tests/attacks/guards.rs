@@ -187,6 +187,9 @@ fn an_agent_that_has_killed_its_daemon_begins_no_other_one_and_its_next_call_beg
         format!(
             "XDG_CONFIG_HOME={other} {own} serve --detached --socket {socket} --state {home}/.local/state/lineside"
         ),
+        // Another home has another state folder, in which no agent is written down.
+        format!("HOME={other} {own} serve --detached --socket {socket}"),
+        format!("HOME={other} LINESIDE_SOCKET={socket} {own} serve --detached"),
         format!("{own} serve --detached --state {other} --home {home} --socket {socket}"),
         format!("{own} serve --detached --home {home} --socket {socket} --dialect codex"),
         // The one that a call begins has the environment of a login, which this has not.

@@ -44,6 +44,7 @@ mod places;
 mod policies;
 mod project;
 mod daemon_paths;
+mod past_places;
 mod person;
 mod loading;
 mod folder_copy;

@@ -21,6 +21,7 @@ use lineside_daemon::guarded::{ORPHAN, agent_above, are_elsewhere, may_be_of_an_
 use crate::control::ask;
 use crate::daemon_paths::{DaemonArgs, DaemonPaths};
 use crate::hosts::machine;
+use crate::past_places;
 use crate::places::environment;
 use crate::project::of_user;
 use crate::style::tell;
@@ -95,7 +96,7 @@ pub(crate) fn types(word: &str, purpose: &str, elsewhere: &dyn Display) -> Resul
 
 const INSTEAD: &str = "a person does it in a terminal that no agent has started";
 
-/// The daemon that is meant, those near it, and those that entries name.
+/// The daemon that is meant, those near it, those that entries name, and those that were last at the sockets of all these.
 ///
 /// # Errors
 /// As [`DaemonArgs::paths`].
@@ -116,6 +117,13 @@ pub(crate) fn daemons(named: &DaemonArgs) -> Result<Vec<DaemonPaths>> {
     let places = of_user(environment());
     let recorded = SERVED.into_iter().filter_map(|host| machine::recorded(host, Level::User, &places));
     let recorded = recorded.map(|daemon| DaemonPaths { socket: daemon.socket, state: daemon.state });
-    let all: BTreeSet<DaemonPaths> = [named.clone()].into_iter().chain(near).chain(recorded).collect();
+    let mut all: BTreeSet<DaemonPaths> = [named.clone()].into_iter().chain(near).chain(recorded).collect();
+    // A state folder is as soon named as a home; the one of the daemon that was last at the socket counts as well.
+    let last = |daemon: &DaemonPaths| {
+        let state = past_places::state_of(&daemon.socket)?;
+        Some(DaemonPaths { socket: daemon.socket.clone(), state })
+    };
+    let last: Vec<_> = all.iter().filter_map(last).collect();
+    all.extend(last);
     Ok(all.into_iter().collect())
 }

@@ -24,7 +24,7 @@ use crate::painter::one_line;
 use crate::places::PlaceArgs;
 use crate::serve::below::Below;
 use crate::style::{Styles, Tone, count, print, tell};
-use crate::{project, trust};
+use crate::{past_places, project, trust};
 
 mod below;
 mod detached;
@@ -246,7 +246,7 @@ async fn serve(args: &ServeArgs, daemon: &DaemonArgs, styles: Styles) -> Result<
         server => server?,
     };
     if !args.private {
-        below::remember(&all);
+        past_places::remember(&all);
     }
     let warning = styles.err.paint(Tone::Warning, "warning");
     for note in server.notes().iter().chain(&server.findings()) {

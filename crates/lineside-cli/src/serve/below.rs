@@ -6,28 +6,22 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::{self, OpenOptions};
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use anyhow::Result;
 use lineside::hosts::SERVED;
 use lineside::hosts::install::Level;
-use lineside::json::json;
 use lineside_account::{Account, Named, Places};
 
 use crate::daemon_paths::DaemonArgs;
 use crate::hosts::machine;
+use crate::past_places;
 use crate::person::refuse_seen;
 use crate::places::environment;
 use crate::project::of_user;
 
 /// Variables of an environment.
 pub(super) type Variables = Vec<(&'static str, OsString)>;
-
-/// The file in the state folder that says in which places its daemon has run last.
-const FILE: &str = "places.json";
 
 /// Below whom a daemon is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,28 +62,11 @@ pub(super) async fn judge(
 fn is_known(places: &Places) -> bool {
     let account = Account::own();
     let is_own = Places::of(&account, &Named::default()).as_ref() == Some(places);
-    is_own || fs::read_to_string(places.state.join(FILE)).is_ok_and(|known| Some(known) == text(places)) || {
+    is_own || past_places::are_past(places) || {
         let home = account.home.map(|home| home.to_string_lossy().into_owned());
         let of_account: BTreeMap<_, _> =
             environment().into_iter().chain(home.map(|home| ("HOME".to_owned(), home))).collect();
         let user = of_user(of_account);
         SERVED.into_iter().any(|host| machine::recorded(host, Level::User, &user).as_ref() == Some(places))
     }
-}
-
-/// Writes down in which places a daemon runs. Where that cannot be written, a call below an agent starts it in the account's
-/// own and in those of entries alone.
-pub(super) fn remember(places: &Places) {
-    let file = places.state.join(FILE);
-    let Some(text) = text(places).filter(|text| fs::read_to_string(&file).ok().as_ref() != Some(text)) else {
-        return;
-    };
-    let opened = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&file);
-    drop(opened.and_then(|mut opened| opened.write_all(text.as_bytes())));
-}
-
-fn text(Places { home, config, state, socket }: &Places) -> Option<String> {
-    let text = |path: &Path| path.to_str().map(str::to_owned);
-    let [home, config, state, socket] = [text(home)?, text(config)?, text(state)?, text(socket)?];
-    Some(format!("{}\n", json!({"home": home, "config": config, "state": state, "socket": socket})))
 }
