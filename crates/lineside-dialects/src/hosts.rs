@@ -3,11 +3,13 @@
 //! Two ways lead through the tables. [`import`] reads the hooks that stand in a host's own files; [`serve`] turns a
 //! host's call of `lineside hook HOST` into an event, and what was decided into the host's words. The rooms, in the
 //! order in which a call passes them: `program` says which host it is, `table` and a table per host what its events
-//! are, `phrases` what several of these share, `tools` what its tools are. Numbers such as HO-8
+//! are, `quirks` what else is a host's own, `phrases` what several of these share, `tools` what its tools are. Numbers such as HO-8
 //! are those of `docs/rules/hosts.md`; CL, CX, GE, CU, CP, KI, OP and QW those of a host's own page beside it.
 
 mod program;
 mod table;
+#[cfg(feature = "hosts")]
+mod quirks;
 mod changes;
 mod phrases;
 mod tools;
@@ -95,12 +97,16 @@ pub fn never_reported<'a>(
     for (hook, point) in ready {
         let Some(origin) = &hook.origin else { continue };
         let hosts = || SERVED.into_iter().filter(|host| served.contains(&host.name()));
-        if point == AfterToolError::INFO.name && served.contains(&Host::Codex.name()) {
-            let text = format!(
-                "hook \"{}\" waits for {point}, which codex never reports: it has no event for a call that failed",
-                hook.name
-            );
-            findings.push(Diagnostic::warning(origin.clone(), text));
+        if point == AfterToolError::INFO.name {
+            let is_reported =
+                |host: &Host| tables(*host).iter().copied().flatten().any(|row| row.point == point);
+            for host in hosts().filter(|host| !is_reported(host)) {
+                let text = format!(
+                    "hook \"{}\" waits for {point}, which {host} never reports: it has no event for a call that failed",
+                    hook.name
+                );
+                findings.push(Diagnostic::warning(origin.clone(), text));
+            }
         }
         let is_native = hook.dialect == NATIVE;
         // What a file of another format may do, few hooks of it do.
@@ -149,6 +155,21 @@ fn tables(host: Host) -> &'static [&'static [table::Row]] {
         Host::Kimi => &[kimi::ROWS, kimi::CODE_ROWS],
         Host::Opencode => &[opencode::ROWS],
         Host::Qwen => &[qwen::ROWS],
+    }
+}
+
+/// What is a host's own beside its tables.
+#[cfg(feature = "hosts")]
+fn quirks(host: Host) -> &'static quirks::Quirks {
+    match host {
+        Host::Claude => &claude::QUIRKS,
+        Host::Codex => &codex::QUIRKS,
+        Host::Copilot => &copilot::QUIRKS,
+        Host::Cursor => &cursor::QUIRKS,
+        Host::Gemini => &gemini::QUIRKS,
+        Host::Kimi => &kimi::QUIRKS,
+        Host::Opencode => &opencode::QUIRKS,
+        Host::Qwen => &qwen::QUIRKS,
     }
 }
 

@@ -17,6 +17,10 @@ use super::phrases::{
     PERMIT, PROMPT, QUESTION, REASON, SOURCE, SYSTEM_MESSAGE, TOOL, TOOL_CALL_ID, TOOL_INPUT, TOOL_NAME,
     TRIGGER,
 };
+#[cfg(feature = "hosts")]
+use super::quirks::{
+    Closing, Documents, Entries, FileKind, Level, OurFile, Quirks, Settings, Strictness, Turns, Type,
+};
 use super::table::{
     Amend, Context, Field, How, Kind, Refusal, Row, SILENT, Scope, When, Words, fact, field, hold, json,
     read, row, say,
@@ -58,6 +62,37 @@ const ELICITING: Words = Words {
 const BY_EXIT_CODE: Words = Words { block: say(How::Exit2), notices: SYSTEM_MESSAGE, ..Words::GATE };
 const NOTICING: Words = Words { notices: SYSTEM_MESSAGE, ..Words::FACT };
 const CONTEXT_ALONE: Words = Words { context: CONTEXT, notices: SYSTEM_MESSAGE, ..Words::GATE };
+
+/// What is its own.
+#[cfg(feature = "hosts")]
+pub(super) const QUIRKS: Quirks = Quirks {
+    documents: Documents::USUAL,
+    turns: Turns { reports_are_prompts: true, ..Turns::USUAL },
+    entries: Entries {
+        has_arguments: true,
+        closing: Closing::Member("onFailure", r#""block""#),
+        ..Entries::USUAL
+    },
+    settings: Settings {
+        variables: &["CLAUDE_CONFIG_DIR"],
+        ours: &[
+            OurFile::imported(Level::User),
+            OurFile { kind: FileKind::Shared, ..OurFile::imported(Level::Project) },
+        ],
+        switches: &[],
+        strictness: Strictness {
+            mark: true,
+            types: &[
+                ("disableAllHooks", Type::Boolean),
+                ("model", Type::Text),
+                ("permissions", Type::Object),
+            ],
+            whole: false,
+            ..Strictness::USUAL
+        },
+        plugin: None,
+    },
+};
 
 /// The events.
 #[rustfmt::skip]

@@ -9,10 +9,15 @@ mod import;
 #[cfg(feature = "codex")]
 pub(super) use import::Files;
 
+#[cfg(feature = "hosts")]
+use lineside_core::json::{Map, Value};
+
 use super::phrases::{
     AGENT_TYPE, CONTEXT, DECISION, DENY, FORBID, HALT, LAST_MESSAGE, PERMIT, PROMPT, REASON, SOURCE,
     SYSTEM_MESSAGE, TOOL, TOOL_CALL_ID, TOOL_INPUT, TOOL_NAME, TRIGGER,
 };
+#[cfg(feature = "hosts")]
+use super::quirks::{Closing, Documents, Entries, OurFile, Quirks, Settings, Strictness, Turns};
 use super::table::{
     Amend, BLOCK_AND_HOLD, Context, Field, How, Kind, Refusal, Row, SILENT, Scope, Words, fact, field, hold,
     json, read, row,
@@ -31,17 +36,52 @@ const STOPPING: Words = Words {
 };
 
 /// What the setting `notify` reports: the end of a turn.
-pub(super) const TURN_COMPLETE: &str = "agent-turn-complete";
+#[cfg(feature = "hosts")]
+const TURN_COMPLETE: &str = "agent-turn-complete";
 
 /// The name under which such a report is an event.
-pub(super) const NOTIFY: &str = "notify";
+const NOTIFY: &str = "notify";
 
 /// Its row: it is no event of a hook file (CX-3).
-pub(super) const NOTIFIED: &[Row] = &[fact(
+#[cfg(feature = "hosts")]
+const NOTIFIED: &[Row] = &[fact(
     NOTIFY,
     "after_agent",
     &[read("success", &[], Kind::True), read("output", &["last-assistant-message"], Kind::Text)],
 )];
+
+/// What is its own.
+#[cfg(feature = "hosts")]
+pub(super) const QUIRKS: Quirks = Quirks {
+    documents: Documents {
+        table: |event, _| (event == NOTIFY).then_some(NOTIFIED),
+        unnamed: notified,
+        session: &["session_id", "sessionId", "thread-id"],
+        ..Documents::USUAL
+    },
+    turns: Turns::USUAL,
+    entries: Entries {
+        // It warns of longer limits in every session (HO-71).
+        cut: Some((&["after_session", "on_interrupt"], 3)),
+        closing: Closing::REFUSAL,
+        ..Entries::USUAL
+    },
+    settings: Settings {
+        variables: &["CODEX_HOME"],
+        ours: OurFile::IMPORTED,
+        switches: &[],
+        // It writes down there which hooks a person has trusted.
+        strictness: Strictness { no_event: &["state"], ..Strictness::USUAL },
+        plugin: None,
+    },
+};
+
+/// What the document of a notification is an event of: it names its kind and no event (CX-3).
+#[cfg(feature = "hosts")]
+fn notified(document: &Map) -> Option<String> {
+    let kind = document.get("type").and_then(Value::as_str)?;
+    Some(if kind == TURN_COMPLETE { NOTIFY.to_owned() } else { kind.replace('-', "_") })
+}
 
 /// The events.
 #[rustfmt::skip]

@@ -11,9 +11,18 @@ pub(super) use import::Files;
 
 use std::path::PathBuf;
 
+#[cfg(feature = "hosts")]
 use lineside_core::json::Map;
 
+#[cfg(feature = "hosts")]
+use super::import::Syntax;
 use super::phrases::{MESSAGE, PROMPT, QUESTION, REASON, SOURCE, SYSTEM_MESSAGE, TRIGGER};
+#[cfg(feature = "hosts")]
+use super::program::Host;
+#[cfg(feature = "hosts")]
+use super::quirks::{
+    Documents, Entries, FileKind, Level, OurFile, Place, Quirks, Settings, Strictness, Turns,
+};
 use super::table::{
     Amend, BLOCK, BLOCK_AND_HOLD, Context, Field, How, Kind, Refusal, Row, SILENT, Scope, When, Words, fact,
     field, hold, json, read, row, say,
@@ -60,6 +69,61 @@ const PERMISSION: Words = Words {
     amend: &[("tool_input", Amend::Refuse(Refusal::Input))],
     ..GATE
 };
+
+/// What is its own.
+#[cfg(feature = "hosts")]
+pub(super) const QUIRKS: Quirks = Quirks {
+    documents: Documents {
+        is_own: |entry, document| {
+            !document.contains_key("cursor_version")
+                && (document.contains_key("sessionId") || entry == Host::Claude && is_pascal(document))
+        },
+        table: |event, _| is_pascal_name(event).then_some(PASCAL),
+        is_named_by_argument: true,
+        session: &["sessionId", "session_id"],
+        names_parent: true,
+        names_model: is_pascal_name,
+        call: ["toolName", "toolArgs", "toolUseId"],
+        ..Documents::USUAL
+    },
+    turns: Turns { prompt_overtakes_start: true, reasons_come_back: true, ..Turns::USUAL },
+    entries: Entries { names_event: true, limit: "timeoutSec", is_grouped: false, ..Entries::USUAL },
+    settings: Settings {
+        variables: &["COPILOT_HOME"],
+        ours: &[
+            OurFile {
+                level: Level::User,
+                place: Place::Home {
+                    variable: "COPILOT_HOME",
+                    folder: ".copilot",
+                    file: "hooks/lineside.json",
+                },
+                ..IN_PROJECT
+            },
+            IN_PROJECT,
+        ],
+        // It reads those of Claude Code.
+        switches: &[Place::Project(".claude/settings.local.json"), Place::Project(".claude/settings.json")],
+        strictness: Strictness::USUAL,
+        plugin: None,
+    },
+};
+
+#[cfg(feature = "hosts")]
+const IN_PROJECT: OurFile = OurFile {
+    level: Level::Project,
+    place: Place::Project(".github/hooks/lineside.json"),
+    kind: FileKind::Usual,
+    syntax: Syntax::Json,
+    version: Some(1),
+    is_ours: true,
+};
+
+/// Whether an event is of the form of which the names begin with a capital letter.
+#[cfg(feature = "hosts")]
+fn is_pascal_name(event: &str) -> bool {
+    event.starts_with(|first: char| first.is_ascii_uppercase())
+}
 
 /// The events in camelCase.
 #[rustfmt::skip]
@@ -164,7 +228,8 @@ pub(super) const PASCAL: &[Row] = &[
 /// Whether a document that reached the entry of Claude Code is the pascal one of the command line program, which runs the
 /// entries of a project's `.claude/settings.json`: it says when it was made, as Claude Code does not, and names no
 /// transcript, as Claude Code does with every event, or why an agent stops.
-pub(super) fn is_pascal(document: &Map) -> bool {
+#[cfg(feature = "hosts")]
+fn is_pascal(document: &Map) -> bool {
     document.contains_key("timestamp")
         && (!document.contains_key("transcript_path") || document.contains_key("stop_reason"))
 }

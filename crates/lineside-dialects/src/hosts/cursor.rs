@@ -11,6 +11,8 @@ pub(super) use import::Files;
 use lineside_core::json::{Map, Value};
 
 use super::phrases::{PROMPT, REASON, TOOL, TOOL_CALL_ID, TOOL_INPUT, TOOL_NAME, TRIGGER};
+#[cfg(feature = "hosts")]
+use super::quirks::{Closing, Documents, Entries, Level, OurFile, Quirks, Settings, Strictness, Turns};
 use super::table::{
     Amend, BLOCK, BLOCK_AND_HOLD, Context, Field, How, Kind, Refusal, Row, SILENT, Scope, When, Words, hold,
     json, read, row, say,
@@ -44,6 +46,39 @@ const TOOK: Field = read("duration_ms", &["duration"], Kind::Number);
 const fn tool(name: &'static str) -> Field {
     read("tool_name", &[], Kind::Fixed(name))
 }
+
+/// What is its own.
+#[cfg(feature = "hosts")]
+pub(super) const QUIRKS: Quirks = Quirks {
+    documents: Documents {
+        is_own: |_, document| document.contains_key("cursor_version"),
+        own_name: |event| Some(own_name(event)),
+        session: &["conversation_id", "session_id"],
+        child: &["subagent_id"],
+        names_time: false,
+        project: Some("workspace_roots"),
+        quiet: "{}",
+        ..Documents::USUAL
+    },
+    turns: Turns::USUAL,
+    entries: Entries {
+        start: "",
+        has_loop_limit: true,
+        is_grouped: false,
+        closing: Closing::Member("failClosed", "true"),
+        ..Entries::USUAL
+    },
+    settings: Settings {
+        variables: &[],
+        ours: &[
+            OurFile { version: Some(1), ..OurFile::imported(Level::User) },
+            OurFile { version: Some(1), ..OurFile::imported(Level::Project) },
+        ],
+        switches: &[],
+        strictness: Strictness::USUAL,
+        plugin: None,
+    },
+};
 
 /// The events.
 #[rustfmt::skip]
@@ -112,7 +147,8 @@ fn is_mcp(document: &Map) -> bool {
 }
 
 /// The name by which the host knows an event that it calls by the name of Claude Code (HO-45).
-pub(super) fn own_name(event: &str) -> String {
+#[cfg(feature = "hosts")]
+fn own_name(event: &str) -> String {
     if event == "UserPromptSubmit" {
         return "beforeSubmitPrompt".to_owned();
     }

@@ -13,6 +13,8 @@ use lineside_core::json::{Map, Value, json as value};
 use super::phrases::{
     CONTEXT, HALT, MESSAGE, PROMPT, REASON, SOURCE, SYSTEM_MESSAGE, TOOL_INPUT, TOOL_NAME, TRIGGER,
 };
+#[cfg(feature = "hosts")]
+use super::quirks::{Active, Closing, Documents, Entries, OurFile, Quirks, Settings, Strictness, Turns};
 use super::table::{
     Amend, BLOCK, BLOCK_AND_HOLD, Field, How, Kind, Refusal, Row, Scope, When, Words, fact, field, hold,
     json, read, row, say,
@@ -37,6 +39,37 @@ const ANSWER: &[Field] = &[
 ];
 
 const REQUESTED: &str = r#"{"hookSpecificOutput":{"hookEventName":"$E","llm_request":"$V"}}"#;
+
+/// What is its own.
+#[cfg(feature = "hosts")]
+pub(super) const QUIRKS: Quirks = Quirks {
+    documents: Documents::USUAL,
+    turns: Turns {
+        first_prompt_has_context: true,
+        reasons_come_back: true,
+        active: Active::TheirsIfSo,
+        ..Turns::USUAL
+    },
+    entries: NAMED,
+    settings: Settings {
+        variables: &["GEMINI_CLI_HOME"],
+        ours: OurFile::IMPORTED,
+        switches: &[],
+        strictness: LENIENT,
+        plugin: None,
+    },
+};
+
+/// Entries with a name, and their limits in milliseconds; Qwen Code has the same, and reads its settings as this one does.
+#[cfg(feature = "hosts")]
+pub(super) const NAMED: Entries = Entries {
+    start: r#""name":"lineside","type":"command","#,
+    in_milliseconds: true,
+    closing: Closing::REFUSAL,
+    ..Entries::USUAL
+};
+#[cfg(feature = "hosts")]
+pub(super) const LENIENT: Strictness = Strictness { comments: true, whole: false, ..Strictness::USUAL };
 
 /// The events.
 #[rustfmt::skip]

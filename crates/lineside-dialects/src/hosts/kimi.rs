@@ -10,7 +10,13 @@ pub(super) use import::Files;
 
 use lineside_core::json::{Map, Value};
 
+#[cfg(feature = "hosts")]
+use super::import::Syntax;
 use super::phrases::{REASON, SOURCE, TOOL_INPUT, TOOL_NAME, TRIGGER};
+#[cfg(feature = "hosts")]
+use super::quirks::{
+    Closing, Documents, Entries, FileKind, Level, OurFile, Place, Quirks, Settings, Strictness, Turns,
+};
 use super::table::{
     Amend, BLOCK, BLOCK_AND_HOLD, Context, Field, How, Kind, Refusal, Row, SILENT, Scope, When, Words, fact,
     field, hold, read, row, say,
@@ -26,6 +32,41 @@ const HOLDING: Words = Words { stop: hold(How::Silent, Scope::Turn), ..Words::FA
 const REVIEW: Words = Words { block: say(How::Context), ..HOLDING };
 const TOKENS: &[(&str, &str)] = &[("tokens", "token_count")];
 const ESTIMATED: &[(&str, &str)] = &[("tokens", "estimated_token_count")];
+
+/// What is its own.
+#[cfg(feature = "hosts")]
+pub(super) const QUIRKS: Quirks = Quirks {
+    documents: Documents {
+        table: |_, document| is_code(document).then_some(CODE_ROWS),
+        call: ["tool_name", "tool_input", "tool_call_id"],
+        ..Documents::USUAL
+    },
+    turns: Turns { is_subagents_prompt: Some(|document| !is_code(document)), ..Turns::USUAL },
+    entries: Entries {
+        is_grouped: false,
+        // Its own refusals have this status, and the reason alone beside it.
+        closing: Closing::Line(" || exit 2"),
+        is_one_list: true,
+        of_usual: is_of_cli,
+        ..Entries::USUAL
+    },
+    settings: Settings {
+        variables: &["KIMI_SHARE_DIR", "KIMI_CODE_HOME"],
+        ours: &[
+            of_user("KIMI_SHARE_DIR", ".kimi", FileKind::Usual),
+            of_user("KIMI_CODE_HOME", ".kimi-code", FileKind::KimiCode),
+        ],
+        switches: &[],
+        strictness: Strictness::USUAL,
+        plugin: None,
+    },
+};
+
+#[cfg(feature = "hosts")]
+const fn of_user(variable: &'static str, folder: &'static str, kind: FileKind) -> OurFile {
+    let place = Place::Home { variable, folder, file: "config.toml" };
+    OurFile { place, kind, syntax: Syntax::Toml, ..OurFile::imported(Level::User) }
+}
 
 /// The events; the two programs differ in what becomes of context.
 #[rustfmt::skip]

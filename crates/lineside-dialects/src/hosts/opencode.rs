@@ -7,6 +7,8 @@
 use lineside_core::json::Value;
 
 use super::phrases::{TOOL_INPUT, TOOL_NAME};
+#[cfg(feature = "hosts")]
+use super::quirks::{Documents, Entries, Level, OurFile, Place, Quirks, Settings, Strictness, Turns};
 use super::table::{
     Amend, BLOCK, BLOCK_A, BLOCK_AND_HOLD, Context, Field, How, Kind, Refusal, Row, Scope, When, Words, fact,
     field, hold, json, read, row,
@@ -59,6 +61,26 @@ const ENDED: Field = read("success", &[], Kind::True);
 const CONTEXT: Context = Context::Json(r#"{"context":"$X"}"#);
 /// Nothing can be refused here; the later gates of the scope are closed.
 const HOLDING: Words = Words { ask: BLOCK_A, stop: BLOCK, ..Words::FACT };
+
+/// What is its own.
+#[cfg(feature = "hosts")]
+pub(super) const QUIRKS: Quirks = Quirks {
+    documents: Documents::USUAL,
+    turns: Turns::USUAL,
+    // Its entry is a file of its own.
+    entries: Entries { is_grouped: false, ..Entries::USUAL },
+    settings: Settings {
+        variables: &[],
+        ours: &[OurFile {
+            place: Place::Configuration("opencode/plugin/lineside.js"),
+            is_ours: true,
+            ..OurFile::imported(Level::User)
+        }],
+        switches: &[],
+        strictness: Strictness::USUAL,
+        plugin: Some(PLUGIN),
+    },
+};
 
 /// The events.
 #[rustfmt::skip]

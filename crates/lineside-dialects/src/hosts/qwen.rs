@@ -1,9 +1,13 @@
 //! Qwen Code (QW-1 to QW-8): its events and its words. Its hook command is that of Claude Code with exceptions.
 
+#[cfg(feature = "hosts")]
+use super::gemini::{LENIENT, NAMED};
 use super::phrases::{
     AGENT_TYPE, ASK, CONTEXT, DECISION, DENY, ERROR, FAILURE, LAST_MESSAGE, MESSAGE, PROMPT, QUESTION,
     REASON, SOURCE, TOOL, TOOL_CALL_ID, TOOL_INPUT, TOOL_NAME, TRIGGER,
 };
+#[cfg(feature = "hosts")]
+use super::quirks::{Active, Documents, Level, OurFile, Place, Quirks, Settings, Turns};
 use super::table::{
     Amend, BLOCK, BLOCK_AND_HOLD, Field, How, Refusal, Row, SILENT, Scope, When, Words, fact, field, hold,
     json, row, say,
@@ -12,6 +16,29 @@ use super::table::{
 const RESULT: &[Field] =
     &[TOOL_NAME, TOOL_INPUT, TOOL_CALL_ID, field("tool_output", &["tool_response.llmContent"])];
 const STOPPING: Words = Words { block: json(DECISION), stop: SILENT, ..Words::GATE };
+
+/// What is its own.
+#[cfg(feature = "hosts")]
+pub(super) const QUIRKS: Quirks = Quirks {
+    documents: Documents { hands_on_unknown: false, ..Documents::USUAL },
+    turns: Turns { reasons_come_back: true, active: Active::Ours, ..Turns::USUAL },
+    entries: NAMED,
+    settings: Settings {
+        variables: &["QWEN_HOME"],
+        ours: &[OurFile { place: SETTINGS, ..OurFile::imported(Level::User) }],
+        switches: &[
+            Place::Machine("/etc/qwen-code/settings.json"),
+            Place::Project(".qwen/settings.local.json"),
+            Place::Project(".qwen/settings.json"),
+            SETTINGS,
+        ],
+        strictness: LENIENT,
+        plugin: None,
+    },
+};
+
+#[cfg(feature = "hosts")]
+const SETTINGS: Place = Place::Home { variable: "QWEN_HOME", folder: ".qwen", file: "settings.json" };
 
 /// The events.
 #[rustfmt::skip]

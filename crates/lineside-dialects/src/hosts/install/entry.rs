@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use super::super::program::Host;
+use super::super::quirks::{Closing, FileKind};
 use super::super::serve::is_closed_gate;
 use super::super::table::{Row, Standing};
-use super::super::{kimi, tables};
+use super::super::{quirks, tables};
 use super::piece::{Content, Piece};
 use crate::hosts::import::{are_ours, is_ours, shell_words};
 use crate::native::{ApprovalSettings, WhoseAsks};
@@ -112,8 +113,7 @@ pub(super) fn limit(handler: &Piece) -> Option<u64> {
 pub(super) fn allowed(host: Host, words: &[String], limit: Option<u64>) -> Duration {
     let own = words.windows(2).find(|pair| pair[0] == "--within").and_then(|pair| pair[1].parse().ok());
     let own = Duration::from_secs(own.unwrap_or(USUAL.into()));
-    let in_milliseconds = matches!(host, Host::Gemini | Host::Qwen);
-    let limit = limit.map(|limit| match in_milliseconds {
+    let limit = limit.map(|limit| match quirks(host).entries.in_milliseconds {
         true => Duration::from_millis(limit),
         false => Duration::from_secs(limit),
     });
@@ -140,46 +140,7 @@ pub(super) struct Wanted {
     command: Vec<String>,
 }
 
-/// A file's kind, where a host has files with different events.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// The only one of its host, or that of Kimi CLI.
-    Usual,
-    /// That of Kimi Code.
-    KimiCode,
-    /// One whose entries another program runs as well: that of Claude Code in a project, of whose entries Copilot passes no
-    /// arguments on, and names some of its events in the entry alone (CP-26).
-    Shared,
-}
-
-/// What keeps a gate closed when the program of an entry is gone, is killed or fails: what a host makes of that by itself
-/// is to go on (HO-73).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Closing {
-    /// The host refuses by itself.
-    Itself,
-    /// A member of the handler, and its value.
-    Member(&'static str, &'static str),
-    /// The end of the shell line: the shell refuses in the program's place.
-    Line(&'static str),
-}
-
-/// A refusal with a reason, without which these hosts go on. Every shell reads it, also one of a person's own choice; the
-/// braces and variables of `sh` are not known to all.
-pub(super) const REFUSAL: &str = r#" || sh -c 'echo "lineside hook failed, so this was denied; repair it with: lineside doctor" >&2; exit 2'"#;
-
 impl Closing {
-    fn of(host: Host) -> Self {
-        match host {
-            Host::Claude => Self::Member("onFailure", r#""block""#),
-            Host::Cursor => Self::Member("failClosed", "true"),
-            Host::Codex | Host::Gemini | Host::Qwen => Self::Line(REFUSAL),
-            // Its own refusals have this status, and the reason alone beside it.
-            Host::Kimi => Self::Line(" || exit 2"),
-            Host::Copilot | Host::Opencode => Self::Itself,
-        }
-    }
-
     fn line(self) -> &'static str {
         if let Self::Line(end) = self { end } else { "" }
     }
@@ -205,7 +166,8 @@ impl Closing {
 
 /// Whether a handler of ours lets what it should decide about pass when its program cannot run.
 pub(super) fn fails_open(host: Host, event: &str, handler: &Piece) -> bool {
-    rows(host).any(|row| row.event == event && is_closed_gate(row)) && !Closing::of(host).is_in(handler)
+    rows(host).any(|row| row.event == event && is_closed_gate(row))
+        && !quirks(host).entries.closing.is_in(handler)
 }
 
 /// An event that a host does not have.
@@ -228,7 +190,7 @@ pub(super) fn rows(host: Host) -> impl Iterator<Item = &'static Row> {
 /// The host has no event of that name.
 pub(super) fn wanted(
     host: Host,
-    kind: Kind,
+    kind: FileKind,
     program: &Program,
     more: &[String],
 ) -> Result<Vec<Wanted>, UnknownEvent> {
@@ -239,7 +201,7 @@ pub(super) fn wanted(
             return Err(UnknownEvent { host, event: event.clone(), nearest });
         }
     }
-    let is_of_file = |row: &&Row| kind == Kind::KimiCode || host != Host::Kimi || kimi::is_of_cli(row.event);
+    let is_of_file = |row: &&Row| kind != FileKind::Usual || (quirks(host).entries.of_usual)(row.event);
     let mut found: Vec<Wanted> = Vec::new();
     for (first, row) in
         tables(host).iter().enumerate().flat_map(|(at, table)| table.iter().map(move |row| (at == 0, row)))
@@ -255,15 +217,16 @@ pub(super) fn wanted(
 }
 
 /// The events of a file that get an entry unasked.
-pub(super) fn usual(host: Host, kind: Kind) -> Vec<&'static str> {
+pub(super) fn usual(host: Host, kind: FileKind) -> Vec<&'static str> {
     let entries = wanted(host, kind, &Program::default(), &[]).unwrap_or_default();
     entries.into_iter().map(|entry| entry.event).collect()
 }
 
-fn entry(host: Host, kind: Kind, event: &'static str, rows: &[&Row], program: &Program) -> Wanted {
+fn entry(host: Host, kind: FileKind, event: &'static str, rows: &[&Row], program: &Program) -> Wanted {
     let is_gate = rows.iter().any(|row| is_closed_gate(row));
     let is_stop = rows.iter().any(|row| row.point == "before_stop");
-    let closing = if is_gate { Closing::of(host) } else { Closing::Itself };
+    let quirks = &quirks(host).entries;
+    let closing = if is_gate { quirks.closing } else { Closing::Itself };
     let quoted = |text: &str| lineside_core::json::Value::from(text).to_string();
     let time = program.time(host, rows);
     let mut arguments = program.arguments(host);
@@ -271,57 +234,35 @@ fn entry(host: Host, kind: Kind, event: &'static str, rows: &[&Row], program: &P
         // The command ends before its host does.
         arguments.extend(["--within".to_owned(), time.to_string()]);
     }
-    if kind == Kind::Shared {
+    if quirks.names_event || kind == FileKind::Shared {
         arguments.extend(["--event".to_owned(), event.to_owned()]);
     }
     let mut command = vec![program.program.clone()];
     command.extend(arguments.iter().cloned());
     let line = command.iter().map(|part| word(part)).collect::<Vec<_>>().join(" ") + closing.line();
     command.extend(shell_words(closing.line()));
-    let handler = match host {
-        Host::Claude if kind == Kind::Shared => {
-            let closes = closing.member();
-            format!(r#"{{"type":"command","command":{},"timeout":{time}{closes}}}"#, quoted(&line))
-        }
-        Host::Claude => {
-            let closes = closing.member();
-            let program = quoted(&program.program);
+    let starts = match quirks.has_arguments && kind != FileKind::Shared {
+        true => {
             let arguments = arguments.iter().map(|part| quoted(part)).collect::<Vec<_>>().join(",");
-            format!(
-                r#"{{"type":"command","command":{program},"args":[{arguments}],"timeout":{time}{closes}}}"#
-            )
+            format!(r#"{},"args":[{arguments}]"#, quoted(&program.program))
         }
-        Host::Codex => {
-            // It cuts the limits of these two and warns of it in every session (HO-71).
-            let is_short = rows.iter().any(|row| matches!(row.point, "after_session" | "on_interrupt"));
-            let timeout = if is_short { 3 } else { time };
-            format!(r#"{{"type":"command","command":{},"timeout":{timeout}}}"#, quoted(&line))
-        }
-        Host::Gemini | Host::Qwen => {
-            format!(
-                r#"{{"name":"lineside","type":"command","command":{},"timeout":{time}000}}"#,
-                quoted(&line)
-            )
-        }
-        Host::Cursor => {
-            let closes = closing.member();
-            let limit = if is_stop { format!(r#","loop_limit":{}"#, host.cap()) } else { String::new() };
-            format!(r#"{{"command":{},"timeout":{time}{closes}{limit}}}"#, quoted(&line))
-        }
-        Host::Copilot => {
-            command.extend(["--event".to_owned(), event.to_owned()]);
-            let line = format!("{line} --event {event}");
-            format!(r#"{{"type":"command","command":{},"timeoutSec":{time}}}"#, quoted(&line))
-        }
-        // Its entry is a plugin, which is a file of its own.
-        Host::Opencode => String::new(),
-        Host::Kimi => format!("{{{}}}", fields(event, &quoted(&line), time).join(", ")),
+        false => quoted(&line),
     };
-    let table = format!("[[hooks]]\n{}", fields(event, &quoted(&line), time).join("\n"));
-    let element = match host {
-        Host::Claude | Host::Codex | Host::Gemini | Host::Qwen => format!(r#"{{"hooks":[{handler}]}}"#),
-        Host::Copilot | Host::Cursor | Host::Kimi | Host::Opencode => handler.clone(),
+    let cut = quirks.cut.filter(|(points, _)| rows.iter().any(|row| points.contains(&row.point)));
+    let time = cut.map_or(time, |(_, most)| most);
+    let handler = {
+        let (start, limit) = (quirks.start, quirks.limit);
+        let thousand = if quirks.in_milliseconds { "000" } else { "" };
+        let loops = match is_stop && quirks.has_loop_limit {
+            true => format!(r#","loop_limit":{}"#, host.cap()),
+            false => String::new(),
+        };
+        format!(r#"{{{start}"command":{starts},"{limit}":{time}{thousand}{}{loops}}}"#, closing.member())
     };
+    let fields = fields(event, &quoted(&line), time);
+    let table = format!("[[hooks]]\n{}", fields.join("\n"));
+    let handler = if quirks.is_one_list { format!("{{{}}}", fields.join(", ")) } else { handler };
+    let element = if quirks.is_grouped { format!(r#"{{"hooks":[{handler}]}}"#) } else { handler.clone() };
     Wanted { event, handler, element, table, command }
 }
 

@@ -3,21 +3,18 @@
 
 use std::path::PathBuf;
 
-use lineside_core::Layer;
 use lineside_files::read_if_there;
 
-use super::super::format;
-use super::super::import::{Format, Source, Switches, Syntax};
+use super::super::import::{Format, Source, Switches};
 use super::super::program::Host;
+use super::super::quirks::{FileKind, OurFile};
 use super::super::table::Amend;
+use super::super::{format, quirks};
 use super::entry::{self, fails_open, is_our_handler, rows};
 use super::piece::{self, Content, Piece};
 use super::plan::handlers_of;
 use super::strictness;
 use crate::dialect::{CONFIGURATION as LONGEST, Places};
-
-/// How many seconds Codex gives these events at most, whatever an entry asks for.
-const CUT: u64 = 3;
 
 /// Something in a host's files that may undo what our entries do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,7 +107,8 @@ pub fn look(host: Host, places: &Places) -> Vec<Interference> {
         if handlers.iter().any(|found| found.is_ours) && is_off(file) {
             beside.push(Interference::Off { file: file.clone(), by: by.clone() });
         }
-        let is_shared = host == Host::Claude && source.layer == Layer::Project;
+        let shared = |ours: &OurFile| ours.kind == FileKind::Shared && ours.level.name() == source.label;
+        let is_shared = quirks(host).settings.ours.iter().any(shared);
         if let Some(lost) = handlers.iter().find(|found| is_shared && found.has_arguments) {
             beside.push(Interference::Lost { file: file.clone(), line: lost.line });
         }
@@ -119,9 +117,11 @@ pub fn look(host: Host, places: &Places) -> Vec<Interference> {
             if *is_open {
                 beside.push(Interference::Open { file: file.clone(), line, event: event.clone() });
             }
-            let is_cut = host == Host::Codex && is_point(host, &event, &["after_session", "on_interrupt"]);
-            if *is_ours && is_cut && seconds.is_none_or(|seconds| seconds > CUT) {
-                beside.push(Interference::Cut { file, line, event, seconds: CUT });
+            let cut = quirks(host).entries.cut.filter(|(points, _)| is_point(host, &event, points));
+            let cut = cut.map(|(_, most)| u64::from(most));
+            let cut = cut.filter(|most| *is_ours && seconds.is_none_or(|seconds| seconds > *most));
+            if let Some(seconds) = cut {
+                beside.push(Interference::Cut { file, line, event, seconds });
             } else if !is_ours && *is_command && ours(&event) && may_amend(host, &event) {
                 beside.push(Interference::Rival { file, line, event, position: *position });
             }
@@ -177,8 +177,7 @@ fn handlers(host: Host, source: &Source, places: &Places) -> Result<Option<Vec<H
             add(&member.key, handler);
         }
     }
-    // Of Kimi each names its event.
-    if source.syntax == Syntax::Toml {
+    if quirks(host).entries.is_one_list {
         for handler in hooks.value.elements() {
             add(handler.text("event").unwrap_or_default(), handler);
         }
@@ -210,24 +209,12 @@ fn switches(format: &dyn Format, places: &Places) -> (Vec<PathBuf>, Switches) {
 }
 
 /// The settings of a host that are no files of hooks to the import, the strongest first: those of a program whose hooks are
-/// not imported, and those of Claude Code in a project, which Copilot reads too.
+/// not imported, and those of another program that it reads too.
 fn settings(host: Host, places: &Places) -> Vec<Source> {
-    let of_project = |folder: &str| {
-        let folder = places.work_dir().join(folder);
-        ["settings.local.json", "settings.json"]
-            .map(|name| Source::json("project", folder.join(name), Layer::Project))
-    };
-    match host {
-        Host::Copilot => of_project(".claude").into(),
-        Host::Qwen => {
-            let machine =
-                Source::json("system", PathBuf::from("/etc/qwen-code/settings.json"), Layer::Managed);
-            let user = places.folder("QWEN_HOME", ".qwen").map(|folder| folder.join("settings.json"));
-            let user = user.map(|file| Source::json("user", file, Layer::User));
-            std::iter::once(machine).chain(of_project(".qwen")).chain(user).collect()
-        }
-        _ => Vec::new(),
-    }
+    let switches = quirks(host).settings.switches.iter();
+    switches
+        .filter_map(|place| Some(Source::json(place.layer().as_str(), place.file(places)?, place.layer())))
+        .collect()
 }
 
 /// Which of these settings switches all hooks of the host off; the first that has a word for it counts.
@@ -315,7 +302,7 @@ mod tests {
                 "{{\"hooks\": {{\"SessionEnd\": [{{\"hooks\": [{{\"type\": \"command\", \"command\": \"lineside hook codex\", \"timeout\": {timeout}}}]}}]}}}}"
             )
         };
-        home.write(".codex/hooks.json", &end(CUT));
+        home.write(".codex/hooks.json", &end(3));
         assert_eq!(home.look(Host::Codex), []);
         let codex = home.write(
             ".codex/hooks.json",

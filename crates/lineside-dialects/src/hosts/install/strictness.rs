@@ -5,58 +5,19 @@ use jsonc_parser::{CollectOptions, parse_to_ast};
 
 use super::super::import::Syntax;
 use super::super::program::Host;
+use super::super::quirks;
+use super::super::quirks::{Quirks, Type};
 use super::piece::{Content, EditError, Piece, line, options};
 
 /// The byte order mark.
 const MARK: char = '\u{feff}';
-
-/// What a program makes of a file.
-struct Strictness {
-    /// Whether it passes over comments in JSON. None passes over a comma behind the last item.
-    comments: bool,
-    /// Whether it passes over a byte order mark.
-    mark: bool,
-    /// Settings whose type it checks, each at the price of the file.
-    types: &'static [(&'static str, Type)],
-    /// Whether a hook of a wrong type costs the file, and not that hook alone.
-    whole: bool,
-}
-
-/// The type of a setting.
-#[derive(Clone, Copy, PartialEq)]
-enum Type {
-    Boolean,
-    Number,
-    Object,
-    Text,
-}
-
-impl Strictness {
-    fn of(host: Host) -> Self {
-        let none = Self { comments: false, mark: false, types: &[], whole: true };
-        match host {
-            Host::Claude => Self {
-                mark: true,
-                types: &[
-                    ("disableAllHooks", Type::Boolean),
-                    ("model", Type::Text),
-                    ("permissions", Type::Object),
-                ],
-                whole: false,
-                ..none
-            },
-            Host::Gemini | Host::Qwen => Self { comments: true, whole: false, ..none },
-            Host::Codex | Host::Copilot | Host::Cursor | Host::Kimi | Host::Opencode => none,
-        }
-    }
-}
 
 /// Whether a program takes a file, whose text was read to this tree.
 ///
 /// # Errors
 /// It rejects the file; the place and why.
 pub(super) fn check(host: Host, text: &str, syntax: Syntax, root: &Piece) -> Result<(), EditError> {
-    let strictness = Strictness::of(host);
+    let strictness = &quirks(host).settings.strictness;
     let rejected =
         |at: usize, detail: String| Err(EditError::Rejected { line: line(text, at), detail, host });
     let body = text.trim_start_matches(MARK);
@@ -72,7 +33,7 @@ pub(super) fn check(host: Host, text: &str, syntax: Syntax, root: &Piece) -> Res
     }
     let of_settings = strictness.types.iter().filter_map(|(key, must)| wrong(root, key, *must));
     let hooks = root.member("hooks").filter(|_| strictness.whole).map(|hooks| &hooks.value);
-    match of_settings.chain(hooks.and_then(|hooks| wrong_in(hooks, syntax, host))).next() {
+    match of_settings.chain(hooks.and_then(|hooks| wrong_in(hooks, host))).next() {
         Some((at, detail)) => rejected(at, detail),
         None => Ok(()),
     }
@@ -96,7 +57,7 @@ fn wrong(piece: &Piece, key: &str, must: Type) -> Option<(usize, String)> {
 }
 
 /// The same of the first hook that has another shape.
-fn wrong_in(hooks: &Piece, syntax: Syntax, host: Host) -> Option<(usize, String)> {
+fn wrong_in(hooks: &Piece, host: Host) -> Option<(usize, String)> {
     const TEXTS: [&str; 4] = ["event", "matcher", "type", "command"];
     let in_handler = |handler: &Piece| match &handler.content {
         Content::Object(_) => {
@@ -112,14 +73,13 @@ fn wrong_in(hooks: &Piece, syntax: Syntax, host: Host) -> Option<(usize, String)
         }),
         _ => Some((list.span.start, "the hooks of an event must be a list".to_owned())),
     };
-    match (syntax, host) {
-        (Syntax::Toml, Host::Kimi) => in_list(hooks),
-        _ => {
-            // Codex writes down there which hooks a person has trusted.
-            let events = hooks.members().iter().filter(|event| host != Host::Codex || event.key != "state");
-            events.into_iter().find_map(|event| in_list(&event.value))
-        }
+    let Quirks { entries, settings, .. } = quirks(host);
+    if entries.is_one_list {
+        return in_list(hooks);
     }
+    let no_event = settings.strictness.no_event;
+    let events = hooks.members().iter().filter(|event| !no_event.contains(&&*event.key));
+    events.into_iter().find_map(|event| in_list(&event.value))
 }
 
 #[cfg(test)]

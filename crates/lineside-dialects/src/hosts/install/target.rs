@@ -1,47 +1,20 @@
 //! The files in which our entries stand (HO-63, QW-9).
 
-use std::fmt;
 use std::path::PathBuf;
 
-use super::super::import::Syntax;
 use super::super::program::Host;
-use super::super::{copilot, format, opencode};
+use super::super::quirks::{FileKind, OurFile, Place};
+use super::super::{format, quirks};
 use super::act::installed;
-use super::entry::Kind;
 use super::plan::Form;
 use crate::dialect::Places;
-
-/// Whose agents an entry is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Level {
-    /// All of the user.
-    User,
-    /// Those of a project.
-    Project,
-}
-
-impl Level {
-    /// Its name, as the argument of the command has it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Project => "project",
-        }
-    }
-}
-
-impl fmt::Display for Level {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
+pub use crate::hosts::quirks::Level;
 
 /// A file of a host.
 #[derive(Debug, Clone)]
 pub(super) struct Target {
     pub(super) file: PathBuf,
-    pub(super) kind: Kind,
+    pub(super) kind: FileKind,
     pub(super) form: Form,
     /// The text of the whole file, where it is a plugin.
     pub(super) plugin: Option<&'static str>,
@@ -82,19 +55,6 @@ pub fn files(host: Host, level: Level, places: &Places) -> Result<Vec<PathBuf>, 
     Ok(targets(host, level, places)?.into_iter().map(|target| target.file).collect())
 }
 
-/// The variables by which a program is led to another folder of settings of the user.
-fn variables(host: Host) -> &'static [&'static str] {
-    match host {
-        Host::Claude => &["CLAUDE_CONFIG_DIR"],
-        Host::Codex => &["CODEX_HOME"],
-        Host::Copilot => &["COPILOT_HOME"],
-        Host::Gemini => &["GEMINI_CLI_HOME"],
-        Host::Kimi => &["KIMI_SHARE_DIR", "KIMI_CODE_HOME"],
-        Host::Qwen => &["QWEN_HOME"],
-        Host::Cursor | Host::Opencode => &[],
-    }
-}
-
 /// A file of the user with entries of ours that its program passes by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Passed {
@@ -111,7 +71,9 @@ pub struct Passed {
 #[must_use]
 pub fn passed(host: Host, places: &Places) -> Vec<Passed> {
     let mut found = Vec::new();
-    for variable in variables(host).iter().filter(|variable| places.variable(variable).is_some()) {
+    for variable in
+        quirks(host).settings.variables.iter().filter(|variable| places.variable(variable).is_some())
+    {
         let mut usual = places.clone();
         usual.environment.remove(*variable);
         let of = |places: &Places| targets(host, Level::User, places).unwrap_or_default();
@@ -142,62 +104,34 @@ pub(super) fn targets(host: Host, level: Level, places: &Places) -> Result<Vec<T
     let is_relative = |variable: &&str| {
         places.variable(variable).is_some_and(|value| !value.is_empty() && !value.starts_with('/'))
     };
-    if let Some(variable) = variables(host).iter().copied().find(is_relative).filter(|_| level == Level::User)
+    let settings = &quirks(host).settings;
+    if let Some(variable) =
+        settings.variables.iter().copied().find(is_relative).filter(|_| level == Level::User)
     {
         return Err(NoPlaceError::Relative { host, variable });
     }
-    let home =
-        |variable: &str, folder: &str| places.folder(variable, folder).ok_or(NoPlaceError::NoHome(host));
-    let target = |file: PathBuf| Target {
-        file,
-        kind: Kind::Usual,
-        form: Form { syntax: Syntax::Json, version: None },
-        is_ours: false,
-        plugin: None,
-    };
-    let versioned = |file| Target { form: Form { syntax: Syntax::Json, version: Some(1) }, ..target(file) };
+    let files: Vec<&OurFile> = settings.ours.iter().filter(|file| file.level == level).collect();
+    if files.is_empty() {
+        return Err(NoPlaceError::NoProject(host));
+    }
     let sources = format(host).map(|format| format.sources(places)).unwrap_or_default();
     let named = sources.into_iter().find(|source| source.label == level.name()).map(|source| source.file);
-    Ok(match (host, level) {
-        (Host::Claude, Level::Project) => {
-            vec![Target { kind: Kind::Shared, ..target(named.ok_or(NoPlaceError::NoHome(host))?) }]
-        }
-        (Host::Claude | Host::Codex | Host::Gemini, _) => {
-            vec![target(named.ok_or(NoPlaceError::NoHome(host))?)]
-        }
-        (Host::Cursor, _) => vec![versioned(named.ok_or(NoPlaceError::NoHome(host))?)],
-        (Host::Copilot, level) => {
-            let folder = match level {
-                Level::User => copilot::user_folder(places).ok_or(NoPlaceError::NoHome(host))?,
-                Level::Project => places.work_dir().join(".github/hooks"),
-            };
-            vec![Target { is_ours: true, ..versioned(folder.join("lineside.json")) }]
-        }
-        (Host::Opencode, Level::User) => {
-            let folder = places.configuration().ok_or(NoPlaceError::NoHome(host))?;
-            let plugin = Some(opencode::PLUGIN);
-            vec![Target { plugin, is_ours: true, ..target(folder.join("opencode/plugin/lineside.js")) }]
-        }
-        (Host::Qwen, Level::User) => vec![target(home("QWEN_HOME", ".qwen")?.join("settings.json"))],
-        (Host::Kimi, Level::User) => {
-            let of = |variable: &str, folder: &str, kind| {
-                let folder = home(variable, folder)?;
-                let form = Form { syntax: Syntax::Toml, version: None };
-                Ok((folder.is_dir(), Target { kind, form, ..target(folder.join("config.toml")) }))
-            };
-            let both = [
-                of("KIMI_SHARE_DIR", ".kimi", Kind::Usual)?,
-                of("KIMI_CODE_HOME", ".kimi-code", Kind::KimiCode)?,
-            ];
-            // Of two programs that one which was never started has no settings to speak of.
-            let one_is_there = both.iter().any(|(is_there, _)| *is_there);
-            both.into_iter()
-                .filter(|(is_there, _)| *is_there || !one_is_there)
-                .map(|(_, target)| target)
-                .collect()
-        }
-        (Host::Qwen | Host::Kimi | Host::Opencode, Level::Project) => {
-            return Err(NoPlaceError::NoProject(host));
-        }
-    })
+    let target = |ours: &&OurFile| {
+        let file = match ours.place {
+            Place::Imported => named.clone(),
+            place => place.file(places),
+        };
+        Ok(Target {
+            file: file.ok_or(NoPlaceError::NoHome(host))?,
+            kind: ours.kind,
+            form: Form { syntax: ours.syntax, version: ours.version },
+            plugin: settings.plugin,
+            is_ours: ours.is_ours,
+        })
+    };
+    let targets: Vec<Target> = files.iter().map(target).collect::<Result<_, _>>()?;
+    // Of several programs that one which was never started has no settings to speak of.
+    let is_there = |target: &Target| target.file.parent().is_some_and(std::path::Path::is_dir);
+    let one_is_there = targets.len() > 1 && targets.iter().any(is_there);
+    Ok(targets.into_iter().filter(|target| !one_is_there || is_there(target)).collect())
 }

@@ -7,8 +7,9 @@ use lineside_core::json::{Map, Value, json};
 
 use super::super::import::Syntax;
 use super::super::program::Host;
+use super::super::quirks::Documents;
 use super::super::table::Standing;
-use super::super::tables;
+use super::super::{quirks, tables};
 use super::act::Act;
 use super::entry::{is_our_handler, words};
 use super::piece;
@@ -63,26 +64,19 @@ fn document(host: Host, event: &str, point: &str, cwd: &Path, is_code: bool) -> 
     let mut document = Map::new();
     let mut put = |name: &str, value: Value| document.insert(name.to_owned(), value);
     let cwd = cwd.display().to_string();
-    match host {
-        Host::Copilot => put("sessionId", SESSION.into()),
-        Host::Cursor => put("conversation_id", SESSION.into()),
-        _ => put("session_id", SESSION.into()),
-    };
-    if host != Host::Copilot {
+    let Documents { session, is_named_by_argument, project, call, .. } = &quirks(host).documents;
+    put(session.first().copied().unwrap_or_default(), SESSION.into());
+    if !is_named_by_argument {
         put("hook_event_name", event.into());
     }
-    if host == Host::Cursor {
-        put("workspace_roots", json!([cwd]));
+    if let Some(field) = project {
+        put(field, json!([cwd]));
     }
     if is_code {
         put("client_type", "lineside".into());
     }
     put("cwd", cwd.into());
-    let (name, input, id) = match host {
-        Host::Copilot => ("toolName", "toolArgs", "toolUseId"),
-        Host::Kimi => ("tool_name", "tool_input", "tool_call_id"),
-        _ => ("tool_name", "tool_input", "tool_use_id"),
-    };
+    let [name, input, id] = *call;
     if point == "before_tool" {
         put(name, super::super::tools::shell_of(host).into());
         put(input, json!({"command": "true"}));

@@ -14,7 +14,7 @@ use super::spelling::spellings;
 use super::words::{Telling, put};
 use crate::hosts::program::{Host, SERVED};
 use crate::hosts::table::{Row, Scope};
-use crate::hosts::{codex, copilot, cursor, kimi, tables};
+use crate::hosts::{quirks, tables};
 use crate::raw_object::RawObject;
 
 /// E
@@ -154,8 +154,8 @@ fn name_of(host: Host, event: Option<String>, document: &Map) -> Option<String> 
     let in_document =
         ["hook_event_name", "hookEventName"].into_iter().find_map(|field| document.get(field)?.as_str());
     let in_document = in_document.filter(|name| !name.is_empty()).map(str::to_owned);
-    let in_document = in_document.or_else(|| notified(host, document));
-    if host == Host::Copilot { event.or(in_document) } else { in_document.or(event) }
+    let in_document = in_document.or_else(|| (quirks(host).documents.unnamed)(document));
+    if quirks(host).documents.is_named_by_argument { event.or(in_document) } else { in_document.or(event) }
 }
 
 /// The answer to input that is no document (HO-37), or one with something in it that can be read in two ways or goes too
@@ -264,12 +264,15 @@ fn named(host: Host, event: &str) -> Option<&'static Row> {
         let mut rows = table(host, event, &Map::new()).iter().filter(|row| row.event == event);
         rows.clone().find(|row| is_closed_gate(row)).or_else(|| rows.next())
     };
-    strictest(event).or_else(|| strictest(&cursor::own_name(event)).filter(|_| host == Host::Cursor))
+    strictest(event).or_else(|| strictest(&(quirks(host).documents.own_name)(event)?))
 }
 
 /// Nothing, in the way of a host.
 fn quiet(host: Host) -> HostAnswer {
-    if host == Host::Cursor { HostAnswer::line("{}") } else { HostAnswer::default() }
+    match quirks(host).documents.quiet {
+        "" => HostAnswer::default(),
+        quiet => HostAnswer::line(quiet),
+    }
 }
 
 /// A gate is closed with a text; any other event gets nothing.
@@ -303,36 +306,20 @@ pub(in crate::hosts) fn is_closed_gate(row: &Row) -> bool {
 
 /// The program whose event it is: the one of the entry, unless the document is that of Cursor or Copilot (HO-45).
 fn running(entry: Host, document: &Map) -> Host {
-    if document.contains_key("cursor_version") {
-        Host::Cursor
-    } else if document.contains_key("sessionId") || entry == Host::Claude && copilot::is_pascal(document) {
-        Host::Copilot
-    } else {
-        entry
-    }
-}
-
-/// What the document of a notification of Codex is an event of: it names its kind and no event (CX-3).
-fn notified(host: Host, document: &Map) -> Option<String> {
-    let kind = document.get("type").and_then(Value::as_str).filter(|_| host == Host::Codex)?;
-    Some(if kind == codex::TURN_COMPLETE { codex::NOTIFY.to_owned() } else { kind.replace('-', "_") })
+    SERVED.into_iter().find(|host| (quirks(*host).documents.is_own)(entry, document)).unwrap_or(entry)
 }
 
 /// The table of a host for an event of this name.
 pub(super) fn table(host: Host, event: &str, document: &Map) -> &'static [Row] {
-    match host {
-        Host::Codex if event == codex::NOTIFY => codex::NOTIFIED,
-        Host::Copilot if event.starts_with(|first: char| first.is_ascii_uppercase()) => copilot::PASCAL,
-        Host::Kimi if kimi::is_code(document) => kimi::CODE_ROWS,
-        _ => tables(host).first().copied().unwrap_or_default(),
-    }
+    let other = (quirks(host).documents.table)(event, document);
+    other.unwrap_or_else(|| tables(host).first().copied().unwrap_or_default())
 }
 
 fn row_of(host: Host, event: &str, document: &Map) -> Option<&'static Row> {
     let named = |name: &str| {
         table(host, name, document).iter().find(|row| row.event == name && row.when.is_meant(document))
     };
-    named(event).or_else(|| if host == Host::Cursor { named(&cursor::own_name(event)) } else { None })
+    named(event).or_else(|| named(&(quirks(host).documents.own_name)(event)?))
 }
 
 /// The row of a host's table that answers an event: that of its name, else that of its point.

@@ -14,6 +14,8 @@ use super::call::Arrival;
 use super::recent;
 use super::shared::shared;
 use crate::hosts::program::Host;
+use crate::hosts::quirks;
+use crate::hosts::quirks::Documents;
 use crate::hosts::table::{Field, Kind, Row, at, point, renamed};
 use crate::hosts::tools::tool_fields;
 
@@ -98,15 +100,6 @@ struct Names {
 const AGENT_ID: &[&str] = &["agent_id", "agentId"];
 const PARENT_ID: &[&str] = &["parent_agent_id", "parentAgentId"];
 
-/// The fields in which a host names the session.
-fn session_names(host: Host) -> &'static [&'static str] {
-    match host {
-        Host::Cursor => &["conversation_id", "session_id"],
-        Host::Codex => &["session_id", "sessionId", "thread-id"],
-        _ => &["session_id", "sessionId"],
-    }
-}
-
 /// The first of these fields that has a text, and the text.
 fn text_at<'a, 'n>(document: &'a Map, names: &[&'n str]) -> Option<(&'n str, &'a str)> {
     let texts = names.iter().filter_map(|name| Some((*name, document.get(name)?.as_str()?)));
@@ -118,8 +111,9 @@ fn text_at<'a, 'n>(document: &'a Map, names: &[&'n str]) -> Option<(&'n str, &'a
 fn root(document: &Map, host: Host, about_a_subagent: bool) -> Cow<'_, str> {
     let text = |names| text_at(document, names).map(|(_, text)| text);
     let is_inside = !about_a_subagent && text(AGENT_ID).is_some();
-    let parent = text(PARENT_ID).filter(|_| is_inside && host == Host::Copilot);
-    let root = parent.or_else(|| text(session_names(host))).unwrap_or(NAMELESS);
+    let Documents { session, names_parent, .. } = quirks(host).documents;
+    let parent = text(PARENT_ID).filter(|_| is_inside && names_parent);
+    let root = parent.or_else(|| text(session)).unwrap_or(NAMELESS);
     if root.contains('/') { Cow::Owned(root.replace('/', "%2F")) } else { Cow::Borrowed(root) }
 }
 
@@ -137,16 +131,17 @@ impl Unread {
 
     fn names(&mut self, host: Host, about_a_subagent: bool) -> Names {
         let root = root(&self.0, host, about_a_subagent).into_owned();
-        self.text(session_names(host));
+        let Documents { session, child, names_parent, .. } = quirks(host).documents;
+        self.text(session);
         if about_a_subagent {
-            let child = self.text(if host == Host::Cursor { &["subagent_id"] } else { AGENT_ID });
+            let child = self.text(child);
             return Names { root, agent: None, child };
         }
         let Some(id) = self.text(AGENT_ID) else {
             return Names { root, agent: None, child: None };
         };
         let role = self.text(&["agent_type", "agentType"]).map(Arc::from);
-        if host == Host::Copilot {
+        if names_parent {
             self.text(PARENT_ID);
         }
         Names { root, agent: Some(Agent { id: id.into(), kind: AgentKind::Subagent, role }), child: None }
@@ -293,11 +288,6 @@ impl Arrival {
     }
 }
 
-/// Whether a document is in the form of Copilot that names no model.
-fn is_camel(host: Host, event: &str) -> bool {
-    host == Host::Copilot && !event.starts_with(|first: char| first.is_ascii_uppercase())
-}
-
 /// Reads the document of a call.
 pub(super) fn read(arrival: &Arrival) -> Incoming {
     let Arrival { host, row, document, event, .. } = arrival;
@@ -308,23 +298,24 @@ pub(super) fn read(arrival: &Arrival) -> Incoming {
     let point_name = row.map(|row| row.point);
     let about_a_subagent = matches!(point_name, Some("before_subagent" | "after_subagent"));
     let Names { root, agent, child } = unread.names(*host, about_a_subagent);
-    let mut time = if *host == Host::Cursor { None } else { unread.time() };
+    let Documents { names_time, names_model, project, hands_on_unknown, .. } = quirks(*host).documents;
+    let mut time = if names_time { unread.time() } else { None };
     // Where the input of a tool has it as well, it is read from the whole document.
     let cwd = unread.text(&["cwd"]);
     let names_cwd = cwd.as_ref().is_some_and(|cwd| !cwd.is_empty());
-    let (cwd, project_root) = match host {
-        Host::Cursor => {
-            let roots = document.get("workspace_roots").and_then(Value::as_array);
+    let (cwd, project_root) = match project {
+        Some(field) => {
+            let roots = document.get(field).and_then(Value::as_array);
             let first = roots.and_then(|roots| roots.first()?.as_str()).map(str::to_owned);
             if roots.is_some_and(|roots| roots.len() == 1) {
-                unread.0.remove("workspace_roots");
+                unread.0.remove(field);
             }
             (cwd.or_else(|| first.clone()), first)
         }
         // The session's first `cwd` is it: a variable would be that of whatever has started the program.
-        _ => (cwd, None),
+        None => (cwd, None),
     };
-    let model = if is_camel(*host, event) { None } else { unread.text(&["model"]) };
+    let model = if names_model(event) { unread.text(&["model"]) } else { None };
     let stop_flag =
         ["stop_hook_active", "stopHookActive"].iter().find_map(|name| document.get(name)?.as_bool());
     let loops = document.get("loop_count").and_then(Value::as_u64);
@@ -348,7 +339,7 @@ pub(super) fn read(arrival: &Arrival) -> Incoming {
         payload.get_or_insert_with("model", || model.as_str().into());
     }
     let own_fields =
-        row.is_some_and(|row| row.point.starts_with("x.") && row.fields.is_empty() && *host != Host::Qwen);
+        row.is_some_and(|row| row.point.starts_with("x.") && row.fields.is_empty() && hands_on_unknown);
     if own_fields {
         let (rest, fields) = std::mem::take(&mut unread.0)
             .into_iter()

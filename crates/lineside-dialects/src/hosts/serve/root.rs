@@ -14,9 +14,9 @@ use super::known::{Digest, digest_of_text};
 use super::recent::Recent;
 use super::sessions::Publishing;
 use super::words::Put;
-use crate::hosts::program::Host;
+use crate::hosts::quirks::Active;
 use crate::hosts::table::{Context, Scope, Words, point_named};
-use crate::hosts::{claude, kimi};
+use crate::hosts::{claude, quirks};
 
 /// How much of the reason of a hold is kept, in bytes.
 const LONGEST_REASON: usize = 1 << 10;
@@ -81,7 +81,7 @@ impl BeforePrompt {
             set(incoming, "prompt", rest.as_str().into());
             prompt = rest;
         }
-        let may_continue = matches!(host, Host::Gemini | Host::Copilot | Host::Qwen);
+        let may_continue = quirks(host).turns.reasons_come_back;
         let other = if may_continue && self.printed.is_some_and(|printed| printed == digest_of_text(&prompt))
         {
             Some(format!("x.{host}.after_continuation"))
@@ -120,12 +120,13 @@ pub(super) fn set(incoming: &mut Incoming, field: &str, value: Value) {
 impl Root {
     /// Events that a host does not mark belong to the subagent that was opened last (KI-21).
     pub(super) fn attribute(&self, arrival: &Arrival, incoming: &mut Incoming) {
+        let Some(is_subagents) = quirks(arrival.host).turns.is_subagents_prompt else { return };
         let is_its_own = match incoming.point.name {
             "before_stop" => true,
-            "before_prompt" => !kimi::is_code(&arrival.document),
+            "before_prompt" => is_subagents(&arrival.document),
             _ => false,
         };
-        if arrival.host != Host::Kimi || !is_its_own {
+        if !is_its_own {
             return;
         }
         if let Some((session, name)) = self.open.iter().next_back() {
@@ -144,10 +145,11 @@ impl Root {
         session: &str,
     ) -> BeforePrompt {
         let prompt = incoming.payload.text("prompt").unwrap_or_default();
+        let quirks = &quirks(arrival.host).turns;
         BeforePrompt {
-            is_first: arrival.host == Host::Gemini && std::mem::take(&mut self.is_started),
+            is_first: quirks.first_prompt_has_context && std::mem::take(&mut self.is_started),
             printed: self.printed.remove(session),
-            is_report: arrival.host == Host::Claude && self.is_report(prompt),
+            is_report: quirks.reports_are_prompts && self.is_report(prompt),
         }
     }
 
@@ -195,11 +197,11 @@ impl Root {
     pub(super) fn stop_active(&mut self, arrival: &Arrival, incoming: &Incoming, counted: &str) -> bool {
         let is_stop = incoming.point.name == "before_stop";
         let own = self.blocks.get(counted).copied().unwrap_or_default() > 0;
-        match (incoming.stop_flag, incoming.loops, arrival.host) {
+        match (incoming.stop_flag, incoming.loops, quirks(arrival.host).turns.active) {
             (_, Some(loops), _) => loops > 0,
-            (_, None, Host::Qwen) if is_stop => own,
+            (_, None, Active::Ours) if is_stop => own,
             (Some(true), None, _) => true,
-            (Some(false), None, Host::Gemini) => own,
+            (Some(false), None, Active::TheirsIfSo) => own,
             (Some(false), None, _) => {
                 self.blocks.remove(counted);
                 false

@@ -10,7 +10,7 @@ use super::calls::{CallId, Found, OPEN};
 use super::coming::Coming;
 use super::outcome::Decided;
 use super::root::{BeforePrompt, Root};
-use crate::hosts::program::Host;
+use crate::hosts::quirks;
 
 /// How many sessions are remembered; beyond that the one that was silent longest is forgotten.
 pub(super) const MOST_SESSIONS: usize = 4096;
@@ -103,7 +103,7 @@ impl Roots {
             incoming.project_root.clone_from(&root.first_cwd);
         }
         let is_prompt = incoming.point.name == "before_prompt";
-        if arrival.host == Host::Copilot && is_prompt && root.starting > 0 {
+        if quirks(arrival.host).turns.prompt_overtakes_start && is_prompt && root.starting > 0 {
             return Err(Not::Yet);
         }
         // Before anything that is remembered is used up by it.

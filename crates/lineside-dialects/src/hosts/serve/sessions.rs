@@ -17,6 +17,7 @@ use super::root::set;
 use super::roots::{Begun, Entered, Not, Roots};
 use super::words::{ContextFate, Put, Telling, put};
 use crate::hosts::program::Host;
+use crate::hosts::quirks;
 use crate::hosts::table::Words;
 
 pub use super::calls::CallId;
@@ -174,10 +175,11 @@ impl Served {
     /// A call comes. `now` never goes back.
     pub fn arrive(&self, coming: impl Into<Coming>, now: Instant) -> Arrived {
         let mut coming = coming.into();
-        let mut words = coming.arrival.words.map_or(
-            Words { quiet: if coming.arrival.speaks == Host::Cursor { "{}" } else { "" }, ..Words::FACT },
-            |row| row.words,
-        );
+        let mut words =
+            coming.arrival.words.map_or(
+                Words { quiet: quirks(coming.arrival.speaks).documents.quiet, ..Words::FACT },
+                |row| row.words,
+            );
         let begun = self.roots().begin(&mut coming, now);
         let Begun { session, before, event } = match begun {
             Ok(begun) => begun,

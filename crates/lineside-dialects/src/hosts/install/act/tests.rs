@@ -336,7 +336,7 @@ fn a_file_says_which_events_have_an_entry_and_which_have_none() {
     );
     let found = installed(Host::Cursor, Level::User, &stage.places()).unwrap();
     assert_eq!((found.len(), &found[0].file, &found[0].events), (1, &file, &vec!["stop".to_owned()]));
-    let usual = usual(Host::Cursor, super::super::entry::Kind::Usual);
+    let usual = usual(Host::Cursor, crate::hosts::quirks::FileKind::Usual);
     let others: Vec<&str> = usual.into_iter().filter(|event| *event != "stop").collect();
     assert_eq!(found[0].missing, others);
     // It is not ours alone: what is known of it is what stands there.

@@ -5,9 +5,10 @@ use std::process::Command;
 
 use lineside_core::json::Value;
 
-use super::super::entry::{Kind, Program, REFUSAL, wanted};
+use super::super::entry::{Program, wanted};
 use super::*;
 use crate::hosts::program::{HOSTS, Host};
+use crate::hosts::quirks::{FileKind, REFUSAL};
 
 mod any_text;
 
@@ -15,7 +16,7 @@ const JSON: Form = Form { syntax: Syntax::Json, version: None };
 const TOML: Form = Form { syntax: Syntax::Toml, version: None };
 
 fn entries(host: Host) -> Vec<Wanted> {
-    wanted(host, Kind::Usual, &Program::new("lineside").unwrap(), &[]).unwrap()
+    wanted(host, FileKind::Usual, &Program::new("lineside").unwrap(), &[]).unwrap()
 }
 
 /// Two entries, so that the whole text can be looked at.
@@ -54,7 +55,7 @@ fn an_entry_at_a_gate_refuses_with_a_reason_when_its_program_is_gone_or_killed()
     };
     let wanted = |host| {
         let entries =
-            wanted(host, Kind::Usual, &Program::new(program.to_str().unwrap()).unwrap(), &[]).unwrap();
+            wanted(host, FileKind::Usual, &Program::new(program.to_str().unwrap()).unwrap(), &[]).unwrap();
         let line = |entry: Wanted| {
             let root = read(&format!("{{\"a\": {}}}", entry.handler), Syntax::Json).ok()?;
             Some((entry.event, root.member("a")?.value.text("command")?.to_owned()))
@@ -224,7 +225,7 @@ fn each_host_gets_the_events_of_its_page() {
         let program = Program::new("lineside").unwrap();
         wanted(host, kind, &program, &[]).unwrap().iter().map(|entry| entry.event).collect::<Vec<_>>()
     };
-    let counts = HOSTS.map(|host| (host.name(), events(host, Kind::Usual).len()));
+    let counts = HOSTS.map(|host| (host.name(), events(host, FileKind::Usual).len()));
     assert_eq!(
         counts,
         [
@@ -237,8 +238,8 @@ fn each_host_gets_the_events_of_its_page() {
             ("qwen", 10)
         ]
     );
-    assert_eq!(events(Host::Kimi, Kind::KimiCode).len(), 17);
-    assert!(!events(Host::Claude, Kind::Usual).contains(&"WorktreeCreate"));
+    assert_eq!(events(Host::Kimi, FileKind::KimiCode).len(), 17);
+    assert!(!events(Host::Claude, FileKind::Usual).contains(&"WorktreeCreate"));
 }
 
 #[test]
@@ -246,7 +247,7 @@ fn an_element_is_the_one_of_the_page() {
     // HO-58, HO-63, HO-71, QW-9
     let of = |host: Host, event: &str, program: &str| {
         let program = Program::new(program).unwrap();
-        let all = wanted(host, Kind::Usual, &program, &[event.to_owned()]).unwrap();
+        let all = wanted(host, FileKind::Usual, &program, &[event.to_owned()]).unwrap();
         all.into_iter().find(|entry| entry.event == event).unwrap().element
     };
     let claude = |rest| {
@@ -259,7 +260,6 @@ fn an_element_is_the_one_of_the_page() {
         ("UserPromptSubmit", true),
         ("PermissionRequest", true),
         ("Stop", false),
-        ("SessionStart", false),
         ("PreCompact", false),
         ("PostToolUse", false),
         ("ConfigChange", true),
@@ -272,7 +272,7 @@ fn an_element_is_the_one_of_the_page() {
     }
     // In a project Copilot runs it too, and drops arguments (CP-26).
     let shared = |event: &str, program: &str| {
-        let all = wanted(Host::Claude, Kind::Shared, &Program::new(program).unwrap(), &[]).unwrap();
+        let all = wanted(Host::Claude, FileKind::Shared, &Program::new(program).unwrap(), &[]).unwrap();
         all.into_iter().find(|entry| entry.event == event).unwrap().element
     };
     assert_eq!(
@@ -300,8 +300,8 @@ fn an_element_is_the_one_of_the_page() {
         of(Host::Copilot, "preToolUse", "lineside"),
         r#"{"type":"command","command":"lineside hook copilot --event preToolUse","timeoutSec":60}"#
     );
-    let error = wanted(Host::Codex, Kind::Usual, &Program::new("lineside").unwrap(), &["PreTool".to_owned()])
-        .unwrap_err();
+    let error =
+        wanted(Host::Codex, FileKind::Usual, &Program::default(), &["PreTool".to_owned()]).unwrap_err();
     assert_eq!(error.to_string(), "codex has no event `PreTool`; the nearest is `PreToolUse`");
     assert!(Program::new("/usr/bin/other").is_none());
 }

@@ -188,7 +188,7 @@ fn cx_3_a_notification_of_codex_names_its_kind() {
         Reading::Event(arrival) => Some(arrival.event),
         Reading::Answer(_) => None,
     };
-    assert_eq!(name(r#"{"type": "agent-turn-complete"}"#).as_deref(), Some(codex::NOTIFY));
+    assert_eq!(name(r#"{"type": "agent-turn-complete"}"#).as_deref(), Some("notify"));
     assert_eq!(name(r#"{"type": "some-thing"}"#).as_deref(), Some("some_thing"));
     assert_eq!(name(r#"{"type": 1}"#), None);
     assert!(matches!(read(call(Host::Claude, None, r#"{"type": "x"}"#)), Reading::Answer(_)));
@@ -212,7 +212,7 @@ fn the_table_of_an_event_is_that_of_its_program() {
         (arrival.row.map(|row| row.point), arrival.answered_as)
     };
     let named = |point: &'static str, event: &str| (Some(point), event.to_owned());
-    assert_eq!(point(Host::Codex, codex::NOTIFY, "{}").0, Some("after_agent"));
+    assert_eq!(point(Host::Codex, "notify", "{}").0, Some("after_agent"));
     assert_eq!(point(Host::Codex, "Stop", "{}"), named("before_stop", "Stop"));
     assert_eq!(point(Host::Kimi, "Stop", r#"{"client_type": "x"}"#), named("before_stop", "Stop"));
     assert!(point(Host::Kimi, "Interrupt", r#"{"client_type": "x"}"#).0.is_some());
