@@ -18,7 +18,7 @@ use lineside::protection::Protection;
 use lineside::wire::Vocabulary;
 use lineside::{Assembly, Bus, Durable, Session};
 use tokio::sync::Mutex as AsyncMutex;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Duration, Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -45,7 +45,7 @@ use crate::switch::{Switch, Watched as WatchedSwitch};
 use crate::telemetry::Telemetry;
 use crate::texts::Texts;
 use crate::trace;
-use crate::watch::{Changes, LONGEST, Watching};
+use crate::watch::{Changes, LONGEST, Watching, between_looks};
 use crate::whole::{LeftBehind, whole};
 
 mod here;
@@ -258,11 +258,12 @@ impl Daemon {
         let begun = Instant::now();
         loop {
             let mut watching = self.loading.lock().await;
+            let look = Instant::now();
             let footprint = Footprint::of(&self.watched());
             if let Some(rest) = self.changes.rest(&footprint, begun.elapsed()) {
                 // A load that is asked for does not wait for files to settle.
                 drop(watching);
-                sleep(rest).await;
+                sleep(between_looks(rest, look.elapsed())).await;
                 continue;
             }
             // Also when nothing has changed: a folder may have been made again, and the watch was on the one before.
@@ -271,6 +272,8 @@ impl Daemon {
             let files = is_news.then(|| self.assembly.read(&self.settings.places));
             if footprint != Footprint::of(&self.watched()) && begun.elapsed() < LONGEST {
                 // A change came meanwhile, so that what was read may be of two states.
+                drop(watching);
+                sleep(between_looks(Duration::ZERO, look.elapsed())).await;
                 continue;
             }
             let Some(files) = files else { return Ok(None) };

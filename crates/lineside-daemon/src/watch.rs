@@ -26,6 +26,18 @@ const SHORT: Duration = Duration::from_millis(10);
 /// After this long, files are read as they are.
 pub(crate) const LONGEST: Duration = Duration::from_secs(5);
 
+/// What part of the time files are looked at that do not rest: where other users may write beside hooks, a look may take long,
+/// and changes may have no end.
+const PART: u32 = 5;
+
+/// How many files are known to be open for writing; of further ones the last change counts alone.
+const WRITING: usize = 1_024;
+
+/// How long to wait before files are looked at again, which has just taken so long.
+pub(crate) fn between_looks(rest: Duration, took: Duration) -> Duration {
+    rest.max(took.saturating_mul(PART - 1)).min(LONGEST)
+}
+
 /// Whether the end of a writing is noticed here.
 const TELLS_OF_CLOSING: bool = cfg!(any(target_os = "linux", target_os = "android"));
 
@@ -76,7 +88,7 @@ impl Changes {
         let mut writing = self.writing();
         for path in concerned {
             match kind {
-                EventKind::Modify(ModifyKind::Data(_)) if TELLS_OF_CLOSING => {
+                EventKind::Modify(ModifyKind::Data(_)) if TELLS_OF_CLOSING && writing.len() < WRITING => {
                     writing.insert(path);
                 }
                 EventKind::Access(AccessKind::Close(AccessMode::Write))
@@ -167,8 +179,29 @@ mod tests {
     use notify::event::{AccessKind, AccessMode, DataChange, ModifyKind};
     use notify::{Event, EventKind};
 
-    use super::{Changes, LONGEST, QUIET, SHORT, TELLS_OF_CLOSING};
+    use super::{Changes, LONGEST, QUIET, SHORT, TELLS_OF_CLOSING, WRITING, between_looks};
     use crate::footprint::Footprint;
+
+    #[test]
+    fn looks_that_take_long_are_a_fifth_of_the_time() {
+        let [short, long, longest] = [1, 100, 10_000].map(Duration::from_millis);
+        assert_eq!(between_looks(SHORT, short), SHORT);
+        assert_eq!(between_looks(SHORT, long), 4 * long);
+        assert_eq!(between_looks(QUIET, longest), LONGEST);
+    }
+
+    #[test]
+    fn of_files_that_are_being_written_few_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let footprint = Footprint::of(&[Watched { path: root.clone(), levels: 1, ends: &[".md"] }]);
+        let (changes, folders) = (Changes::default(), footprint.wanted());
+        for number in 0..2 * WRITING {
+            let event = Event::new(EventKind::Modify(ModifyKind::Data(DataChange::Any)));
+            changes.note(&folders, Ok(event.add_path(root.join(format!("{number}.md")))));
+        }
+        assert_eq!(changes.writing().len(), if TELLS_OF_CLOSING { WRITING } else { 0 });
+    }
 
     #[test]
     fn a_file_that_is_being_written_is_not_read() {

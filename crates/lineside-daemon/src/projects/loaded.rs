@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Inner, notice};
 use crate::footprint::Footprint;
-use crate::watch::{Changes, LONGEST, Watching};
+use crate::watch::{Changes, LONGEST, Watching, between_looks};
 
 /// A project that is loaded.
 pub(crate) struct Project {
@@ -180,10 +180,11 @@ impl Project {
             if self.over.is_cancelled() {
                 return Ok(());
             }
+            let look = Instant::now();
             let footprint = Footprint::of(&loading.watched);
             if let Some(rest) = self.changes.rest(&footprint, begun.elapsed()) {
                 drop(loading);
-                sleep(rest).await;
+                sleep(between_looks(rest, look.elapsed())).await;
                 continue;
             }
             if loading.watching.loaded.is(&footprint) {
@@ -198,6 +199,7 @@ impl Project {
     async fn load_now(&self, of: &Inner, loading: &mut Loading) -> Result<(), RegisterHookError> {
         let begun = Instant::now();
         loop {
+            let look = Instant::now();
             let declared = self.assembly.watched(&places_of(&of.user, &self.root, Trust::Granted));
             let (before, seen) = Footprint::seen(&declared);
             let read = self.read(of);
@@ -214,7 +216,7 @@ impl Project {
             let Some((stands, files, held)) =
                 judged.or_else(|| (begun.elapsed() >= LONGEST).then(|| self.restless(of)))
             else {
-                sleep(SHORT).await;
+                sleep(between_looks(SHORT, look.elapsed())).await;
                 continue;
             };
             let holds = matches!(stands, Stands::Trusted | Stands::Closed);
