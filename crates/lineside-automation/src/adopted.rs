@@ -148,7 +148,7 @@ impl Engine {
 /// What the machine has to know: the attempts of a run are the hook's own.
 fn rules(debounce: Option<Debounce>, retry: Retries, join: Join) -> Rules {
     // A burst is due with one event more than it may hold, as everywhere.
-    let hold = debounce.map(|pace| Hold { pace, count: MOST_HELD + 1 });
+    let hold = debounce.map(|pace| Hold { pace, count: MOST_HELD + 1, scope: Scope::Machine });
     Rules {
         rate: None,
         hold,

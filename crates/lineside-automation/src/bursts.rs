@@ -163,6 +163,18 @@ impl<K: Hash + Eq + Clone, E, T: Copy + Ord + Add<Duration, Output = T>> Bursts<
         wanted(self.held(key)?).then(|| self.take(key))?
     }
 
+    /// Keeps those events of a burst for which this holds; without any there is no burst.
+    pub fn retain<Q: Hash + Eq + ?Sized>(&mut self, key: &Q, keep: impl FnMut(&E) -> bool)
+    where
+        K: Borrow<Q>,
+    {
+        let Some(burst) = self.held.get_mut(key) else { return };
+        burst.events.retain(keep);
+        if burst.events.is_empty() {
+            self.held.remove(key);
+        }
+    }
+
     /// The events of a burst, due or not.
     #[must_use]
     pub fn held<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> Option<&[E]>

@@ -25,6 +25,7 @@ use crate::offered::{CollectedTickets, Offered};
 use crate::record::{Entry, Record};
 use crate::report::Report;
 use crate::shared_keys::SharedKeys;
+use crate::shared_windows::SharedWindows;
 use crate::tasks::Tasks;
 use crate::unix_micros::UnixMicros;
 
@@ -45,6 +46,7 @@ mod permit;
 mod processes;
 mod settled;
 mod sharing;
+mod windows;
 mod snapshot;
 mod driver;
 mod trigger;
@@ -58,6 +60,7 @@ pub use hooks::{Last, Recording};
 pub use lending::{LentRun, SpareJob};
 pub use permit::AttemptPermit;
 pub use recovered::{RecordFinding, Recovered};
+pub use windows::{HeldEvent, HeldHere, SharedWindow};
 
 pub(crate) use hooks::{Fate, Register, Starting};
 pub(crate) use processes::Processes;
@@ -89,6 +92,8 @@ pub(crate) struct Handler {
     pub(crate) timeout: Duration,
     /// How far its key holds.
     pub(crate) scope: Scope,
+    /// Its key, its rate or its windows are to hold on all machines of the cluster.
+    pub(crate) is_shared: bool,
     /// Where its jobs may run.
     pub(crate) place: Place,
     /// What it is called on every machine, where another one may have it.
@@ -100,13 +105,14 @@ impl Handler {
     /// One that is not registered yet, of which no other machine knows.
     pub(crate) fn new(name: Arc<str>, timeout: Duration, does: Does) -> Self {
         let (scope, place) = (Scope::default(), Place::default());
-        Self { registration: 0, name, timeout, scope, place, everywhere: None, does }
+        Self { registration: 0, name, timeout, scope, is_shared: false, place, everywhere: None, does }
     }
 
     /// Registered under this number and with these rules: gives those of the machine. An attempt counts when it has its key,
     /// where that comes from elsewhere, and what no other machine can have runs here.
     fn take(&mut self, registration: u64, rules: Arc<Rules>) -> Arc<Rules> {
         (self.registration, self.scope, self.place) = (registration, rules.scope, rules.place);
+        self.is_shared = rules.is_shared();
         let waits = rules.scope == Scope::Cluster && rules.work == Work::Own;
         let stays = rules.place == Place::Anywhere && self.everywhere.is_none();
         if !waits && !stays {
@@ -161,6 +167,8 @@ pub(crate) struct Engine {
     spare: Notify,
     /// Keys that hold on other machines as well; without them every key holds here alone.
     shared_keys: OnceLock<Arc<dyn SharedKeys>>,
+    /// Windows and rates that are kept with other machines.
+    shared_windows: OnceLock<Arc<dyn SharedWindows>>,
 }
 
 struct Core {
@@ -173,6 +181,8 @@ struct Core {
     unrecorded_runs: HashMap<(JobId, Fence), CancellationToken, RandomState>,
     /// Tells runs that have a key of the cluster that they have a turn.
     turns: HashMap<(JobId, Fence), oneshot::Sender<()>>,
+    /// The windows and the rates that are kept with other machines.
+    kept_windows: windows::Kept,
     /// Tells those that wait for keys and are no jobs.
     claims: HashMap<ClaimId, oneshot::Sender<()>>,
     /// What the last records survive that were kept.
@@ -272,6 +282,7 @@ impl Engine {
             runs: HashMap::default(),
             unrecorded_runs: HashMap::default(),
             turns: HashMap::new(),
+            kept_windows: windows::Kept::default(),
             claims: HashMap::new(),
             kept: durability,
             last: earlier.last,
@@ -303,6 +314,7 @@ impl Engine {
             everywhere: watch::Sender::new(0),
             spare: Notify::new(),
             shared_keys: OnceLock::new(),
+            shared_windows: OnceLock::new(),
         })
     }
 

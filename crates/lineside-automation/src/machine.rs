@@ -31,6 +31,7 @@ mod cancelling;
 mod queue;
 mod turns;
 mod lending;
+mod windows;
 mod run;
 mod rest;
 mod registry;
@@ -327,6 +328,9 @@ impl<E: Occurrence> Machine<E> {
             Input::BusEnds(remains) => self.bus_ends(remains),
             Input::BusCut => self.bus_cut(),
             Input::HasKey(job, fence) => self.has_shared_key(job, fence),
+            Input::Close(id, window, all) => self.close_shared(&id, &window, all),
+            Input::Elsewhere(id, window, gone) => self.elsewhere(&id, &window, &gone),
+            Input::LetIn(id, key, is_in) => self.let_in(&id, &key, is_in),
             Input::Lend(job) => self.lend(job),
             Input::TurnOver => self.running = self.running.saturating_sub(1),
             Input::Claim(claim, key) => self.claim(claim, &key),

@@ -110,7 +110,7 @@ mod tests {
             json!({"post": {"url": "https://a.example", "headers": {"A": "b"}, "secrets": ["T"]}}),
             json!({"on": null, "command": null, "on_failure": "block", "required": true}),
             json!({"environment": ["API_KEY"], "env": {"A": 1}, "async": true, "timeout": null}),
-            json!({"automate": {"debounce": {"quiet": 300, "at_most": 5000}, "concurrency": "{session}", "limit": 2, "scope": "machine",
+            json!({"automate": {"debounce": {"quiet": 300, "at_most": 5000, "scope": "cluster"}, "concurrency": "{session}", "limit": 2, "scope": "machine",
                 "retry": {"attempts": 3, "constant": 200}, "join": "background", "result": "ignore",
                 "at_end": {"drain": 100}, "cancelled_by": {"on": "before_prompt"}}}),
         ] {

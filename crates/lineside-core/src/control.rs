@@ -41,6 +41,8 @@ pub struct Rate {
     pub key: Option<String>,
     /// What becomes of more than that.
     pub excess: Excess,
+    /// Of which machines the starts count.
+    pub scope: Scope,
 }
 
 /// What becomes of more than a rate allows.
@@ -58,7 +60,7 @@ impl Rate {
     /// At most so many starts in a period; more than that waits. Attempts after the first are no starts of their own.
     #[must_use]
     pub const fn new(starts: u32, period: Duration) -> Self {
-        Self { starts, period, key: None, excess: Excess::Wait }
+        Self { starts, period, key: None, excess: Excess::Wait, scope: Scope::Machine }
     }
 
     /// For each key of this template.
@@ -72,6 +74,13 @@ impl Rate {
     #[must_use]
     pub fn dropping(mut self) -> Self {
         self.excess = Excess::Drop;
+        self
+    }
+
+    /// The starts on all machines of its cluster count, not those of this one alone.
+    #[must_use]
+    pub fn across_cluster(mut self) -> Self {
+        self.scope = Scope::Cluster;
         self
     }
 }
@@ -224,6 +233,10 @@ pub const MOST_HELD: usize = 4096;
 /// No time of a setting may be longer: it is a slip of units.
 pub const LONGEST: Duration = Duration::from_secs(30 * 24 * 3600);
 
+/// The starts of a period are remembered one by one; those of a cluster are one message of its server.
+const MOST_STARTS: usize = 100_000;
+const MOST_STARTS_OF_CLUSTER: usize = 1_000;
+
 /// More attempts than this are no retry but a loop.
 pub const MOST_ATTEMPTS: u32 = 1000;
 
@@ -236,8 +249,11 @@ pub struct Control {
     pub debounce: Option<Debounce>,
     /// Held until there are enough.
     pub batch: Option<Batch>,
-    /// What is held together; what concerns the same agent of the same session when this is not said.
+    /// What is held together; what concerns the same agent of the same session when this is not said, and with the scope
+    /// of the cluster all of the automation.
     pub hold_key: Option<String>,
+    /// Of which machines events are held together.
+    pub hold_scope: Scope,
     /// Greater goes first where several wait.
     pub priority: i32,
     /// Runs with the same key go one at a time; no key when this is not said.
@@ -269,6 +285,7 @@ impl Default for Control {
             debounce: None,
             batch: None,
             hold_key: None,
+            hold_scope: Scope::default(),
             priority: 0,
             concurrency: None,
             limit: 1,
@@ -297,7 +314,7 @@ pub struct Assignment {
     pub fence: Option<u64>,
 }
 
-/// How far a concurrency key holds.
+/// How far a concurrency key, a rate or a window of events holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
@@ -390,6 +407,13 @@ impl Rules {
         self.work == Work::InMemory
     }
 
+    /// Whether its key, its rate or its windows are to hold on all machines of the cluster.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        let of_rate = self.rate.as_ref().map(|(rate, _)| rate.scope);
+        [Some(self.scope), of_rate, self.hold.map(|hold| hold.scope)].contains(&Some(Scope::Cluster))
+    }
+
     /// Where the text of a report goes, if anywhere. What is not in order keeps the agent from stopping, if its next model
     /// call waits for it.
     #[must_use]
@@ -412,6 +436,8 @@ pub struct Hold {
     pub pace: Debounce,
     /// With so many it is over.
     pub count: usize,
+    /// Of which machines.
+    pub scope: Scope,
 }
 
 impl Control {
@@ -434,6 +460,9 @@ impl Control {
         if self.scope == Scope::Cluster && self.concurrency.is_none() {
             return Err(ControlError::NeedsKey { setting: "scope" });
         }
+        if self.hold_scope == Scope::Cluster && self.hold().is_none() {
+            return Err(ControlError::NeedsHold);
+        }
         if self.scope == Scope::Cluster && self.limit != 1 {
             return Err(ControlError::LimitOfCluster);
         }
@@ -453,7 +482,9 @@ impl Control {
             Some(text) => Some((template("concurrency", text, &all)?, self.limit)),
             None => None,
         };
-        let hold_key = self.hold_key.as_deref().unwrap_or("{session}/{agent}");
+        // A session is of one machine.
+        let by_default = if self.hold_scope == Scope::Cluster { "*" } else { "{session}/{agent}" };
+        let hold_key = self.hold_key.as_deref().unwrap_or(by_default);
         // Without a concurrency key, events that cancel are compared by what is held together.
         let of_hold: &[&PointInfo] = if concurrency.is_some() { &[point] } else { &all };
         Ok(Rules {
@@ -511,11 +542,12 @@ impl Control {
     }
 
     fn check_counts(&self) -> Result<(), ControlError> {
+        let of_cluster = self.rate.as_ref().is_some_and(|rate| rate.scope == Scope::Cluster);
+        let most_starts = if of_cluster { MOST_STARTS_OF_CLUSTER } else { MOST_STARTS };
         let counts = [
             ("retry.attempts", Some(self.retry.attempts as usize), MOST_ATTEMPTS as usize),
             ("limit", Some(self.limit as usize), u32::MAX as usize),
-            // The starts of a period are remembered one by one.
-            ("rate.starts", self.rate.as_ref().map(|rate| rate.starts as usize), 100_000),
+            ("rate.starts", self.rate.as_ref().map(|rate| rate.starts as usize), most_starts),
             ("batch.count", self.batch.map(|batch| batch.count), MOST_HELD),
             ("result.lines", Some(self.result.lines), usize::MAX),
             ("result.bytes", Some(self.result.bytes), usize::MAX),
@@ -533,14 +565,15 @@ impl Control {
 
     /// Debounce and batch together: whichever is over first.
     fn hold(&self) -> Option<Hold> {
+        let scope = self.hold_scope;
         let of_batch = |batch: Batch| Debounce { quiet: batch.within, at_most: batch.within };
         match (self.debounce, self.batch) {
             (None, None) => None,
-            (Some(pace), None) => Some(Hold { pace, count: MOST_HELD }),
-            (None, Some(batch)) => Some(Hold { pace: of_batch(batch), count: batch.count }),
+            (Some(pace), None) => Some(Hold { pace, count: MOST_HELD, scope }),
+            (None, Some(batch)) => Some(Hold { pace: of_batch(batch), count: batch.count, scope }),
             (Some(pace), Some(batch)) => {
                 let at_most = pace.at_most.min(batch.within);
-                Some(Hold { pace: Debounce { at_most, ..pace }, count: batch.count })
+                Some(Hold { pace: Debounce { at_most, ..pace }, count: batch.count, scope })
             }
         }
     }

@@ -3,7 +3,7 @@
 //!
 //! `own` is what this machine has, `stand_ins` what others have and something here is below, `files` the hooks of files
 //! among that, `mailboxes` the messages of sessions elsewhere, `logs` what all machines have decided
-//! and `taps` what happens on them, `keys` their concurrency keys, `jobs`, `naming`, `lending` and `taking` the jobs that any of them may run, `draining` and `leaving` how this machine leaves; `words` is what machines say to each other, `answering` what this one does then, and `remote` asks a hook that
+//! and `taps` what happens on them, `keys` their concurrency keys, `windows` their windows and rates, `jobs`, `naming`, `lending` and `taking` the jobs that any of them may run, `draining` and `leaving` how this machine leaves; `words` is what machines say to each other, `answering` what this one does then, and `remote` asks a hook that
 //! lives elsewhere.
 
 #[cfg(feature = "nats")]
@@ -26,6 +26,8 @@ mod logs;
 mod draining;
 #[cfg(feature = "nats")]
 mod keys;
+#[cfg(feature = "nats")]
+mod windows;
 #[cfg(feature = "nats")]
 mod jobs;
 #[cfg(feature = "nats")]
@@ -349,8 +351,8 @@ impl Membership {
     pub(crate) fn findings(&self, automations: &Automations) -> Vec<Finding> {
         let alone = automations.keys_not_shared().into_iter().map(|name| {
             let text = format!(
-                "automation \"{name}\" has a key with `scope: cluster`, and this daemon is in no cluster: it holds on this \
-                 machine only"
+                "automation \"{name}\" says `scope: cluster`, and this daemon is in no cluster: it \
+                 holds on this machine only"
             );
             Finding { of: "cluster", severity: "warning", text }
         });

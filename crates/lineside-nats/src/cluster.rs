@@ -24,6 +24,7 @@ use crate::keys::Keys;
 use crate::members::{BEAT, Member, Members};
 use crate::questions::{AskMachineError, Question, answer};
 use crate::registry::{Entry, EntryName, Registry};
+use crate::remembered::Remembered;
 use crate::settings::{JoinClusterError, JoinSettings};
 use crate::subjects::{Subjects, parts};
 
@@ -45,6 +46,7 @@ pub(crate) struct Shared {
     pub(crate) registry: Mutex<Registry>,
     pub(crate) members: Mutex<Members>,
     pub(crate) keys: Mutex<Keys>,
+    pub(crate) ledger: Mutex<Remembered>,
     /// How many keys were asked for.
     pub(crate) leases: AtomicU64,
     /// The stream of the names of jobs was there.
@@ -96,6 +98,7 @@ impl Cluster {
             registry: Mutex::default(),
             members: Mutex::default(),
             keys: Mutex::default(),
+            ledger: Mutex::default(),
             leases: AtomicU64::default(),
             has_jobs: AtomicBool::default(),
             health,
@@ -312,6 +315,10 @@ impl Shared {
 
     pub(crate) fn keys(&self) -> MutexGuard<'_, Keys> {
         self.keys.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn own_ledger(&self) -> MutexGuard<'_, Remembered> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn is_together(&self) -> bool {

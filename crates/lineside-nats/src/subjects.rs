@@ -27,6 +27,11 @@ impl Subjects {
         format!("lineside_{}_keys", self.cluster)
     }
 
+    /// The bucket of windows and of rates.
+    pub(crate) fn windows_bucket(&self) -> String {
+        format!("lineside_{}_windows", self.cluster)
+    }
+
     /// The subject of the entry of a concurrency key.
     pub(crate) fn key_entry(&self, key: &Token) -> String {
         format!("$KV.{}.{key}", self.keys_bucket())

@@ -256,14 +256,18 @@ pub(crate) fn keep_keys_within(root: &Path, loaded: &mut Loaded) {
     let (name, root) = (root.file_name().unwrap_or_default().to_string_lossy(), root.display().to_string());
     for found in &mut loaded.hooks {
         found.key = found.key.take().map(|key| format!("{root}:{key}").into());
-        if let Some(automation) = &mut found.automation
-            && let Some((key, limit)) = automation.rules.concurrency.clone()
-        {
-            let mut rules = (*automation.rules).clone();
-            let place = if rules.scope == Scope::Cluster { &*name } else { &root };
-            rules.concurrency = Some((key.within(place), limit));
-            automation.rules = Arc::new(rules);
+        let Some(automation) = &mut found.automation else { continue };
+        let mut rules = (*automation.rules).clone();
+        let place = if rules.scope == Scope::Cluster { &*name } else { &root };
+        rules.concurrency = rules.concurrency.map(|(key, limit)| (key.within(place), limit));
+        if rules.hold.is_some_and(|hold| hold.scope == Scope::Cluster) {
+            rules.hold_key = rules.hold_key.within(&name);
         }
+        rules.rate = rules.rate.map(|(rate, key)| match rate.scope {
+            Scope::Cluster => (rate, key.within(&name)),
+            Scope::Machine => (rate, key),
+        });
+        automation.rules = Arc::new(rules);
     }
 }
 

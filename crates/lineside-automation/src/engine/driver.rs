@@ -118,7 +118,7 @@ fn is_of_hook(effect: &Effect<Offered>) -> bool {
         Effect::Announce(told) => Owner::of(&told.automation) == Owner::Hook,
         Effect::Cancel(..) | Effect::Gone(_) | Effect::Over(_) | Effect::CutShort(_) => true,
         Effect::Persist(_) | Effect::Deliver(..) | Effect::WakeAt(_) | Effect::Granted(_) => false,
-        Effect::Turn(..) | Effect::Lent(_) => false,
+        Effect::Turn(..) | Effect::Lent(_) | Effect::Window(..) | Effect::Rate(..) => false,
     }
 }
 
@@ -168,6 +168,8 @@ impl Engine {
             // It is kept by now, or was dealt with when it was said.
             Effect::Persist(_) | Effect::WakeAt(_) | Effect::Granted(_) => {}
             Effect::Turn(..) | Effect::Lent(_) => {}
+            Effect::Window(automation, key) => self.keep_window(automation, key),
+            Effect::Rate(automation, key) => self.keep_rate(automation, key),
             Effect::Start(run) => self.start(run),
             Effect::Cancel(job, fence) => self.cancel(job, fence),
             Effect::Deliver(job, automation, event, what) => self.hand_over(job, automation, event, what),
@@ -272,7 +274,7 @@ impl Engine {
         self.step(Input::Ended(job, fence, Ended::With(Err((kind, detail.into_owned())))));
     }
 
-    fn name(&self, automation: &AutomationId) -> Arc<str> {
+    pub(super) fn name(&self, automation: &AutomationId) -> Arc<str> {
         match self.core().handlers.get(automation) {
             Some(handler) => Arc::clone(&handler.name),
             None => Arc::clone(automation),

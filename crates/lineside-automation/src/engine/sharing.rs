@@ -8,7 +8,6 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::{Automations, Engine, Processes};
-use crate::control::Scope;
 use crate::machine::job::{Fence, JobId};
 use crate::machine::{Ended, Input};
 use crate::shared_keys::{LostKeyError, RunUnderKey, SharedKeys};
@@ -25,14 +24,15 @@ impl Automations {
         }
     }
 
-    /// The automations with a key of the scope `cluster` that holds on this machine only, as nothing shares keys with others.
+    /// The automations with a key, a rate or a window of the scope `cluster` that holds on this machine only, as nothing is shared
+    /// with others.
     #[must_use]
     pub fn keys_not_shared(&self) -> Vec<Arc<str>> {
         if self.engine.shared_keys.get().is_some() {
             return Vec::new();
         }
         let core = self.engine.core();
-        let shared = core.handlers.values().filter(|handler| handler.scope == Scope::Cluster);
+        let shared = core.handlers.values().filter(|handler| handler.is_shared);
         let mut names: Vec<_> = shared.map(|handler| Arc::clone(&handler.name)).collect();
         names.sort();
         names

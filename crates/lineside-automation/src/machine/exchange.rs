@@ -56,6 +56,12 @@ pub enum Input<E> {
     BusCut,
     /// A run that has waited for a key of the cluster has it, and wants a turn.
     HasKey(JobId, Fence),
+    /// This machine has a window of the cluster, of which these are the events of all machines, in order.
+    Close(AutomationId, Arc<str>, Vec<E>),
+    /// These events of a window of the cluster are run for on another machine.
+    Elsewhere(AutomationId, Arc<str>, Vec<EventId>),
+    /// The cluster has let in a start of a rate, or has none.
+    LetIn(AutomationId, Arc<str>, bool),
     /// Another machine is to run a job that waits for a turn.
     Lend(JobId),
     /// A run for another machine has ended here, and gives its turn back.
@@ -100,6 +106,10 @@ pub enum Effect<E> {
     Granted(ClaimId),
     /// A run that has a key of the cluster has a turn as well.
     Turn(JobId, Fence),
+    /// Something has come into a window of the cluster, or it is to be over.
+    Window(AutomationId, Arc<str>),
+    /// Jobs wait for a rate of the cluster.
+    Rate(AutomationId, Arc<str>),
     /// A job runs on another machine from here on; its attempt counts.
     Lent(StartedRun<E>),
     /// A job without records is over; it is forgotten, and nothing else is announced of it.

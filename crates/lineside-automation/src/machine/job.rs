@@ -80,6 +80,8 @@ pub enum Why {
     Coalesced(JobId),
     /// A job that has its events as well was started in its place.
     Restarted(JobId),
+    /// Its events are those of a window of the cluster, for which another machine runs.
+    Elsewhere,
     /// An event has cancelled it.
     Event(EventId),
     /// Its session has ended.
@@ -115,6 +117,7 @@ impl fmt::Display for Why {
             Self::Duplicate => f.write_str("the automation has had the event before"),
             Self::Busy => f.write_str("its key was taken"),
             Self::Coalesced(job) => write!(f, "it was merged into job {job}"),
+            Self::Elsewhere => f.write_str("another machine of the cluster runs for its events and others"),
             Self::Restarted(job) => write!(f, "job {job} took its place, with its events"),
             Self::Event(event) => write!(f, "event {event} cancelled it"),
             Self::SessionEnded => f.write_str("its session ended"),

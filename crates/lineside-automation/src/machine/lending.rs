@@ -2,7 +2,8 @@
 //! and has no turn.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
 
 use super::job::{AutomationId, Fence, JobId, Stage, State};
 use super::{Effect, Machine, News, Occurrence, StartedRun};
@@ -13,6 +14,9 @@ use crate::control::Place;
 pub(super) struct Sharing {
     /// Keys with the scope of the cluster are.
     pub(super) keys: bool,
+    /// Windows and rates are, and which windows are to be over.
+    pub(super) windows: bool,
+    pub(super) closing: HashSet<(usize, Arc<str>)>,
     /// Jobs that may run anywhere are.
     jobs: bool,
     /// Those that have come into the line for a turn in this step.

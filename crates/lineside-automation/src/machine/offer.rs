@@ -38,10 +38,11 @@ impl<E: Occurrence> Machine<E> {
         let (rate, template) = rules.rate.as_ref()?;
         let key = self.rate_key(template, event);
         let (now, has_room_for_key) = (self.now, self.has_room_for_rate(&key));
+        let waits = rate.excess == Excess::Wait || self.shares(rate);
         // One that is not known has had no start; it is not made known by asking.
         match self.automations[place].rates.get_mut(&key) {
             None => (!has_room_for_key).then_some(Why::Full),
-            Some(state) => (rate.excess != Excess::Wait && !state.has_room(rate, now)).then_some(Why::Rate),
+            Some(state) => (!waits && !state.has_room(rate, now)).then_some(Why::Rate),
         }
     }
 
@@ -70,7 +71,13 @@ impl<E: Occurrence> Machine<E> {
             self.weigh_more(job, &event);
             self.persist_held(place, job, event);
             self.tell(job, News::Held);
-            if count >= hold.count {
+            if self.shares_window(place) {
+                let window = Arc::from(key);
+                if count >= hold.count {
+                    self.close_soon(place, &window);
+                }
+                self.tell_of_window(place, &window);
+            } else if count >= hold.count {
                 self.close_if_due(place, key, rules);
             }
             return;
@@ -81,14 +88,14 @@ impl<E: Occurrence> Machine<E> {
         }
         let window: Arc<str> = Arc::from(key);
         let job = self.new_job(place, event.clone(), State::Held(Arc::clone(&window)));
-        if rules.rate.as_ref().is_some_and(|(rate, _)| rate.excess == Excess::Drop) {
+        if rules.rate.as_ref().is_some_and(|(rate, _)| rate.excess == Excess::Drop && !self.shares(rate)) {
             self.give_rate(job, rules);
         }
         self.open(place, &window, job, event.clone());
         self.persist_held(place, job, event);
         self.tell(job, News::Held);
         self.look_after(place, &window);
-        if hold.count <= 1 {
+        if hold.count <= 1 && !self.shares_window(place) {
             self.close_if_due(place, key, rules);
         }
     }
@@ -103,6 +110,9 @@ impl<E: Occurrence> Machine<E> {
 
     /// Has a burst looked at when it is due by what is known now.
     pub(super) fn look_after(&mut self, place: usize, window: &Arc<str>) {
+        if self.shares_window(place) {
+            return self.tell_of_window(place, window);
+        }
         let due = self.automations[place].held.as_ref().and_then(|held| held.due(&**window));
         if let Some(due) = due {
             self.timers.set(due, Timer::Held(place, Arc::clone(window)));
@@ -130,12 +140,15 @@ impl<E: Occurrence> Machine<E> {
         }
     }
 
-    /// Ends a burst, due or not.
+    /// Ends a burst, due or not; one that is kept with other machines as soon as it can be.
     pub(super) fn close_now(&mut self, id: JobId) {
         let Some(job) = self.jobs.get(&id) else { return };
         let State::Held(window) = &job.state else { return };
         let (place, window) = (job.automation, Arc::clone(window));
         let Some(rules) = self.rules(place) else { return };
+        if self.shares_window(place) {
+            return self.close_soon(place, &window);
+        }
         let held = self.automations[place].held.as_mut();
         if let Some(events) = held.and_then(|held| held.take_if(&*window, |_| true)) {
             self.close(place, events, &rules);
@@ -144,7 +157,7 @@ impl<E: Occurrence> Machine<E> {
 
     /// What was held becomes one job. Only now is asked which of the events the automation has had before: one that
     /// came twice still shows that it is not quiet.
-    fn close(&mut self, place: usize, held: Vec<(JobId, E)>, rules: &Arc<Rules>) {
+    pub(super) fn close(&mut self, place: usize, held: Vec<(JobId, E)>, rules: &Arc<Rules>) {
         let Some((id, _)) = held.first().map(|(id, event)| (*id, event.id())) else { return };
         let seen = &self.automations[place].seen.ids;
         let mut events: Vec<E> = Vec::with_capacity(held.len());
@@ -180,7 +193,13 @@ impl<E: Occurrence> Machine<E> {
 
     /// Ends all bursts of automations that are there.
     pub(super) fn release_all(&mut self) {
+        self.release_which(|_, _| true);
+    }
+
+    /// Ends all bursts for which this holds of their automation.
+    pub(super) fn release_which(&mut self, which: impl Fn(&Self, usize) -> bool) {
         let mut held: Vec<JobId> = self.held(self.sessions.values().flatten()).collect();
+        held.retain(|id| self.jobs.get(id).is_some_and(|job| which(self, job.automation)));
         held.sort_unstable();
         held.into_iter().for_each(|job| self.close_now(job));
     }

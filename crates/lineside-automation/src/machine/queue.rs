@@ -54,7 +54,7 @@ pub(super) struct RateState {
     /// The last ones, those within the period.
     pub(super) starts: VecDeque<UnixMicros>,
     /// How many have been let in and have not happened.
-    admitted: usize,
+    pub(super) admitted: usize,
     pub(super) waiting: BTreeSet<(Reverse<i32>, JobId)>,
     timer: Option<UnixMicros>,
 }
@@ -107,7 +107,7 @@ impl<E: Occurrence> Machine<E> {
         }
         let (place, event) = (job.automation, job.last().clone());
         let key = self.rate_key(template, &event);
-        let lets_in = rate.excess == Excess::Drop;
+        let lets_in = rate.excess == Excess::Drop && !self.shares(rate);
         if lets_in {
             self.rate_of(place, &key).admitted += 1;
         }
@@ -129,9 +129,14 @@ impl<E: Occurrence> Machine<E> {
             self.forget_rate(place, key);
             return;
         };
+        let shares = self.shares(rate);
+        if shares && !self.rate_of(place, key).waiting.is_empty() {
+            let automation = self.automation_id(place);
+            self.effects.push(Effect::Rate(automation, Arc::clone(key)));
+        }
         loop {
             let state = self.rate_of(place, key);
-            let next = state.waiting.first().copied().filter(|_| state.has_room(rate, now));
+            let next = state.waiting.first().copied().filter(|_| !shares && state.has_room(rate, now));
             let Some(next) = next else { break };
             state.waiting.remove(&next);
             state.admitted += 1;
@@ -309,11 +314,13 @@ impl<E: Occurrence> Machine<E> {
         let (state, admitted) = (job.state.clone(), job.admitted);
         let Some(automation) = self.automations.get_mut(place) else { return };
         let entry = (Reverse(automation.rules.as_ref().map_or(0, |rules| rules.priority)), id);
+        let mut window = None;
         match state {
-            State::Held(window) => {
+            State::Held(key) => {
+                let key = window.insert(key);
                 let held = automation.held.as_mut();
                 held.and_then(|held| {
-                    held.take_if(&*window, |held| held.first().is_some_and(|(job, _)| *job == id))
+                    held.take_if(&**key, |held| held.first().is_some_and(|(job, _)| *job == id))
                 });
             }
             State::Parked(_) => {
@@ -335,6 +342,9 @@ impl<E: Occurrence> Machine<E> {
                 self.leave_line_for_turn(&entry);
             }
             State::Running(..) | State::Delayed(_) | State::Delivering(_) | State::Rests(..) => {}
+        }
+        if let Some(window) = window {
+            self.sharing.closing.remove(&(place, window));
         }
         self.close_to_others(id);
         if let Some(rate) = rate.filter(|_| admitted) {

@@ -92,7 +92,8 @@ impl<E: Occurrence> Machine<E> {
     /// The bus is about to end.
     pub(super) fn bus_ends(&mut self, remains: Remains) {
         self.remains = Some(remains);
-        self.release_all();
+        // What is in a window of the cluster stays on record, and goes on there.
+        self.release_which(|own, place| !own.stays_in_window(place));
     }
 
     /// The bus has ended, and with it the time of everything.
@@ -120,12 +121,19 @@ impl<E: Occurrence> Machine<E> {
     pub(crate) fn under_way(&self) -> Vec<JobId> {
         let moves = |id: &&JobId| {
             self.jobs.get(*id).is_some_and(|job| match &job.state {
-                State::Held(_) => self.rules(job.automation).is_some(),
+                State::Held(_) => {
+                    self.rules(job.automation).is_some() && !self.stays_in_window(job.automation)
+                }
                 State::Parked(_) | State::Rests(..) => false,
                 State::Waiting(_) | State::Running(..) | State::Delayed(_) | State::Delivering(_) => true,
             })
         };
         self.sessions.values().flatten().filter(moves).copied().collect()
+    }
+
+    /// Whether what is held stays so at the end of the bus.
+    fn stays_in_window(&self, place: usize) -> bool {
+        self.remains == Some(Remains::OnRecord) && self.shares_window(place)
     }
 
     fn is_adopted(&self, job: JobId) -> bool {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use lineside_automation::control::{Assignment, Control, Place, Retry, Scope};
+use lineside_automation::control::{Assignment, Control, Place, Rate, Retry, Scope};
 use lineside_automation::engine::Borrowed;
 use lineside_automation::jobs::Which;
 use lineside_automation::machine::{Bounds, Ended};
@@ -12,6 +12,7 @@ use lineside_automation::{
 };
 use lineside_bus::Bus;
 use lineside_bus::interceptor::BoxFuture;
+use lineside_core::flow::Debounce;
 use lineside_core::hook::Hook;
 use lineside_core::payload::Point as _;
 use lineside_core::{FailureKind, Part};
@@ -209,6 +210,23 @@ async fn nothing_is_lent_that_does_not_say_so_or_that_no_other_machine_can_have(
     idle.run(async |_event, _cx| Ok(Report::success("here"))).unwrap();
     let automations = Automations::of(&bus).unwrap();
     assert_eq!(automations.places_without_effect(), [Arc::from("of a program")]);
+    publish(&bus, 1).await;
+    automations.at_rest().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_to_hold_on_all_machines_and_holds_on_this_one_is_named() {
+    let bus = Bus::new();
+    let quiet = || Debounce::quiet(millis(10));
+    let run = async |_event, _cx| Ok(Report::success("here"));
+    bus.automate::<OnIdle>("alone").debounce(quiet()).run(run).unwrap();
+    bus.automate::<OnIdle>("held").debounce(quiet()).hold_scope(Scope::Cluster).run(run).unwrap();
+    bus.automate::<OnIdle>("key").concurrency("k").scope(Scope::Cluster).run(run).unwrap();
+    let rate = Rate::new(1, millis(10)).across_cluster();
+    bus.automate::<OnIdle>("rate").rate(rate).run(run).unwrap();
+    let automations = Automations::of(&bus).unwrap();
+    let names: Vec<_> = automations.keys_not_shared().iter().map(ToString::to_string).collect();
+    assert_eq!(names, ["held", "key", "rate"]);
     publish(&bus, 1).await;
     automations.at_rest().await.unwrap();
 }

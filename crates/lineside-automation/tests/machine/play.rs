@@ -68,6 +68,8 @@ impl Player {
             | Effect::CutShort(_)
             | Effect::Granted(_)
             | Effect::Turn(..)
+            | Effect::Window(..)
+            | Effect::Rate(..)
             | Effect::Lent(_) => None,
             Effect::WakeAt(at) => {
                 self.wake = Some(at.0.div_ceil(1000));

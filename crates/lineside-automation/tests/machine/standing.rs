@@ -93,7 +93,7 @@ fn what_is_held() {
 
 #[test]
 fn what_waits_for_a_rate_a_key_or_a_turn() {
-    let rate = Rate { starts: 1, period: millis(100), key: None, excess: lineside_automation::Excess::Wait };
+    let rate = Rate::new(1, millis(100));
     let key = Control { concurrency: Some("{session}".to_owned()), ..Control::default() };
     let mut asked =
         Asked::with(&[Control { rate: Some(rate), ..Control::default() }, key, Control::default()]);

@@ -180,6 +180,7 @@ fn control() -> impl Strategy<Value = Control> {
             period: millis(period),
             key: keyed.then(|| "{session}".to_owned()),
             excess: if drops { Excess::Drop } else { Excess::Wait },
+            scope: lineside_automation::Scope::Machine,
         }),
     );
     let debounce = prop::option::weighted(

@@ -61,6 +61,6 @@ fn a_key_of_the_scope_cluster_holds_on_this_machine_without_one_and_is_named() {
     let _daemon = Daemon::start(&stage);
     let status = stage.run(&["status", "--json"], "").json().remove(0);
     let findings = status["findings"].to_string();
-    let says = "automation \\\"deploy\\\" has a key with `scope: cluster`, and this daemon is in no cluster: it holds on this machine only";
+    let says = "automation \\\"deploy\\\" says `scope: cluster`, and this daemon is in no cluster: it holds on this machine only";
     assert!(findings.contains(says), "{findings}");
 }

@@ -42,6 +42,11 @@ pub enum ControlError {
         /// The setting.
         setting: &'static str,
     },
+    /// Events of all machines are to be held together, and none are held.
+    #[error(
+        "`debounce.scope` says of which machines events are held together; it needs a `debounce` or a `batch`"
+    )]
+    NeedsHold,
     /// More than one run at a time under a key that holds over machines.
     #[error("`limit` has to be 1 with `scope: cluster`: such a key is one machine's at a time")]
     LimitOfCluster,
@@ -72,6 +77,7 @@ impl ControlError {
             | Self::Shorter { setting, .. }
             | Self::NeedsKey { setting }
             | Self::Key { setting, .. } => setting,
+            Self::NeedsHold => "debounce.scope",
             Self::LimitOfCluster => "limit",
             Self::NoModelAfter { .. } => "join",
         }

@@ -32,6 +32,13 @@ macro_rules! control_setters {
             self
         }
 
+        /// Of which machines events are held together; of this one when this is not called. With the scope of the cluster, what
+        /// is held together is all of the automation unless [`hold_per`](Self::hold_per) says otherwise.
+        pub fn hold_scope(mut self, scope: $crate::control::Scope) -> Self {
+            self.control.hold_scope = scope;
+            self
+        }
+
         /// Greater goes first where several wait; 0 when this is not called.
         pub fn priority(mut self, priority: i32) -> Self {
             self.control.priority = priority;

@@ -1,8 +1,8 @@
 //! Settings as people and programs read them: with the names of the builder, times in milliseconds.
 
-use crate::json::{Map, json};
+use crate::json::{Map, Value, json};
 
-use super::{AtEnd, Control, Pause, Rate, Retry};
+use super::{AtEnd, Control, Pause, Rate, Retry, Scope};
 
 impl Control {
     /// All settings but the priority, in the order in which they take effect, as a file would have them; `null` for
@@ -10,12 +10,16 @@ impl Control {
     #[must_use]
     pub fn to_json(&self) -> Map {
         let millis = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        let rate = self.rate.as_ref().map(|Rate { starts, period, key, excess }| {
-            json!({"starts": starts, "period": millis(*period), "key": key, "excess": excess})
+        let rate = self.rate.as_ref().map(|Rate { starts, period, key, excess, scope }| {
+            let rate = json!({"starts": starts, "period": millis(*period), "key": key, "excess": excess});
+            with_scope(rate, *scope)
         });
-        let debounce =
-            self.debounce.map(|pace| json!({"quiet": millis(pace.quiet), "at_most": millis(pace.at_most)}));
-        let batch = self.batch.map(|batch| json!({"count": batch.count, "within": millis(batch.within)}));
+        let held = |held: Value| with_scope(held, self.hold_scope);
+        let debounce = self
+            .debounce
+            .map(|pace| held(json!({"quiet": millis(pace.quiet), "at_most": millis(pace.at_most)})));
+        let batch =
+            self.batch.map(|batch| held(json!({"count": batch.count, "within": millis(batch.within)})));
         let Retry { attempts, pause, after } = self.retry;
         let retry = match pause {
             Pause::Constant(pause) => {
@@ -56,25 +60,33 @@ impl Control {
     }
 }
 
+/// A setting with the machines that it holds for, where these are all of the cluster.
+fn with_scope(mut setting: Value, scope: Scope) -> Value {
+    if let (Scope::Cluster, Some(fields)) = (scope, setting.as_object_mut()) {
+        fields.insert("scope".to_owned(), json!(scope));
+    }
+    setting
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::control::{Batch, OnBusy, Place, Scope};
+    use crate::control::{Batch, OnBusy, Place};
     use crate::flow::{Debounce, RetryAfter};
     use crate::hook::Join;
-    use crate::json::Value;
     use crate::report::{Format, ResultRule, ResultWhen};
 
     const SECOND: Duration = Duration::from_secs(1);
 
     fn full() -> Control {
         Control {
-            rate: Some(Rate::new(5, 60 * SECOND).per("{session}").dropping()),
+            rate: Some(Rate::new(5, 60 * SECOND).per("{session}").dropping().across_cluster()),
             debounce: Some(Debounce::quiet(SECOND)),
             batch: Some(Batch { count: 3, within: 2 * SECOND }),
             hold_key: Some("{agent}".to_owned()),
+            hold_scope: Scope::Cluster,
             priority: 9,
             concurrency: Some("lint".to_owned()),
             limit: 2,
@@ -104,8 +116,9 @@ mod tests {
         assert_eq!(
             Value::from(full().to_json()).to_string(),
             concat!(
-                r#"{"rate":{"starts":5,"period":60000,"key":"{session}","excess":"drop"},"#,
-                r#""debounce":{"quiet":1000,"at_most":10000},"batch":{"count":3,"within":2000},"#,
+                r#"{"rate":{"starts":5,"period":60000,"key":"{session}","excess":"drop","scope":"cluster"},"#,
+                r#""debounce":{"quiet":1000,"at_most":10000,"scope":"cluster"},"#,
+                r#""batch":{"count":3,"within":2000,"scope":"cluster"},"#,
                 r#""hold_key":"{agent}","concurrency":"lint","limit":2,"on_busy":"restart","scope":"cluster","where":"anywhere","#,
                 r#""timeout":1500,"#,
                 r#""retry":{"attempts":4,"exponential":1000,"at_most":300000,"after":"any_but_output"},"#,

@@ -138,6 +138,17 @@ fn what_happens_at_a_key_needs_a_key() {
     assert_eq!(check(&shared(1, None)), Err(ControlError::NeedsKey { setting: "scope" }));
     assert_eq!(check(&shared(2, key())), Err(ControlError::LimitOfCluster));
     assert_eq!(check(&shared(1, key())).unwrap().scope, Scope::Cluster);
+    let held = |debounce| Control { hold_scope: Scope::Cluster, debounce, ..Control::default() };
+    let needs = check(&held(None)).unwrap_err();
+    assert_eq!((needs.setting(), &needs), ("debounce.scope", &ControlError::NeedsHold));
+    let rules = check(&held(Some(Debounce::quiet(SECOND)))).unwrap();
+    assert_eq!(rules.hold_key, KeyTemplate::of_text("*"), "sessions are of one machine");
+    assert_eq!(rules.hold.map(|hold| hold.scope), Some(Scope::Cluster));
+    let starts = |starts| {
+        let rate = Some(Rate::new(starts, SECOND).across_cluster());
+        check(&Control { rate, ..Control::default() })
+    };
+    assert!(starts(1_000).is_ok() && starts(1_001).is_err());
     for control in [busy(OnBusy::Queue, None), busy(OnBusy::Queue, key()), limited(1, None)] {
         assert!(check(&control).is_ok(), "{control:?}");
     }
@@ -203,6 +214,7 @@ fn the_rules_are_what_was_declared_and_what_goes_without_saying() {
         debounce: Some(Debounce::quiet(SECOND)),
         batch: None,
         hold_key: Some("{payload.tool_name}".to_owned()),
+        hold_scope: Scope::default(),
         priority: 7,
         concurrency: Some("{session}".to_owned()),
         limit: 3,
@@ -217,7 +229,7 @@ fn the_rules_are_what_was_declared_and_what_goes_without_saying() {
     };
     let rules = Rules {
         rate: said.rate.clone().map(|rate| (rate, template("*"))),
-        hold: Some(Hold { pace: Debounce::quiet(SECOND), count: MOST_HELD }),
+        hold: Some(Hold { pace: Debounce::quiet(SECOND), count: MOST_HELD, scope: Scope::Machine }),
         hold_key: template("{payload.tool_name}"),
         priority: 7,
         concurrency: Some((template("{session}"), 3)),
@@ -276,10 +288,10 @@ fn debounce_and_batch_go_together_and_the_first_of_them_counts() {
     let pace = |at_most| Debounce { quiet: SECOND, at_most: at_most * SECOND };
     let batch = |within| Batch { count: 7, within: within * SECOND };
     for (debounce, batch, hold) in [
-        (Some(pace(60)), None, Hold { pace: pace(60), count: MOST_HELD }),
-        (None, Some(batch(1)), Hold { pace: pace(1), count: 7 }),
-        (Some(pace(60)), Some(batch(10)), Hold { pace: pace(10), count: 7 }),
-        (Some(pace(10)), Some(batch(60)), Hold { pace: pace(10), count: 7 }),
+        (Some(pace(60)), None, Hold { pace: pace(60), count: MOST_HELD, scope: Scope::Machine }),
+        (None, Some(batch(1)), Hold { pace: pace(1), count: 7, scope: Scope::Machine }),
+        (Some(pace(60)), Some(batch(10)), Hold { pace: pace(10), count: 7, scope: Scope::Machine }),
+        (Some(pace(10)), Some(batch(60)), Hold { pace: pace(10), count: 7, scope: Scope::Machine }),
     ] {
         let control = Control { debounce, batch, ..Control::default() };
         assert_eq!(check(&control).unwrap().hold, Some(hold));

@@ -11,6 +11,7 @@ use sha2::Digest as _;
 
 use super::joined::Joined;
 use super::keys::ClusterKeys;
+use super::windows::ClusterWindows;
 use super::{Here, Membership};
 use crate::random;
 
@@ -40,6 +41,9 @@ pub(crate) async fn begin<H: Here + 'static>(
         Ok((joined, questions)) => {
             membership(here).put(Arc::clone(&joined));
             let (cluster, draining) = (joined.cluster().clone(), joined.draining.clone());
+            let ending = here.ending().clone();
+            let windows = ClusterWindows { cluster: cluster.clone(), draining: draining.clone(), ending };
+            here.automations().share_windows(Arc::new(windows));
             here.automations().share_keys(Arc::new(ClusterKeys { cluster, draining }));
             let held: Arc<dyn Here> = Arc::<H>::clone(here);
             let (names, takes) = (Arc::clone(&joined), Arc::clone(&joined));

@@ -18,7 +18,7 @@ const SESSIONS: usize = 6;
 fn deploys(machine: &Machine, name: &str, log: &str) -> std::path::PathBuf {
     let page = include_str!("../../../../docs/cluster.md");
     let hooks = page.split("```yaml\n").filter_map(|block| block.split_once("```")).map(|(block, _)| block);
-    let hooks = hooks.filter(|block| block.contains("scope: cluster")).collect::<String>();
+    let hooks = hooks.filter(|block| block.contains("concurrency: deploy")).collect::<String>();
     let root = machine.project(name, "#!/bin/sh\n");
     fs::write(root.join(".lineside/hooks.yaml"), hooks).unwrap();
     let script = format!(

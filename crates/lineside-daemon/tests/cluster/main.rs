@@ -21,3 +21,4 @@ mod mailboxes;
 mod swarm;
 mod taps;
 mod waiting;
+mod windows;

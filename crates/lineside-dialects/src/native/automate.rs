@@ -73,10 +73,15 @@ pub(super) fn read(
 fn settings(values: &mut Values<'_, '_>, control: &mut Control) {
     control.rate =
         nested(values, "rate", "a mapping such as {starts: 1, period: 60000}", "automate.rate.", rate);
-    control.debounce =
-        nested(values, "debounce", "a mapping such as {quiet: 2000}", "automate.debounce.", debounce);
-    control.batch =
+    let held = nested(values, "debounce", "a mapping such as {quiet: 2000}", "automate.debounce.", debounce);
+    let (debounce, of_debounce) = held.unzip();
+    let held =
         nested(values, "batch", "a mapping such as {count: 10, within: 60000}", "automate.batch.", batch);
+    let (batch, of_batch) = held.unzip();
+    (control.debounce, control.batch) = (debounce, batch);
+    if [of_debounce, of_batch].contains(&Some(Scope::Cluster)) {
+        control.hold_scope = Scope::Cluster;
+    }
     let is_text = |text: &str| !text.is_empty();
     control.hold_key = values.text("hold_key", "a template of keys", is_text).map(str::to_owned);
     control.concurrency = values.text("concurrency", "a template of keys", is_text).map(str::to_owned);
@@ -90,8 +95,7 @@ fn settings(values: &mut Values<'_, '_>, control: &mut Control) {
         ("restart", OnBusy::Restart),
     ];
     control.on_busy = values.word("on_busy", &words).unwrap_or_default();
-    let words = [("machine", Scope::Machine), ("cluster", Scope::Cluster)];
-    control.scope = values.word("scope", &words).unwrap_or_default();
+    control.scope = scope(values);
     let words = [("origin", Place::Origin), ("anywhere", Place::Anywhere)];
     control.place = values.word("where", &words).unwrap_or_default();
     if let Some(retry) = nested(
@@ -139,28 +143,36 @@ fn needs(values: &mut Values<'_, '_>, line: u32, keys: &[&str]) {
     }
 }
 
+fn scope(values: &mut Values<'_, '_>) -> Scope {
+    let words = [("machine", Scope::Machine), ("cluster", Scope::Cluster)];
+    values.word("scope", &words).unwrap_or_default()
+}
+
 fn rate(values: &mut Values<'_, '_>, line: u32) -> Option<Rate> {
-    values.strictly(&["starts", "period", "key", "excess"]);
+    values.strictly(&["starts", "period", "key", "excess", "scope"]);
     needs(values, line, &["starts", "period"]);
     let key = values.text("key", "a template of keys", |text| !text.is_empty()).map(str::to_owned);
     let excess = values.word("excess", &[("wait", Excess::Wait), ("drop", Excess::Drop)]).unwrap_or_default();
+    let scope = scope(values);
     let (starts, period) = (values.count("starts"), values.millis("period"));
-    Some(Rate { key, excess, ..Rate::new(starts?, period?) })
+    Some(Rate { key, excess, scope, ..Rate::new(starts?, period?) })
 }
 
-fn debounce(values: &mut Values<'_, '_>, line: u32) -> Option<Debounce> {
-    values.strictly(&["quiet", "at_most"]);
+fn debounce(values: &mut Values<'_, '_>, line: u32) -> Option<(Debounce, Scope)> {
+    values.strictly(&["quiet", "at_most", "scope"]);
     needs(values, line, &["quiet"]);
     let (quiet, at_most) = (values.millis("quiet"), values.millis("at_most"));
+    let scope = scope(values);
     let pace = Debounce::quiet(quiet?);
-    Some(at_most.map_or(pace, |at_most| pace.at_most(at_most)))
+    Some((at_most.map_or(pace, |at_most| pace.at_most(at_most)), scope))
 }
 
-fn batch(values: &mut Values<'_, '_>, line: u32) -> Option<Batch> {
-    values.strictly(&["count", "within"]);
+fn batch(values: &mut Values<'_, '_>, line: u32) -> Option<(Batch, Scope)> {
+    values.strictly(&["count", "within", "scope"]);
     needs(values, line, &["count", "within"]);
     let (count, within) = (values.count("count"), values.millis("within"));
-    Some(Batch { count: count?, within: within? })
+    let scope = scope(values);
+    Some((Batch { count: count?, within: within? }, scope))
 }
 
 fn retry(values: &mut Values<'_, '_>, line: u32) -> Option<Retry> {

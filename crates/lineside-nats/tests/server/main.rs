@@ -9,3 +9,4 @@ mod members;
 mod nats;
 mod proxy;
 mod servers;
+mod windows;

@@ -45,10 +45,11 @@ fn what_is_not_said_is_as_in_rust() {
 #[test]
 fn what_is_said_is_as_in_rust() {
     let control = Control {
-        rate: Some(Rate::new(2, millis(1000)).per("{session}").dropping()),
+        rate: Some(Rate::new(2, millis(1000)).per("{session}").dropping().across_cluster()),
         debounce: Some(Debounce::quiet(millis(10)).at_most(millis(90))),
         batch: Some(Batch { count: 7, within: millis(80) }),
         hold_key: Some("{project_root}".into()),
+        hold_scope: Scope::Cluster,
         priority: 5,
         concurrency: Some("lint:{project_root}".into()),
         limit: 2,
@@ -67,9 +68,9 @@ fn what_is_said_is_as_in_rust() {
         },
         at_end: AtEnd::Drain(millis(4000)),
     };
-    let said = "rate: {starts: 2, period: 1000, key: '{session}', excess: drop}\n\
-         debounce: {quiet: 10, at_most: 90}\n\
-         batch: {count: 7, within: 80}\n\
+    let said = "rate: {starts: 2, period: 1000, key: '{session}', excess: drop, scope: cluster}\n\
+         debounce: {quiet: 10, at_most: 90, scope: cluster}\n\
+         batch: {count: 7, within: 80, scope: machine}\n\
          hold_key: '{project_root}'\n\
          concurrency: lint:{project_root}\n\
          scope: machine\n\
