@@ -363,7 +363,20 @@ impl Daemon {
     ///
     /// # Errors
     /// The id is empty or taken, the parent is not open, or the daemon is ending.
-    pub(crate) async fn open(&self, mut asked: Opening) -> Result<Session, Problem> {
+    pub(crate) async fn open(&self, asked: Opening) -> Result<Session, Problem> {
+        self.open_with(asked, || ()).await.map(|(session, ())| session)
+    }
+
+    /// The same. What goes with the session is made when everything was waited for that takes time, such as a project that is
+    /// loaded, and before any event finds the session.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub(crate) async fn open_with<T>(
+        &self,
+        mut asked: Opening,
+        made: impl FnOnce() -> T,
+    ) -> Result<(Session, T), Problem> {
         asked.check()?;
         let opening = match &asked.parent {
             None => self.sessions.root(&asked.id, asked.tree),
@@ -399,9 +412,10 @@ impl Daemon {
         // A load is rare, and its future large.
         let entered = Box::pin(self.projects.enter(opening, asked.work.as_deref())).await;
         let opening = entered.map_err(|error| not_entered(&asked.id, &error))?;
+        let made = made();
         let opened = self.closed.opening(&asked.id, asked.by, || opening.open_now());
         let session = opened.ok_or_else(|| closed(&asked.id))?;
-        session.map_err(|error| cannot_open(&asked.id, &error))
+        session.map(|session| (session, made)).map_err(|error| cannot_open(&asked.id, &error))
     }
 
     /// The session of an event that may open it: with its parent, as a root without one. A session that was closed

@@ -352,4 +352,12 @@ fn work_of<'a>(cwd: Option<&'a str>, root: Option<&'a str>) -> Option<&'a Path> 
 }
 
 #[cfg(test)]
+impl Projects {
+    /// Every place for loads: none is loaded until this is dropped.
+    pub(crate) async fn all_places(&self) -> tokio::sync::OwnedSemaphorePermit {
+        self.inner.aside.all_places().await
+    }
+}
+
+#[cfg(test)]
 mod tests;

@@ -105,8 +105,8 @@ fn entry(owner: String, (confined, tree): (Option<Session>, Option<Tree>), asked
 /// The hooks that a session is opened with, of a program that is there.
 #[derive(Default)]
 pub(super) struct Brought {
-    attachment: String,
-    hooks: Vec<AttachedEntry>,
+    pub(super) attachment: String,
+    pub(super) hooks: Vec<AttachedEntry>,
 }
 
 impl Brought {

@@ -76,40 +76,52 @@ pub(super) async fn open(
     };
     let held = Arc::clone(&daemon);
     // It is opened with its hooks, or it is not.
-    let opened = async move {
-        let _preparing = (!brought.is_empty()).then(|| held.preparing.begin(&opening.id));
-        let (status, session) = taken_over_or_opened(&held, &caller, opening, resume).await?;
-        let how = if status == StatusCode::CREATED { Hold::Opened } else { Hold::TakenOver };
-        caller.holds(&held, &session, how)?;
-        if !brought.is_empty() && status == StatusCode::OK {
-            caller.hooked_session(&held, session.id().as_str())?;
-        }
-        let by = match brought.is_empty() {
-            true => (None, None),
-            false => (caller.confined(&held)?, caller.tree(&held)),
-        };
-        let has_hooks = !brought.is_empty();
-        let outcomes = brought.register(&held, &session, by);
-        if has_hooks {
-            let late = held.cluster.changed(&*held, &session).await;
-            late.into_iter().for_each(|text| held.bus().announce(Notice::warning(text)));
-        }
-        let failed = outcomes.iter().find_map(|outcome| outcome.problem.clone());
-        if let Some(problem) = failed.filter(|_| status == StatusCode::CREATED) {
-            session.close().await;
-            return Err(problem);
-        }
-        Ok(opened(status, &session, outcomes))
-    };
+    let opened = async move { open_with_hooks(&held, &caller, (opening, resume), brought).await };
     whole(&daemon.tracker, opened).await
 }
 
-async fn taken_over_or_opened(
+/// A session with the hooks that its program brings. Its events wait for these from when it is open, or when it is known that
+/// they may be on it: who may not have hooks there, or finds the id taken, holds up nothing.
+async fn open_with_hooks(
+    daemon: &Daemon,
+    caller: &Caller,
+    (opening, resume): (Opening, bool),
+    brought: Brought,
+) -> Result<Response, Problem> {
+    let has_hooks = !brought.is_empty();
+    let begin = |id: &str| has_hooks.then(|| daemon.preparing.begin(id));
+    let (status, session, opened) = taken_over_or_opened(daemon, caller, opening, resume, begin).await?;
+    let how = if status == StatusCode::CREATED { Hold::Opened } else { Hold::TakenOver };
+    caller.holds(daemon, &session, how)?;
+    if has_hooks && status == StatusCode::OK {
+        caller.hooked_session(daemon, session.id().as_str())?;
+    }
+    let by = match has_hooks {
+        false => (None, None),
+        true => (caller.confined(daemon)?, caller.tree(daemon)),
+    };
+    let _preparing = opened.or_else(|| begin(session.id().as_str()));
+    let outcomes = brought.register(daemon, &session, by);
+    if has_hooks {
+        let late = daemon.cluster.changed(daemon, &session).await;
+        late.into_iter().for_each(|text| daemon.bus().announce(Notice::warning(text)));
+    }
+    let failed = outcomes.iter().find_map(|outcome| outcome.problem.clone());
+    if let Some(problem) = failed.filter(|_| status == StatusCode::CREATED) {
+        session.close().await;
+        return Err(problem);
+    }
+    Ok(self::opened(status, &session, outcomes))
+}
+
+/// The session, and what is begun right before it is opened; nothing of that where it was open.
+async fn taken_over_or_opened<T>(
     daemon: &Daemon,
     caller: &Caller,
     mut opening: Opening,
     resume: bool,
-) -> Result<(StatusCode, BusSession), Problem> {
+    begin: impl Fn(&str) -> Option<T>,
+) -> Result<(StatusCode, BusSession, Option<T>), Problem> {
     let id = opening.id.clone();
     if resume && daemon.bus().find(&id).is_some() {
         let session = resumed(daemon, caller, &id)?;
@@ -119,16 +131,16 @@ async fn taken_over_or_opened(
             let detail = format!("session `{id}` is open and has another parent");
             return Err(Problem::conflict("other-parent", "The session has another parent", detail));
         }
-        return Ok((StatusCode::OK, session));
+        return Ok((StatusCode::OK, session, None));
     }
     let (parent, above, attribution) = caller.parent(daemon, opening.parent)?;
     (opening.parent, opening.above) = (parent, above);
     opening.attribution = Some(attribution);
-    match daemon.open(opening).await {
-        Ok(session) => Ok((StatusCode::CREATED, session)),
+    match daemon.open_with(opening, || begin(&id)).await {
+        Ok((session, begun)) => Ok((StatusCode::CREATED, session, begun)),
         // Another request has opened it meanwhile.
         Err(problem) if resume => {
-            resumed(daemon, caller, &id).map(|session| (StatusCode::OK, session)).map_err(|_| problem)
+            resumed(daemon, caller, &id).map(|session| (StatusCode::OK, session, None)).map_err(|_| problem)
         }
         Err(problem) => Err(problem),
     }
@@ -265,4 +277,58 @@ fn all(daemon: &Daemon) -> BTreeMap<String, Session> {
     let bus = daemon.bus();
     let open = bus.sessions().into_iter().filter_map(|id| bus.find(id.as_str()));
     open.map(|session| (session.id().to_string(), Session::from(&session))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::pin::pin;
+
+    use futures_util::poll;
+    use lineside::dialects::{Places, Trust};
+    use lineside::json::{from_value, json};
+
+    use super::*;
+    use crate::{Server, Settings};
+
+    #[tokio::test]
+    async fn a_session_that_is_being_opened_with_hooks_holds_up_none_that_is_open() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let project = root.join("project");
+        fs::create_dir_all(project.join(".lineside")).unwrap();
+        fs::create_dir(project.join(".git")).unwrap();
+        fs::write(project.join(".lineside/hooks.yaml"), "hooks: []\nkey: 1\n").unwrap();
+        let cwd = root.clone();
+        let places = Places { environment: [].into(), project_root: None, cwd, trust: Trust::Withheld };
+        let settings = Settings::new(root.join("run/lineside.sock"), root.join("state"), places);
+        let server = Server::start(settings).await.unwrap();
+        let (daemon, bus) = (&Arc::clone(&server.daemon), server.bus().clone());
+        let open = bus.session("s").open_now().unwrap();
+        let below = open.subagent("below").open_now().unwrap();
+        let brought = || {
+            let hook = json!({"called": "g", "hook": {"name": "g", "on": "before_tool"}});
+            Brought { attachment: "none".to_owned(), hooks: vec![from_value(&hook).unwrap()] }
+        };
+        let opening = |id: &str| {
+            let cwd = Some(project.display().to_string());
+            Opening { id: id.to_owned(), cwd, ..Opening::default() }
+        };
+        let held_up = daemon.projects.all_places().await;
+        let caller = Caller::user();
+        let mut opens = pin!(open_with_hooks(daemon, &caller, (opening("s"), false), brought()));
+        assert!(poll!(opens.as_mut()).is_pending(), "the project is loaded first");
+        for session in [&open, &below] {
+            assert!(poll!(pin!(daemon.preparing.stand(&bus, session))).is_ready());
+        }
+        drop(held_up);
+        assert_eq!(opens.await.map(drop).unwrap_err().status, 409);
+        // One that is opened decides nothing before its hooks stand.
+        let begin = || daemon.preparing.begin("new");
+        let (new, begun) = daemon.open_with(opening("new"), begin).await.map_err(drop).unwrap();
+        assert!(poll!(pin!(daemon.preparing.stand(&bus, &new))).is_pending());
+        drop(begun);
+        daemon.preparing.stand(&bus, &new).await;
+        server.end().await;
+    }
 }
