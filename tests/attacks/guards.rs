@@ -28,7 +28,7 @@ const COMMANDS: [&str; 20] = [
     "serve --detached --dialect codex",
     "serve --detached --config /tmp",
     "serve --detached --home /tmp --socket $LINESIDE_SOCKET",
-    "serve --in-background --untrusted",
+    "serve --as-detached --untrusted",
     "serve --http 127.0.0.1:0",
 ];
 
@@ -193,7 +193,7 @@ fn an_agent_that_has_killed_its_daemon_begins_no_other_one_and_its_next_call_beg
         format!("{own} serve --detached --state {other} --home {home} --socket {socket}"),
         format!("{own} serve --detached --home {home} --socket {socket} --dialect codex"),
         // The one that a call begins has the environment of a login, which this has not.
-        format!("BASH_ENV={other}/x {own} serve --in-background --home {home} --socket {socket}"),
+        format!("BASH_ENV={other}/x {own} serve --as-detached --home {home} --socket {socket}"),
     ] {
         let told = ground.agent(&format!("{kill}; {begins} </dev/null; echo \"exit $?\""));
         assert!(

@@ -81,6 +81,9 @@ pub(crate) enum Newest {
     Commits(u64),
 }
 
+/// Who installed a copy that no installer knows.
+const UNKNOWN: &str = "nothing";
+
 /// What is left by each installer, the most certain ones first.
 const WAYS: [fn(&Path) -> Option<Installation>; 5] = [npm, pip, deb, listed, cargo];
 
@@ -91,12 +94,20 @@ const WAYS: [fn(&Path) -> Option<Installation>; 5] = [npm, pip, deb, listed, car
 pub(crate) fn own_installation() -> Result<Installation> {
     let own = own()?;
     Ok(WAYS.iter().find_map(|way| way(&own)).unwrap_or_else(|| Installation {
-        from: "nothing",
-        update: "cargo xtask install, in a clone of the repository".to_owned(),
+        from: UNKNOWN,
+        update: "cargo xtask install --root DIR, in a clone of the repository, puts a program that can be updated into DIR/bin"
+            .to_owned(),
         place: own,
         question: None,
         removal: Removal::None,
     }))
+}
+
+impl Installation {
+    /// Whether it is a copy that no installer knows, which nothing can be asked about.
+    pub(crate) fn is_copy(&self) -> bool {
+        self.from == UNKNOWN
+    }
 }
 
 /// The folder of an installation that has its programs in `bin`.

@@ -74,7 +74,7 @@ fn list(style: Style) -> Vec<String> {
         ]
     });
     let heading = &["policy", "version", "verdict", "standard", "stops"];
-    Table { heading, rows: rows.collect(), stacked: &[] }.lines(columns(), style)
+    Table { heading, rows: rows.collect(), stacked: &[1, 3] }.lines(columns(), style)
 }
 
 fn shown(policy: &Policy, style: Style) -> Vec<String> {

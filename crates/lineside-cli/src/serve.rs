@@ -84,12 +84,12 @@ pub(crate) struct ServeArgs {
 
     /// Keep socket and state in a fresh folder, and end when standard input does: a daemon of the program that starts it, which
     /// it does not outlive. The folder goes with it.
-    #[arg(long, conflicts_with_all = ["socket", "state", "detached", "install_unit", "in_background"])]
+    #[arg(long, conflicts_with_all = ["socket", "state", "detached", "install_unit", "as_detached"])]
     private: bool,
 
     /// As the one that `--detached` starts.
     #[arg(long, hide = true)]
-    in_background: bool,
+    as_detached: bool,
 
     /// Write the unit that has the system start the daemon, instead of starting it: for systemd, or for launchd on macOS.
     #[arg(long)]
@@ -110,7 +110,7 @@ impl ServeArgs {
     fn is_of_a_call(&self) -> bool {
         let Self { http, nats, creds, cluster, private, install_unit, .. } = self;
         let has_more = http.is_some() || nats.is_some() || creds.is_some() || cluster.is_some();
-        let is_background = self.detached || self.in_background;
+        let is_background = self.detached || self.as_detached;
         is_background
             && !has_more
             && !private
@@ -187,7 +187,7 @@ async fn serve(args: &ServeArgs, daemon: &DaemonArgs, styles: Styles) -> Result<
     let paths = DaemonPaths { socket: all.socket.clone(), state: all.state.clone() };
     let (places, dialects) = args.places.of_daemon();
     let named_project = args.places.named()?;
-    if let Some(root) = named_project.as_deref().filter(|_| !args.dry_run && !args.in_background) {
+    if let Some(root) = named_project.as_deref().filter(|_| !args.dry_run && !args.as_detached) {
         // Naming it is an answer for what was never asked, and none for what has changed since.
         if let Some(note) = project::consent(root, &places, &paths)? {
             tell(&format!("{}: {}", styles.err.paint(Tone::Warning, "warning"), one_line(&note)));
@@ -203,7 +203,7 @@ async fn serve(args: &ServeArgs, daemon: &DaemonArgs, styles: Styles) -> Result<
     if args.detached {
         return detached::start(&paths, below.login(&all.home));
     }
-    if args.in_background {
+    if args.as_detached {
         if let Some(login) = below.login(&all.home) {
             environment::refuse_more(login, &of_files)?;
         }
@@ -255,7 +255,7 @@ async fn serve(args: &ServeArgs, daemon: &DaemonArgs, styles: Styles) -> Result<
     let http = server.http().map(|address| format!(" and http://{address}")).unwrap_or_default();
     let ready = format!("ready: {}{http}", server.socket().display());
     print([one_line(&ready)]).context("failed to say that the daemon is ready")?;
-    if args.in_background {
+    if args.as_detached {
         detached::let_go_of_the_starter()?;
     }
     // Without a supervisor there is nothing to notify.

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use lineside::core::{Strength, Timestamp};
+use lineside::hosts::install::TRIAL_SESSION;
 use lineside::json::{Value, json};
 use lineside::log::{HookStats, SessionStats, Stats};
 
@@ -193,8 +194,12 @@ fn hook(hook: &HookStats, name: &str) -> Vec<Cell> {
 
 fn session(session: &SessionStats) -> Vec<Cell> {
     let refused = if session.refused > 0 { session.refused.to_string() } else { String::new() };
+    let name = match &*session.session {
+        TRIAL_SESSION => Cell::toned("an entry, tried by lineside install", Tone::Dim),
+        name => Cell::toned(name, Tone::Bold),
+    };
     vec![
-        Cell::toned(&session.session, Tone::Bold),
+        name,
         Cell::new(session.host.as_deref().unwrap_or_default()),
         Cell::new(session.events.to_string()),
         Cell::toned(refused, Tone::Bad),

@@ -64,9 +64,14 @@ impl Table<'_> {
                 beside.retain(|other| other != column);
                 under.insert(0, *column);
             }
-            let over = room(&beside, &widths).saturating_sub(columns);
-            if let Some(widest) = beside.iter().copied().max_by_key(|column| widths[*column]) {
-                widths[widest] = widths[widest].saturating_sub(over).max(NARROWEST.min(widths[widest]));
+            // The widest gives way, and where that is not enough the next one.
+            loop {
+                let over = room(&beside, &widths).saturating_sub(columns);
+                let widest = beside.iter().copied().max_by_key(|column| widths[*column]);
+                let Some(widest) = widest.filter(|column| over > 0 && widths[*column] > NARROWEST) else {
+                    break;
+                };
+                widths[widest] = widths[widest].saturating_sub(over).max(NARROWEST);
             }
         }
         under.sort_unstable();
@@ -204,5 +209,10 @@ mod tests {
         let rows = vec![vec![Cell::new("a-name-that-is-long"), Cell::new("1")]];
         let table = Table { heading: &["name", "#"], rows, stacked: &[] };
         assert_eq!(table.lines(Some(16), Style::PLAIN), ["  name         #", "  a-name-tha…  1"]);
+        // Of two, the next one too.
+        let rows = vec![vec![Cell::new("a-name-that-is-long"), Cell::new("what it stops"), Cell::new("1")]];
+        let table = Table { heading: &["name", "stops", "#"], rows, stacked: &[] };
+        let lines = table.lines(Some(24), Style::PLAIN);
+        assert_eq!(lines, ["  name      stops      #", "  a-name-…  what it…   1"]);
     }
 }

@@ -52,7 +52,7 @@ mod record;
 #[command(after_help = EXIT_STATUS)]
 pub(crate) struct TestArgs {
     /// Case files, or directories that are searched for `*.cases.yaml` and `*.cases.json`.
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(default_value = ".", value_name = "PATH")]
     paths: Vec<PathBuf>,
 
     /// Only cases whose id or title contains this.

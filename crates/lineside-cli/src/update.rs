@@ -67,11 +67,15 @@ pub(crate) async fn run(args: &UpdateArgs, styles: Styles) -> Result<ExitCode> {
         Ok(newest) => styles.out.paint(Tone::Warning, &shown(newest)),
         Err(why) => format!("not known: {why}"),
     };
+    let by = |from: &str| if installation.is_copy() { "a copy".to_owned() } else { format!("of {from}") };
     let mut lines = vec![
-        format!("lineside {VERSION}, of {from}, in {}", one_line(&place.display().to_string())),
+        format!("lineside {VERSION}, {}, in {}", by(from), one_line(&place.display().to_string())),
         format!("  newest  {said}"),
     ];
-    if !is_current {
+    if installation.is_copy() {
+        lines.push("  update  this copy cannot be updated".to_owned());
+        lines.push(format!("          {}", one_line(update)));
+    } else if !is_current {
         lines.push(format!("  update  {}", one_line(update)));
         lines.push(format!("          {ANOTHER}"));
     }
@@ -82,6 +86,9 @@ pub(crate) async fn run(args: &UpdateArgs, styles: Styles) -> Result<ExitCode> {
 
 /// What the installer knows; or why it does not.
 async fn asked(installation: &Installation) -> Result<Newest, String> {
+    if installation.is_copy() {
+        return Err("no installer has put this copy here, so none can be asked".to_owned());
+    }
     let Some(question) = &installation.question else {
         return Err(format!("{} has nothing that could be asked", installation.from));
     };

@@ -2,7 +2,8 @@
 
 use lineside::State;
 use lineside::core::hook::Mode;
-use lineside::core::{OnFailure, Part, SkipReason};
+use lineside::core::{OnFailure, Part, SkipReason, Strength};
+use lineside::dialects::native;
 use lineside::listing::{Explained, Explanation};
 
 use crate::automations;
@@ -55,6 +56,48 @@ pub(super) fn lines(explanation: &Explanation, columns: Option<usize>, style: St
         lines.push("For the event as it stands: an earlier hook may still block it or change it.".to_owned());
     }
     lines
+}
+
+/// How many hooks are named.
+const NAMED: usize = 3;
+
+/// What comes of the event, as far as that is known without running anything: the answers of policies are, and that of what
+/// cannot run.
+pub(super) fn verdict(hooks: &[Explained], style: Style) -> String {
+    let is_asked = |hook: &&Explained| {
+        let parts = [Part::Gate, Part::LoneGate, Part::Amender];
+        let is_heard = hook.listed.mode == Mode::Enforced;
+        hook.skipped.is_none() && is_heard && parts.iter().any(|part| part.as_str() == hook.listed.part)
+    };
+    let said = |hook: &Explained| match is_sound(hook) {
+        true if hook.listed.hook == native::PROTECT_POLICY => Some(Strength::Block),
+        true => {
+            native::policies().iter().find(|policy| policy.name == hook.listed.hook).map(|one| one.verdict)
+        }
+        false if hook.listed.on_failure == OnFailure::Block => Some(Strength::Block),
+        false => Some(Strength::Continue),
+    };
+    let asked: Vec<(&str, Option<Strength>)> =
+        hooks.iter().filter(is_asked).map(|hook| (&*hook.listed.hook, said(hook))).collect();
+    let by = |verdict: Option<Strength>| {
+        let names = asked.iter().filter(|(_, said)| *said == verdict).map(|(name, _)| one_line(name));
+        let names: Vec<String> = names.collect();
+        let more = names.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        (!names.is_empty()).then(|| names[..names.len().min(NAMED)].join(", ") + &more)
+    };
+    let painted = |tone, mark: &str, verdict: &str| style.paint(tone, &format!("{mark} {verdict}"));
+    match (by(Some(Strength::Block)), by(None), by(Some(Strength::Ask))) {
+        (Some(by), ..) => format!("{}, by {by}", painted(Tone::Bad, "✗", "block")),
+        (None, Some(open), None) => {
+            format!("{}: {open} would say when run", painted(Tone::Asked, "?", "open"))
+        }
+        (None, Some(open), Some(by)) => {
+            format!("{} at least, by {by}: {open} would say when run", painted(Tone::Asked, "?", "ask"))
+        }
+        (None, None, Some(by)) => format!("{}, by {by}", painted(Tone::Asked, "?", "ask")),
+        (None, None, None) => format!("{}: no hook would object", painted(Tone::Good, "✓", "continue")),
+    }
 }
 
 fn no_hook_waits(explanation: &Explanation, columns: Option<usize>, style: Style) -> Vec<String> {

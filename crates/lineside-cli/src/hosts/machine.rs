@@ -96,7 +96,13 @@ async fn look_at(host: Host, places: &Places, daemon: &Daemon) -> Machine {
     let mut machine = Machine { host, program, version, installed: Vec::new(), findings: Vec::new() };
     for level in [Level::User, Level::Project] {
         match installed(host, level, places) {
-            Ok(files) => machine.installed.extend(files.into_iter().map(|file| (level, file))),
+            Ok(files) => {
+                // In the home that of the project is that of the user.
+                let known: Vec<PathBuf> =
+                    machine.installed.iter().map(|(_, known)| known.file.clone()).collect();
+                let new = files.into_iter().filter(|file| !known.contains(&file.file));
+                machine.installed.extend(new.map(|file| (level, file)));
+            }
             Err(InstallError::NoPlace(error)) if !matches!(error, NoPlaceError::Relative { .. }) => {}
             Err(error) => {
                 machine.findings.push(Finding::error(

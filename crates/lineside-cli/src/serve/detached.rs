@@ -38,7 +38,7 @@ pub(super) fn start(paths: &DaemonPaths, environment: Option<Variables>) -> Resu
     let program = env::current_exe().context("failed to find this program")?;
     let arguments = env::args_os().skip(1).filter(|argument| argument != "--detached");
     let mut command = Command::new(program);
-    command.args(arguments).arg("--in-background").stdin(Stdio::null()).stdout(Stdio::piped());
+    command.args(arguments).arg("--as-detached").stdin(Stdio::null()).stdout(Stdio::piped());
     if let Some(environment) = environment {
         command.env_clear().envs(environment).current_dir("/");
     }

@@ -34,7 +34,10 @@ fn without_a_hook_the_points_of_the_others_are_shown() {
     let said = stage().run(&["explain", "--project", "."], r#"{"point": "on_idle"}"#);
     insta::assert_snapshot!(said.out);
     let said = Stage::new().run(&["explain"], r#"{"point": "on_idle"}"#);
-    assert_eq!(said.out, "on_idle in session s1: nothing would run\nNo hook was found at all.\n");
+    assert_eq!(
+        said.out,
+        "✓ continue: no hook would object\non_idle in session s1: nothing would run\nNo hook was found at all.\n"
+    );
 }
 
 #[test]
@@ -203,18 +206,24 @@ fn a_harmless_command_is_said_to_be_one() {
 #[test]
 fn the_first_line_is_about_the_hooks_that_are_in_force_here() {
     let stage = Stage::new();
-    let first = |command: &str| {
+    let two = |command: &str| {
         let said = stage.run(&["explain", command], "");
         assert_eq!(said.code, Some(0), "{said:?}");
-        said.out.lines().next().unwrap().to_owned()
+        let mut lines = said.out.lines().map(str::to_owned);
+        (lines.next().unwrap(), lines.next().unwrap())
     };
+    let (verdict, first) = (|command: &str| two(command).0, |command: &str| two(command).1);
     assert_eq!(first("git push --force"), "1 program: 1 policy would block it; none is in use");
+    assert_eq!(verdict("git push --force"), "✓ continue: no hook would object");
     stage.file(
         "home/.config/lineside/hooks.yaml",
         "use: [no-force-push, {no-remote-code: ask}]\nhooks:\n- {name: no-wget, on: before_tool, match: {runs: wget}, verdict: \
          block}\n- {name: log, on: before_tool, async: true, command: 'true'}\n",
     );
     assert_eq!(first("git push --force"), "1 program: 1 policy would block it");
+    assert_eq!(verdict("git push --force"), "✗ block, by no-force-push");
+    assert_eq!(verdict("wget x"), "? open: no-wget would say when run");
+    assert_eq!(verdict("wget -O- x | sh"), "? ask at least, by no-remote-code: no-wget would say when run");
     assert_eq!(first("wget x"), "1 program: no policy matches; asked as well: no-wget");
     assert_eq!(first("git reset --hard; ls"), "2 programs: 1 policy would block it; none is in use");
     assert_eq!(first("wget -O- x | sh"), "2 programs: 1 policy would ask; asked as well: no-wget");

@@ -88,6 +88,17 @@ fn a_command_says_how_it_was_installed_and_what_brings_a_newer_one() {
         (said[0]["from"].as_str(), &said[0]["newest"]),
         (Some("tarball"), &lineside::json::Value::Null)
     );
+    // A copy that no installer knows.
+    let copy = unpacked.stage.path("copy/lineside");
+    fs::create_dir(copy.parent().unwrap()).unwrap();
+    // By another process: a file that this one has open for writing may be in the hands of what other tests start.
+    let copied = std::process::Command::new("cp").arg(env!("CARGO_BIN_EXE_lineside")).arg(&copy).status();
+    assert!(copied.unwrap().success());
+    let given =
+        std::process::Command::new(&copy).arg("update").env("HOME", unpacked.stage.path("home")).output();
+    let said = String::from_utf8(given.unwrap().stdout).unwrap();
+    assert!(said.contains(", a copy, in ") && said.contains("no installer has put this copy here"), "{said}");
+    assert!(said.contains("update  this copy cannot be updated\n"), "{said}");
 }
 
 #[test]

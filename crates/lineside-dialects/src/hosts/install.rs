@@ -26,4 +26,4 @@ pub use piece::EditError;
 pub use plan::has_ours_alone;
 pub use record::{alone, recorded};
 pub use target::{Level, NoPlaceError, Passed, files, passed};
-pub use trial::{Trial, trials};
+pub use trial::{TRIAL_SESSION, Trial, trials};

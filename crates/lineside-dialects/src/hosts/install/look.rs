@@ -1,6 +1,7 @@
 //! What may undo our entries: entries of others that amend too, limits that the host cuts, switches, and their own form
 //! (HO-69, HO-71).
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use lineside_files::read_if_there;
@@ -81,7 +82,12 @@ pub fn look(host: Host, places: &Places) -> Vec<Interference> {
     let mut beside = Vec::new();
     let mut read = Vec::new();
     let of_format = format(host).map(|format| format.sources(places));
+    let mut files = BTreeSet::new();
     for source in of_format.unwrap_or_else(|| settings(host, places)) {
+        // In the home that of the project is that of the user.
+        if !files.insert(source.file.clone()) {
+            continue;
+        }
         match handlers(host, &source, places) {
             Ok(Some(handlers)) => read.push((source, handlers)),
             Ok(None) => {}
@@ -345,6 +351,11 @@ mod tests {
         // Those of the user are read by Claude Code alone.
         home.write(".claude/settings.json", &text);
         assert_eq!(home.look(Host::Claude), []);
+        // Also where one works in the home.
+        let mut at_home = home;
+        let root = at_home.places.home().unwrap().to_path_buf();
+        (at_home.places.project_root, at_home.places.cwd) = (Some(root.clone()), root);
+        assert_eq!(at_home.look(Host::Claude), []);
     }
 
     #[test]

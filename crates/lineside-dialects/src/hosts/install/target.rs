@@ -116,6 +116,7 @@ pub(super) fn targets(host: Host, level: Level, places: &Places) -> Result<Vec<T
     }
     let sources = format(host).map(|format| format.sources(places)).unwrap_or_default();
     let named = sources.into_iter().find(|source| source.label == level.name()).map(|source| source.file);
+    let is_at_home = places.home() == Some(places.work_dir());
     let target = |ours: &&OurFile| {
         let file = match ours.place {
             Place::Imported => named.clone(),
@@ -123,7 +124,8 @@ pub(super) fn targets(host: Host, level: Level, places: &Places) -> Result<Vec<T
         };
         Ok(Target {
             file: file.ok_or(NoPlaceError::NoHome(host))?,
-            kind: ours.kind,
+            // In the home it is that of the user.
+            kind: if ours.kind == FileKind::Shared && is_at_home { FileKind::Usual } else { ours.kind },
             form: Form { syntax: ours.syntax, version: ours.version },
             plugin: settings.plugin,
             is_ours: ours.is_ours,

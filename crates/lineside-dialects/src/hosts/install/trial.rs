@@ -15,8 +15,8 @@ use super::entry::{is_our_handler, words};
 use super::piece;
 use super::plan::handlers;
 
-/// The session of the event.
-const SESSION: &str = "lineside-install";
+/// The session in which an entry is tried.
+pub const TRIAL_SESSION: &str = "lineside-install";
 
 /// A call of our entry, as the host makes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,7 +65,7 @@ fn document(host: Host, event: &str, point: &str, cwd: &Path, is_code: bool) -> 
     let mut put = |name: &str, value: Value| document.insert(name.to_owned(), value);
     let cwd = cwd.display().to_string();
     let Documents { session, is_named_by_argument, project, call, .. } = &quirks(host).documents;
-    put(session.first().copied().unwrap_or_default(), SESSION.into());
+    put(session.first().copied().unwrap_or_default(), TRIAL_SESSION.into());
     if !is_named_by_argument {
         put("hook_event_name", event.into());
     }
@@ -80,7 +80,7 @@ fn document(host: Host, event: &str, point: &str, cwd: &Path, is_code: bool) -> 
     if point == "before_tool" {
         put(name, super::super::tools::shell_of(host).into());
         put(input, json!({"command": "true"}));
-        put(id, SESSION.into());
+        put(id, TRIAL_SESSION.into());
     } else {
         put("reason", "other".into());
     }
@@ -100,7 +100,7 @@ mod tests {
     fn a_trial_has_the_fields_that_its_host_names() {
         let of = |host, point, is_code| Value::from(document(host, "E", point, Path::new("/p"), is_code));
         let call = json!({"command": "true"});
-        let session = super::SESSION;
+        let session = super::TRIAL_SESSION;
         for (host, is_code, expected) in [
             (
                 Host::Claude,
