@@ -58,9 +58,16 @@ pub(crate) fn read(name: &str, words: &[Value]) -> Reading {
         let word = &words[at];
         let row = reading.rows.last().copied();
         let text = word.text.as_str();
+        let plus = row.is_some_and(|row| row.plus);
+        if plus && !ended && text == "-" {
+            ended = true;
+            at += 1;
+            continue;
+        }
+        let is_option = text.starts_with('-') || plus && text.starts_with('+');
         let is_mode = row.is_some_and(|row| row.modes)
             && text.strip_prefix('-').is_some_and(|mode| mode.bytes().all(|b| b"rwxXst".contains(&b)));
-        if ended || text.len() < 2 || !text.starts_with('-') || is_mode {
+        if ended || text.len() < 2 || !is_option || is_mode {
             let descends = row.is_some_and(|row| row.subcommands) && !ended;
             if let Some(sub) = word.plain().filter(|_| descends) {
                 key.push(' ');
@@ -85,7 +92,10 @@ pub(crate) fn read(name: &str, words: &[Value]) -> Reading {
             ended = true;
             continue;
         }
-        at += option(word, words.get(at), &mut reading);
+        at += match row {
+            Some(row) if plus && !text.starts_with("--") => cluster(word, &words[at..], row, &mut reading),
+            _ => option(word, words.get(at), &mut reading),
+        };
     }
     reading
 }
@@ -147,6 +157,40 @@ fn option(word: &Value, next: Option<&Value>, reading: &mut Reading) -> usize {
         }
     }
     0
+}
+
+/// Reads letters of a shell behind `-` or `+`; answers how many words more they took.
+fn cluster(word: &Value, next: &[Value], row: &'static Row, reading: &mut Reading) -> usize {
+    let text = word.text.as_str();
+    // `-norc` of bash.
+    if row.apart
+        && text.starts_with('-')
+        && let Some(found) = exact(&reading.rows, &format!("-{text}"))
+    {
+        return take(found, None, next.first(), reading);
+    }
+    let mut used = 0;
+    let mut rest = &text[1..];
+    while let Some(letter) = rest.chars().next() {
+        rest = &rest[letter.len_utf8()..];
+        let name = format!("-{letter}");
+        match known(&reading.rows, &name) {
+            Some(found) if found.takes != Takes::Nothing => {
+                let attached = (!row.apart && !rest.is_empty()).then(|| std::mem::take(&mut rest));
+                let attached = attached.map(|value| Value { text: value.into(), ..word.clone() });
+                used += take(found, attached, next.get(used), reading);
+            }
+            // A text is one with either sign.
+            Some(found) if text.starts_with('-') || letter == 'c' => {
+                reading.given.push(Given { spellings: spellings(found), value: None });
+            }
+            None if text.starts_with('-') => {
+                reading.given.push(Given { spellings: alone(&name), value: None });
+            }
+            _ => reading.given.retain(|given| !given.is(&name)),
+        }
+    }
+    used
 }
 
 fn spellings(found: &'static Opt) -> Spellings {

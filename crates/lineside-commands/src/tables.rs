@@ -14,6 +14,8 @@
 //! | `words` | options are words behind one dash (`-delete`), not clusters of letters |
 //! | `stop` | options end at the first operand |
 //! | `modes` | `-x`, `-rw` and the like are operands |
+//! | `plus` | options begin with `+` as well, which gives them back, and a lone `-` ends them |
+//! | `apart` | the same, and each letter of a cluster that takes a value takes a word of its own |
 //! | `wrap`, `wrap:1`, `wrap:=`, `wrap:run` | starts the program of its operands: of all, behind one, behind assignments, behind the word `run` |
 //! | `text:-c`, `texts:*` | runs the value, or its operands joined, as a shell does |
 //! | `env:PAGER` | runs the value of this variable as a shell does |
@@ -104,6 +106,8 @@ pub(crate) struct Row {
     pub(crate) words: bool,
     pub(crate) stops: bool,
     pub(crate) modes: bool,
+    pub(crate) plus: bool,
+    pub(crate) apart: bool,
 }
 
 static ROWS: LazyLock<Map<std::sync::Arc<Row>>> = LazyLock::new(|| {
@@ -140,6 +144,8 @@ fn row(options: &'static str, does: &'static str) -> Row {
             "words" => row.words = true,
             "stop" => row.stops = true,
             "modes" => row.modes = true,
+            "plus" => row.plus = true,
+            "apart" => (row.plus, row.apart) = (true, true),
             _ => deeds(word, &mut row.deeds),
         }
     }

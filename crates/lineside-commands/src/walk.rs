@@ -11,6 +11,7 @@ mod evaluated;
 mod git;
 mod globbed;
 mod inside;
+mod lines;
 mod lists;
 mod located;
 mod modules;
@@ -28,7 +29,7 @@ mod written;
 
 use std::collections::HashMap;
 
-pub(crate) use scope::{Out, Scope};
+pub(crate) use scope::{Case, Out, Scope};
 
 use crate::analysis::{Analysis, Unknown};
 use crate::parse::{Parse, Shuck, plain};

@@ -80,6 +80,9 @@ impl Walk<'_> {
         let target;
         if indirect {
             let name = self.lookup(&parts).0.and_then(|values| values.first()?.plain().map(str::to_owned));
+            if let Some(name) = &name {
+                self.index_of(name);
+            }
             match name {
                 Some(name)
                     if !name.is_empty()

@@ -92,13 +92,31 @@ impl<'t> Lower<'t> {
         self.text.get(span.start.offset()..end).unwrap_or_default()
     }
 
-    /// The body of a function; the parentheses of `f() ( … )` belong to it, though its span begins behind the first.
+    /// The body of a function with its redirections; the parentheses of `f() ( … )` belong to it, though its span begins
+    /// behind the first.
     fn body(&self, body: &Stmt) -> &'t str {
         let start = body.span.start.offset();
-        let is_subshell = matches!(body.command, Tree::Compound(CompoundCommand::Subshell(_)));
-        let open = self.text.get(..start).and_then(|before| before.rfind('(')).filter(|_| is_subshell);
-        let end = body.span.end.offset().min(self.text.len());
-        open.and_then(|open| self.text.get(open..end)).unwrap_or_else(|| self.slice(body.span))
+        // A lone list needs its braces only where what stands behind them belongs to it.
+        let opened = match &body.command {
+            Tree::Compound(CompoundCommand::Subshell(_)) => Some('('),
+            Tree::Compound(CompoundCommand::BraceGroup(_)) if !body.redirects.is_empty() => Some('{'),
+            _ => None,
+        };
+        let open = opened.and_then(|sign| self.text.get(..start)?.rfind(sign));
+        let ends = body.redirects.iter().map(|redirect| self.end_of(redirect));
+        let end = ends.fold(body.span.end.offset(), usize::max).min(self.text.len());
+        self.text.get(open.unwrap_or(start)..end).unwrap_or_default()
+    }
+
+    /// Where a redirection ends: that of a document behind the line that closes it.
+    fn end_of(&self, redirect: &Red) -> usize {
+        match &redirect.target {
+            RedirectTarget::Word(_) => redirect.span.end.offset(),
+            RedirectTarget::Heredoc(document) => {
+                let at = document.body.span.end.offset().min(self.text.len());
+                at + self.text[at..].find('\n').unwrap_or(self.text.len() - at)
+            }
+        }
     }
 
     fn word(&self, word: &Word) -> &'t str {

@@ -23,6 +23,7 @@ impl Walk<'_> {
             let old = self.scope.variables.get(one.name).cloned();
             let values = match (one.index, one.append, &one.value, old) {
                 (Some(index), _, _, old) => {
+                    self.evaluates(index);
                     let key = self.quoted(index).text;
                     self.scope.set(&format!("{}[{key}]", one.name), values.clone());
                     indexed(old.unwrap_or_default(), &key, values)

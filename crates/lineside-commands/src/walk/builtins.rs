@@ -1,18 +1,20 @@
 //! Builtins of the shell: they start nothing themselves, and some change what later words mean.
 
-use super::Walk;
 use super::data;
+use super::{Case, Walk};
 use crate::analysis::Access;
 use crate::value::{Origin, UNKNOWN, Value};
 
 /// Those that neither start nor set anything that counts here.
 const QUIET: &[&str] = &[
     ":", "true", "false", "break", "continue", "exit", "return", "times", "ulimit", "umask", "wait", "jobs",
-    "fg", "bg", "disown", "type", "whence", "help", "history", "shift", "getopts", "bind", "caller",
-    "complete", "compopt", "dirs", "enable", "logout", "suspend", "setopt", "unsetopt", "kill", "autoload",
-    "zmodload", "zstyle", "bindkey", "compdef", "rehash", "vared", "limit", "where", "functions", "disable",
-    "emulate", "print", "typeset", "fc",
+    "fg", "bg", "disown", "shift", "getopts", "bind", "complete", "compopt", "enable", "logout", "suspend",
+    "setopt", "unsetopt", "kill", "autoload", "zmodload", "zstyle", "bindkey", "compdef", "rehash", "vared",
+    "limit", "disable", "emulate", "print", "typeset", "fc",
 ];
+
+/// Those that print what is not computed here, as the path of a program.
+const TELLS: &[&str] = &["type", "whence", "where", "help", "caller", "dirs", "functions"];
 
 impl Walk<'_> {
     /// RunsFilter a builtin; answers whether it is one.
@@ -30,9 +32,9 @@ impl Walk<'_> {
             "cd" | "chdir" | "pushd" | "popd" => self.change_folder(name, &words[1..]),
             "eval" => self.eval(&words[1..]),
             "source" | "." => self.source(&words[1..]),
-            "exec" => self.pass(skip(&words[1..], &["-a"]), environment),
+            "exec" => self.pass(skip(&words[1..], "a"), environment),
             "noglob" | "nocorrect" | "-" => self.pass(&words[1..], environment),
-            "builtin" => self.pass(&words[1..], environment),
+            "builtin" => self.pass(skip(&words[1..], ""), environment),
             "command" => {
                 let given = words[1..].iter().take_while(|word| word.text.starts_with('-'));
                 if given.clone().any(|word| word.text.contains(['v', 'V'])) {
@@ -51,6 +53,7 @@ impl Walk<'_> {
                     if let Some(name) = word.plain().filter(|name| !name.starts_with('-')) {
                         self.scope.variables.remove(name);
                         self.scope.functions.remove(name);
+                        self.scope.cases.remove(name);
                         self.scope.unset.insert(name.to_owned());
                     }
                 }
@@ -74,10 +77,17 @@ impl Walk<'_> {
                 self.calls_back(&words[1..]);
             }
             "compgen" => self.calls_back(&words[1..]),
-            "hash" => self.hashes(&words[1..]),
+            "hash" => {
+                self.hashes(&words[1..]);
+                if words.iter().any(|word| word.text.starts_with("-t")) {
+                    self.out.push(&Value::unknown());
+                }
+            }
+            "history" => self.keeps_history(&words[1..]),
+            name if TELLS.contains(&name) => self.out.push(&Value::unknown()),
             "let" | "test" | "[" => self.names_variables(name, &words[1..]),
             "trap" => {
-                let rest = skip(&words[1..], &[]);
+                let rest = skip(&words[1..], "");
                 if let [text, _, ..] = rest
                     && !matches!(text.plain(), Some("" | "-"))
                 {
@@ -188,8 +198,13 @@ impl Walk<'_> {
             Some(word) if word.text.is_empty() => now.clone(),
             Some(word) => {
                 let text = word.text.clone();
+                let is_near = text.split('/').next().is_some_and(|first| matches!(first, "." | ".."));
+                let elsewhere = || self.variable("CDPATH").is_some_and(|folders| !folders.text.is_empty());
                 if text.starts_with('/') {
                     Some(crate::path::normal("", &text))
+                } else if !is_near && elsewhere() {
+                    // Which of those folders has it is not known.
+                    None
                 } else {
                     now.as_ref().map(|now| crate::path::normal(now, &text))
                 }
@@ -203,7 +218,7 @@ impl Walk<'_> {
     }
 
     fn eval(&mut self, words: &[Value]) {
-        let words = skip(words, &[]);
+        let words = skip(words, "");
         let text = data::joined(words);
         if text.origin.has(Origin::FETCHED) {
             self.does(crate::Trait::RunsFetched);
@@ -239,6 +254,30 @@ impl Walk<'_> {
         }
         if has('f') {
             self.scope.exported.extend(words.iter().filter_map(Value::plain).map(str::to_owned));
+        }
+        let case = match (has('l'), has('u'), has('c')) {
+            (false, false, false) => None,
+            (true, false, false) => Some(Case::Lower),
+            (false, true, false) => Some(Case::Upper),
+            _ => Some(Case::Unknown),
+        };
+        for word in words.iter().filter(|word| !word.text.starts_with(['-', '+'])) {
+            let (name, value) = word.text.split_once('=').unwrap_or((&word.text, ""));
+            let known = name.trim_end_matches('+');
+            match case {
+                Some(case) => drop(self.scope.cases.insert(known.to_owned(), case)),
+                // One of a function does not take after one outside of it.
+                None if !self.calls.is_empty() => drop(self.scope.cases.remove(known)),
+                None => {}
+            }
+            if name.contains('[') {
+                self.index_of(&word.text);
+            }
+            if has('n') {
+                self.index_of(value);
+                self.evaluates(value);
+                self.scope.set(value, vec![Value::unknown()]);
+            }
         }
         for word in words {
             let Some((name, value)) = word.text.split_once('=') else {
@@ -294,56 +333,6 @@ impl Walk<'_> {
         }
     }
 
-    fn read_line(&mut self, words: &[Value]) {
-        let names = names(words, &["-d", "-n", "-N", "-p", "-t", "-u", "-i"]);
-        let array = words
-            .iter()
-            .any(|word| word.plain().is_some_and(|word| word.starts_with('-') && word.ends_with('a')));
-        let line = self.input.clone().and_then(|input| {
-            let lines = input.literal()?;
-            // In a loop, later lines are read as well: a single line alone is known.
-            (lines.trim_end_matches('\n').lines().count() == 1)
-                .then(|| (lines.trim_end().to_owned(), input.origin))
-        });
-        let separators = self.separators();
-        let mut rest = line.as_ref().map(|(line, _)| line.trim_matches(|c| separators.contains(&c)));
-        if let (true, Some(name)) = (array, names.first()) {
-            let values = match (rest, &line) {
-                (Some(text), Some((_, origin))) => {
-                    let parts = text.split(|c| separators.contains(&c)).filter(|part| !part.is_empty());
-                    parts.map(|part| Value::known(part).from(*origin)).collect()
-                }
-                _ => vec![Value::many().from(self.reads_input())],
-            };
-            self.scope.set(name, values);
-            return;
-        }
-        for (number, name) in names.iter().enumerate() {
-            let value = match (&mut rest, &line) {
-                (Some(text), Some((_, origin))) => {
-                    let end =
-                        if number + 1 == names.len() { None } else { text.find(|c| separators.contains(&c)) };
-                    let part = &text[..end.unwrap_or(text.len())];
-                    *text = text[end.unwrap_or(text.len())..].trim_start_matches(|c| separators.contains(&c));
-                    Value::known(part).from(*origin)
-                }
-                _ => Value::unknown().from(self.input.as_ref().map(|input| input.origin).unwrap_or_default()),
-            };
-            self.scope.set(name, vec![value]);
-        }
-    }
-
-    fn read_lines(&mut self, words: &[Value]) {
-        let names = names(words, &["-d", "-n", "-O", "-s", "-u", "-C", "-c"]);
-        let name = names.first().map_or("MAPFILE", String::as_str).to_owned();
-        let input = self.input.clone().unwrap_or_else(Value::unknown);
-        let values = match input.literal() {
-            Some(text) => text.lines().map(|line| Value::known(line).from(input.origin)).collect(),
-            None => vec![Value::many().from(input.origin)],
-        };
-        self.scope.set(&name, values);
-    }
-
     fn alias(&mut self, words: &[Value]) {
         for word in words {
             let Some((name, text)) = word.plain().and_then(|word| word.split_once('=')) else { continue };
@@ -373,8 +362,8 @@ impl Walk<'_> {
     }
 }
 
-/// The words behind options; those of `valued` take the next word.
-fn skip<'w>(words: &'w [Value], valued: &[&str]) -> &'w [Value] {
+/// The words behind options; these letters take a value, the next word where nothing stands behind them.
+pub(super) fn skip<'w>(words: &'w [Value], valued: &str) -> &'w [Value] {
     let mut words = words;
     while let Some(text) = words.first().and_then(Value::plain) {
         if text == "--" {
@@ -383,16 +372,8 @@ fn skip<'w>(words: &'w [Value], valued: &[&str]) -> &'w [Value] {
         if text.len() < 2 || !text.starts_with('-') {
             break;
         }
-        let count = if valued.contains(&text) { 2 } else { 1 };
-        words = &words[count.min(words.len())..];
+        let is_open = text[1..].find(|letter| valued.contains(letter)).is_some_and(|at| at + 2 == text.len());
+        words = &words[(1 + usize::from(is_open)).min(words.len())..];
     }
     words
-}
-
-fn names(words: &[Value], valued: &[&str]) -> Vec<String> {
-    skip(words, valued)
-        .iter()
-        .filter_map(|word| word.plain().map(str::to_owned))
-        .filter(|name| !name.starts_with('-'))
-        .collect()
 }

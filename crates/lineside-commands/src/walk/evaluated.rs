@@ -1,10 +1,11 @@
 //! Texts that bash itself runs or expands where none is seen to be run: of settings, prompts, expressions and builtins.
 
 use super::Walk;
+use crate::analysis::Access;
 use crate::limits;
 use crate::scan::closing;
 use crate::state::Shell;
-use crate::value::Value;
+use crate::value::{Value, spelt};
 
 /// The function that bash calls in the place of a program that there is not.
 const NOT_FOUND: &str = "command_not_found_handle";
@@ -13,9 +14,13 @@ impl Walk<'_> {
     /// A variable whose value a shell runs, expands or takes for a file that it runs.
     pub(crate) fn sets_up_shells(&mut self, name: &str, value: &Value) {
         match name {
-            // Expanded with each command that `set -x` shows.
-            "PS4" => {
+            // Expanded with each command that `set -x` shows, and in front of each that a person types.
+            "PS0" | "PS1" | "PS2" | "PS4" => {
                 self.expands_again(value);
+            }
+            // Written where such a shell ends.
+            "HISTFILE" if !matches!(value.plain(), Some("" | "/dev/null")) => {
+                self.touch(Access::Write, value, false, None);
             }
             "PROMPT_COMMAND" => {
                 self.script(value, Shell::Bash, Vec::new(), "what a shell runs in front of its prompt");
@@ -126,6 +131,23 @@ impl Walk<'_> {
         };
         for name in names.iter().filter_map(Value::plain) {
             self.scope.functions.insert(name.to_owned(), body.clone());
+        }
+    }
+
+    /// `history -w FILE`, `-a`, `-r`, `-n`; without a name the file that `HISTFILE` names.
+    pub(crate) fn keeps_history(&mut self, words: &[Value]) {
+        let letters = |word: &&Value| word.text.starts_with('-') && word.plain() != Some("--");
+        let given: String = words.iter().take_while(letters).map(|word| spelt(&word.text)).collect();
+        if !given.contains(['w', 'a', 'r', 'n']) {
+            self.out.push(&Value::unknown());
+            return;
+        }
+        let named = words.iter().skip_while(letters).find(|word| word.plain() != Some("--"));
+        let Some(file) = named.cloned().or_else(|| self.variable("HISTFILE")) else { return };
+        let access = if given.contains(['w', 'a']) { Access::Write } else { Access::Read };
+        self.touch(access, &file, false, None);
+        if access == Access::Write {
+            self.holds_unknown(&file);
         }
     }
 

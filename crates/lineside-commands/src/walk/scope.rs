@@ -4,6 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use crate::value::Value;
 
+type Cases = HashMap<String, Case, foldhash::fast::FixedState>;
+
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Scope {
     /// The folder at hand; none after a change to one that is not known.
@@ -14,6 +16,8 @@ pub(crate) struct Scope {
     pub(crate) stack: Vec<Option<String>>,
     /// Values of variables; several for arrays.
     pub(crate) variables: HashMap<String, Vec<Value>, foldhash::fast::FixedState>,
+    /// Variables whose values take capitals or lose them whenever they are set.
+    pub(crate) cases: Cases,
     /// Names that were unset.
     pub(crate) unset: HashSet<String, foldhash::fast::FixedState>,
     /// Texts of functions.
@@ -31,6 +35,7 @@ impl Scope {
             before: None,
             stack: Vec::new(),
             variables: HashMap::default(),
+            cases: HashMap::default(),
             unset: HashSet::default(),
             functions: HashMap::default(),
             exported: HashSet::default(),
@@ -40,7 +45,24 @@ impl Scope {
 
     pub(crate) fn set(&mut self, name: &str, values: Vec<Value>) {
         self.unset.remove(name);
+        let values = match self.cases.get(name) {
+            Some(case) => values.into_iter().map(|value| case.of(value)).collect(),
+            None => values,
+        };
         self.variables.insert(name.to_owned(), values);
+    }
+
+    /// What was otherwise in another scope may be either from here on.
+    pub(crate) fn doubt_cases(&mut self, other: &Cases) {
+        if self.cases == *other {
+            return;
+        }
+        let names: Vec<String> = self.cases.keys().chain(other.keys()).cloned().collect();
+        for name in names {
+            if self.cases.get(&name) != other.get(&name) {
+                self.cases.insert(name, Case::Unknown);
+            }
+        }
     }
 
     /// The scope where it may be another one: a value that is set anew may be the old one, and what was not set before is
@@ -52,6 +74,7 @@ impl Scope {
                 *values = vec![if is_list { Value::many() } else { Value::unknown() }];
             }
         }
+        self.doubt_cases(&other.cases);
         if other.positional.is_some() && self.positional != other.positional {
             self.positional = None;
         }
@@ -75,6 +98,7 @@ impl Scope {
                 self.variables.insert(name.clone(), vec![Value::unknown()]);
             }
         }
+        self.doubt_cases(&other.cases);
         self.unset.retain(|name| other.unset.contains(name));
         for (name, body) in &other.functions {
             self.functions.entry(name.clone()).or_insert_with(|| body.clone());
@@ -82,6 +106,26 @@ impl Scope {
         if self.positional != other.positional {
             self.positional = None;
         }
+    }
+}
+
+/// What `declare -l` and `declare -u` make of the values of a variable.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Case {
+    Lower,
+    Upper,
+    /// One of these, or none.
+    Unknown,
+}
+
+impl Case {
+    fn of(self, value: Value) -> Value {
+        let text = match self {
+            Case::Lower => value.text.to_lowercase(),
+            Case::Upper => value.text.to_uppercase(),
+            Case::Unknown => return Value::unknown().from(value.origin),
+        };
+        Value { text, ..value }
     }
 }
 

@@ -69,8 +69,8 @@ impl Walk<'_> {
         if self.is_full() || words.is_empty() {
             return;
         }
-        // The second of `! ! command`, which the grammar leaves as a word.
-        if words.len() > 1 && words[0].plain() == Some("!") {
+        // The second of `! ! command` and the dashes of `time --`, which the grammar leaves as words.
+        if words.len() > 1 && matches!(words[0].plain(), Some("!" | "--")) {
             words.remove(0);
             return self.exec(words, environment);
         }
@@ -118,7 +118,9 @@ impl Walk<'_> {
         self.calls.push((name.to_owned(), body.to_owned()));
         let outer = self.scope.positional.replace(arguments);
         let now = self.goes_into(body);
+        let before = self.scope.cases.clone();
         self.text(body);
+        self.scope.doubt_cases(&before);
         self.comes_back(now);
         self.scope.positional = outer;
         self.calls.pop();

@@ -51,7 +51,8 @@ impl Walk<'_> {
         for file in reading.values("--rcfile").cloned().collect::<Vec<_>>() {
             self.begins_with(&file);
         }
-        if reading.has("-n") {
+        // A shell that takes itself for one of a person runs what it reads in any case.
+        if reading.has("-n") && !reading.has("-i") {
             if let Some(file) = reading.operands.first().filter(|_| !reading.has("-c")) {
                 let file = file.clone();
                 self.reads_file(&file, index);

@@ -168,7 +168,8 @@ impl Walk<'_> {
         let outer = self.shell;
         self.shell = shell;
         let kept = self.scope.clone();
-        let Scope { functions, exported, .. } = &mut self.scope;
+        let Scope { functions, exported, cases, .. } = &mut self.scope;
+        cases.clear();
         functions.retain(|name, _| exported.contains(name));
         functions.extend(std::mem::take(&mut self.exported_functions));
         self.scope.positional = Some(arguments);

@@ -1,0 +1,89 @@
+//! Lines of the input that a builtin puts into variables: `read`, `mapfile`.
+
+use super::Walk;
+use super::builtins::skip;
+use crate::value::Value;
+
+impl Walk<'_> {
+    /// `read`: the names take the words of one line.
+    pub(super) fn read_line(&mut self, words: &[Value]) {
+        const VALUED: &str = "dnNptui";
+        let names = names(words, VALUED);
+        let array = words
+            .iter()
+            .any(|word| word.plain().is_some_and(|word| word.starts_with('-') && word.ends_with('a')));
+        let end = given(words, 'd', VALUED).map_or('\n', |end| end.chars().next().unwrap_or('\0'));
+        let count = ['n', 'N'].into_iter().find_map(|letter| given(words, letter, VALUED));
+        let line = self.input.clone().and_then(|input| {
+            let text = input.literal()?;
+            // In a loop, what stands behind is read as well: a part that is the only one is known.
+            let mut parts = text.split(end);
+            let line = parts.next()?.trim_end();
+            let is_all = parts.all(|part| part.trim_matches('\n').is_empty());
+            let fits = |count: String| count.parse().is_ok_and(|count: usize| line.chars().count() <= count);
+            (is_all && count.is_none_or(fits)).then(|| (line.to_owned(), input.origin))
+        });
+        let separators = self.separators();
+        let mut rest = line.as_ref().map(|(line, _)| line.trim_matches(|c| separators.contains(&c)));
+        if let (true, Some(name)) = (array, names.first()) {
+            let values = match (rest, &line) {
+                (Some(text), Some((_, origin))) => {
+                    let parts = text.split(|c| separators.contains(&c)).filter(|part| !part.is_empty());
+                    parts.map(|part| Value::known(part).from(*origin)).collect()
+                }
+                _ => vec![Value::many().from(self.reads_input())],
+            };
+            self.scope.set(name, values);
+            return;
+        }
+        for (number, name) in names.iter().enumerate() {
+            let value = match (&mut rest, &line) {
+                (Some(text), Some((_, origin))) => {
+                    let end =
+                        if number + 1 == names.len() { None } else { text.find(|c| separators.contains(&c)) };
+                    let part = &text[..end.unwrap_or(text.len())];
+                    *text = text[end.unwrap_or(text.len())..].trim_start_matches(|c| separators.contains(&c));
+                    Value::known(part).from(*origin)
+                }
+                _ => Value::unknown().from(self.input.as_ref().map(|input| input.origin).unwrap_or_default()),
+            };
+            self.scope.set(name, vec![value]);
+        }
+    }
+
+    /// `mapfile`: one name takes all lines.
+    pub(super) fn read_lines(&mut self, words: &[Value]) {
+        let names = names(words, "dnOsuCc");
+        let name = names.first().map_or("MAPFILE", String::as_str).to_owned();
+        let input = self.input.clone().unwrap_or_else(Value::unknown);
+        let values = match input.literal() {
+            Some(text) => text.lines().map(|line| Value::known(line).from(input.origin)).collect(),
+            None => vec![Value::many().from(input.origin)],
+        };
+        self.scope.set(&name, values);
+    }
+}
+
+/// The value of an option by its letter, where it is known.
+fn given(words: &[Value], letter: char, valued: &str) -> Option<String> {
+    let mut words = words;
+    while let Some(text) = words.first().and_then(Value::plain).filter(|text| text.starts_with('-')) {
+        let open = text[1..].find(|letter| valued.contains(letter)).map(|at| at + 1);
+        if let Some(at) = open.filter(|at| text[*at..].starts_with(letter)) {
+            let attached = &text[at + 1..];
+            let next = words.get(1).map(|word| word.literal().unwrap_or_default());
+            return if attached.is_empty() { next } else { Some(attached.to_owned()) };
+        }
+        let is_open = open.is_some_and(|at| at + 1 == text.len());
+        words = &words[(1 + usize::from(is_open)).min(words.len())..];
+    }
+    None
+}
+
+fn names(words: &[Value], valued: &str) -> Vec<String> {
+    skip(words, valued)
+        .iter()
+        .filter_map(|word| word.plain().map(str::to_owned))
+        .filter(|name| !name.starts_with('-'))
+        .collect()
+}
