@@ -178,9 +178,13 @@ impl Paths {
 
     /// Why it is not known whether such a path is touched, where that is so.
     fn doubt(&self, access: Access, analysis: &Analysis, state: &Surroundings<'_>) -> Option<Match> {
-        let of_access = |touch: &Touch| touch.access == access && touch.unclear;
+        let of_access = |touch: &Touch| touch.access == access;
         let mut touches = analysis.touches.iter().enumerate().filter(|(_, touch)| of_access(touch));
-        let Some((index, touch)) = touches.find(|(_, touch)| self.may_fit(&touch.path, state)) else {
+        let may_fit = |touch: &Touch| match touch.unclear {
+            true => self.may_fit(&touch.path, state),
+            false => access != Access::Read && self.may_find(&touch.path, state),
+        };
+        let Some((index, touch)) = touches.find(|(_, touch)| may_fit(touch)) else {
             return unclear_program(analysis);
         };
         let why = format!("cannot tell which path {}: `{}`", access.passive(), touch.path);
@@ -197,6 +201,19 @@ impl Paths {
         self.outside && is_outside(&folder, state)
             || self.roots.iter().any(|root| path::is_within(&absolute(root, state), &folder))
             || self.globs.iter().any(|glob| path::meet(&any, &absolute(glob, state)))
+    }
+
+    /// Whether a search from a folder on, `/proj/**/a.txt`, may find what lies in a folder that is asked for. What is asked
+    /// for wherever it lies is found by its name alone.
+    fn may_find(&self, path: &str, state: &Surroundings<'_>) -> bool {
+        let Some((folder, name)) = path.split_once("/**/") else { return false };
+        // Unlike a glob of the shell, the pattern of a search finds names that begin with a dot.
+        let hidden = format!("{folder}/**/.{name}");
+        let meets = |glob: &str| {
+            path::meet(path, glob) || name.starts_with(['*', '?', '[']) && path::meet(&hidden, glob)
+        };
+        let placed = self.globs.iter().map(|glob| absolute(glob, state)).filter(|glob| glob.starts_with('/'));
+        placed.into_iter().any(|glob| meets(&glob)) && !self.not.fit(&path::literal(path), state)
     }
 
     fn fit(&self, touch: &Touch, state: &Surroundings<'_>) -> bool {

@@ -15,9 +15,15 @@ impl Walk<'_> {
         let begins =
             |word: &Value| word.text.starts_with('-') || matches!(word.plain(), Some("(" | "!" | ")"));
         let mut from = 1;
-        while words.get(from).is_some_and(|word| matches!(word.plain(), Some("-L" | "-H" | "-P"))) {
-            from += 1;
+        while let Some(word) = words.get(from) {
+            from += match word.plain() {
+                Some("-L" | "-H" | "-P" | "--") => 1,
+                Some("-D") => 2,
+                Some(level) if level.starts_with("-O") => 1,
+                _ => break,
+            };
         }
+        from = from.min(words.len());
         let end = words[from..].iter().position(begins).map_or(words.len(), |at| from + at);
         let mut roots = words[from..end].to_vec();
         if roots.is_empty() {
@@ -71,7 +77,15 @@ impl Walk<'_> {
                     if roots.iter().any(Value::is_unclear) {
                         self.unclear_paths("`find` searches below a folder that is not known");
                     }
+                    let here = self.scope.cwd.clone();
+                    if test.ends_with("dir")
+                        && let [root] = roots.as_slice()
+                    {
+                        let (path, unclear) = self.absolute(root);
+                        self.scope.cwd = (!unclear).then(|| format!("{}/**", path.trim_end_matches('/')));
+                    }
                     self.exec_program(command, Vec::new());
+                    self.scope.cwd = here;
                 }
                 _ => {}
             }
