@@ -285,6 +285,20 @@ impl Matcher {
             && self.matches_text(event, effort)
     }
 
+    /// One more condition, as [`MatcherDraft::and`] adds it. What is prepared is not prepared again.
+    ///
+    /// # Errors
+    /// The condition is none.
+    pub fn and(mut self, condition: impl Into<Arc<dyn Condition>>) -> Result<Self, CompileMatcherError> {
+        let condition = condition.into();
+        if let Some(detail) = condition.fault() {
+            return Err(CompileMatcherError::Condition { detail });
+        }
+        self.draft = self.draft.and(condition);
+        self.parts = OnceLock::new();
+        Ok(self)
+    }
+
     /// The filters as they were written.
     #[must_use]
     pub fn draft(&self) -> &MatcherDraft {

@@ -7,7 +7,6 @@ use lineside_commands::filter::{AnyOfRuns, Paths, RunsFilter, WhenUnclear, runs}
 use lineside_commands::{Access, CommandFilter};
 use lineside_core::json::{Map, Value};
 use lineside_core::nearest::suggestion;
-use regex::RegexBuilder;
 
 use crate::keys::{DOES, KEYS, PATHS, RUNS, UNKNOWN};
 use crate::never;
@@ -388,7 +387,7 @@ impl Reader<'_> {
 
     fn regex(&mut self, value: &Value) -> Option<regex::Regex> {
         let Some(pattern) = value.as_str() else { return self.expected("a regular expression") };
-        match RegexBuilder::new(pattern).size_limit(LARGEST).build() {
+        match lineside_search::compiled(pattern, LARGEST) {
             Ok(regex) => Some(regex),
             Err(error) => {
                 self.wrong(Wrong::Regex(error.to_string()));

@@ -6,9 +6,9 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use fancy_regex::{Regex, RegexBuilder};
+use fancy_regex::{Expr, Regex, RegexBuilder};
 
-use crate::{Effort, Search, Searcher};
+use crate::{Effort, Search, Searcher, allowance};
 
 /// The most backtracking steps of one search.
 pub const MOST_STEPS: usize = 1_000_000;
@@ -55,7 +55,8 @@ impl BoundedRegex {
     /// Compiles an expression in the syntax of `fancy-regex`.
     ///
     /// # Errors
-    /// The text is no expression, or is too large to be compiled.
+    /// The text is no expression, or is too large to be compiled, or larger than what is left of what it is compiled
+    /// [`within`](crate::within).
     ///
     /// ```
     /// use lineside_search::{BoundedRegex, Effort, Search, StepReach};
@@ -66,9 +67,13 @@ impl BoundedRegex {
     /// ```
     pub fn compile(written: impl Into<String>, reach: StepReach) -> Result<Self, CompileRegexError> {
         let written = written.into();
+        let plain = Searcher::of_regex(&written, LARGEST_PROGRAM).ok();
+        if plain.is_none() && !allowance::take(weight(&written)) {
+            return Err(CompileRegexError(allowance::EXCEEDED.to_owned()));
+        }
         // The backtracking engine knows all expressions: it refuses the same ones, whichever engine searches.
         let regex = backtracking(&written, MOST_STEPS).map_err(|error| CompileRegexError::of(&error))?;
-        if let Ok(searcher) = Searcher::of_regex(&written, LARGEST_PROGRAM) {
+        if let Some(searcher) = plain {
             return Ok(Self(Engine::Plain(searcher)));
         }
         let regexes = [const { OnceLock::new() }; 7];
@@ -130,6 +135,32 @@ impl Backtracking {
     }
 }
 
+/// What a class, a character and anything else of an expression compiles to at the most, in bytes.
+const CLASS: usize = 96 << 10;
+const RANGES: usize = 4 << 10;
+const CHARACTER: usize = 256;
+const OTHER: usize = 1 << 10;
+
+/// What an expression that needs backtracking compiles to at the most, in bytes: it consists of many programs, of which
+/// none is measured.
+fn weight(written: &str) -> usize {
+    let Ok(tree) = Expr::parse_tree(written) else { return written.len() };
+    let (mut weight, mut open) = (0_usize, vec![(&tree.expr, 1_usize)]);
+    while let Some((expression, times)) = open.pop() {
+        let (own, inner) = match expression {
+            Expr::Literal { val, .. } => (val.len() * CHARACTER, times),
+            Expr::Delegate { inner, .. } if inner.contains(['\\', '^', ':']) => (CLASS, times),
+            Expr::Delegate { .. } => (RANGES, times),
+            Expr::Repeat { lo, hi: usize::MAX, .. } => (OTHER, times.saturating_mul(lo + 1)),
+            Expr::Repeat { hi, .. } => (OTHER, times.saturating_mul((*hi).max(1))),
+            _ => (OTHER, times),
+        };
+        weight = weight.saturating_add(own.saturating_mul(times));
+        open.extend(expression.children_iter().map(|child| (child, inner)));
+    }
+    weight
+}
+
 fn backtracking(written: &str, steps: usize) -> Result<Regex, Box<fancy_regex::Error>> {
     RegexBuilder::new(written).backtrack_limit(steps).seek(true).build().map_err(Box::new)
 }
@@ -158,6 +189,18 @@ mod tests {
             assert_eq!(regex.search(&text, text.len(), &mut Effort::default()), Search::Absent);
             assert_eq!(regex.search(&text, 1 << 30, &mut Effort::default()), found);
         }
+    }
+
+    #[test]
+    fn what_needs_backtracking_takes_from_the_allowance_before_it_is_compiled() {
+        for (pattern, fewest) in [(r"rm (?!/tmp)", 20), (r"(?=a)\w{9}", 1), (r"(a)\1", 20)] {
+            let compile = |_: &i32| BoundedRegex::compile(pattern, StepReach::WholeText).is_ok();
+            let (compiled, _) = crate::within(1 << 20, || (0..3_000).take_while(compile).count());
+            assert!((fewest..3_000).contains(&compiled), "{pattern}: {compiled}");
+        }
+        let many = r"(?=a)\w{9}".repeat(5_000);
+        let (refused, _) = crate::within(8 << 20, || BoundedRegex::compile(&*many, StepReach::WholeText));
+        assert_eq!(refused.unwrap_err().to_string(), allowance::EXCEEDED);
     }
 
     #[test]

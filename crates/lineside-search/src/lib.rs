@@ -5,6 +5,8 @@
 //! would need more than a few steps for each byte. The result of a search that was given up is not known, and its caller
 //! decides what that means. Searches that belong together share one [`Effort`], so that many small ones are bounded too.
 //!
+//! What patterns compile to is bounded as well: each by a size, and those that belong together by [`within`].
+//!
 //! With the feature `backtracking`, `BoundedRegex` does the same for expressions with look-around and backreferences.
 //!
 //! ```
@@ -18,6 +20,7 @@
 //! ```
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod allowance;
 #[cfg(feature = "backtracking")]
 mod bounded_regex;
 
@@ -25,12 +28,13 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-use regex::{Regex, RegexBuilder};
 use regex_automata::Input;
 use regex_automata::hybrid::dfa::DFA;
+use regex_automata::meta;
 use regex_automata::nfa::thompson::{NFA, WhichCaptures};
 use regex_automata::util::syntax;
 
+pub use allowance::{compiled, within};
 #[cfg(feature = "backtracking")]
 pub use bounded_regex::{BoundedRegex, CompileRegexError, MOST_STEPS, StepReach};
 
@@ -106,7 +110,7 @@ pub struct Searcher {
 
 #[derive(Clone)]
 enum Quick {
-    Regex(Regex),
+    Regex(meta::Regex),
     Globs(GlobSet),
 }
 
@@ -120,7 +124,8 @@ impl Searcher {
     /// Compiles a regular expression in the syntax of the crate `regex`, that is found anywhere in a text.
     ///
     /// # Errors
-    /// The text is no regular expression, or its program would have more than `largest` bytes.
+    /// The text is no regular expression, or its program would have more than `largest` bytes, or more than is left of
+    /// what it is compiled [`within`].
     ///
     /// ```
     /// use lineside_search::{Effort, Searcher};
@@ -130,23 +135,29 @@ impl Searcher {
     /// assert!(Searcher::of_regex("(", 1 << 20).is_err());
     /// ```
     pub fn of_regex(pattern: &str, largest: usize) -> Result<Self, ParseRegexError> {
-        let regex = RegexBuilder::new(pattern).size_limit(largest).build().map_err(ParseRegexError)?;
+        let regex = allowance::searched(pattern, largest).map_err(ParseRegexError)?;
         Ok(Self::new(Quick::Regex(regex), vec![pattern.to_owned()]))
     }
 
     /// Compiles globs, one of which covers the whole text; `*` and `?` stop at `/`, `**` does not, and `\\` escapes.
     ///
     /// # Errors
-    /// The first of the texts that is no glob, or globs that are too large together.
+    /// The first of the texts that is no glob, or globs that are too large together, or larger than what is left of what
+    /// they are compiled [`within`].
     pub fn of_globs<'a>(globs: impl IntoIterator<Item = &'a str>) -> Result<Self, ParseGlobError> {
         let (mut set, mut patterns) = (GlobSetBuilder::new(), Vec::new());
         for text in globs {
             let glob = GlobBuilder::new(text).literal_separator(true).backslash_escape(true).build();
-            let glob = glob.map_err(|error| ParseGlobError { glob: Some(text.to_owned()), error })?;
+            let glob = glob.map_err(|error| ParseGlobError {
+                glob: Some(text.to_owned()),
+                kind: error.kind().clone(),
+            })?;
             patterns.push(glob.regex().to_owned());
             set.add(glob);
         }
-        let set = set.build().map_err(|error| ParseGlobError { glob: None, error })?;
+        let length = patterns.iter().map(String::len).sum();
+        allowance::take_globs(length).map_err(|kind| ParseGlobError { glob: None, kind })?;
+        let set = set.build().map_err(|error| ParseGlobError { glob: None, kind: error.kind().clone() })?;
         Ok(Self::new(Quick::Globs(set), patterns))
     }
 
@@ -220,10 +231,10 @@ fn last_line(error: &regex::Error) -> String {
 
 /// A text is no glob, or the globs are too large together.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}", error.kind())]
+#[error("{kind}")]
 pub struct ParseGlobError {
     glob: Option<String>,
-    error: globset::Error,
+    kind: globset::ErrorKind,
 }
 
 impl ParseGlobError {

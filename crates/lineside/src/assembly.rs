@@ -17,7 +17,7 @@ use lineside_dialects::hosts::{never_reported, served_without_format};
 use lineside_dialects::native::inherited;
 use lineside_dialects::{
     DIALECTS, Dialect, Ground, Inert, Loaded, Managed, Places, Tightening, Watched, asked_of, exposed,
-    only_once, outrun, refuse_programs_of_projects,
+    only_once, outrun, refuse_programs_of_projects, within,
 };
 #[cfg(feature = "http")]
 use lineside_exec::Proxy;
@@ -67,6 +67,8 @@ pub struct HookFiles {
     inherit: Inherit,
     /// What they are run by, as long as it is as it was when it was trusted.
     pub(crate) seal: Option<Arc<Seal>>,
+    /// What their patterns have compiled to, in bytes.
+    compiled: usize,
 }
 
 impl std::fmt::Debug for HookFiles {
@@ -76,6 +78,12 @@ impl std::fmt::Debug for HookFiles {
 }
 
 impl HookFiles {
+    /// What their patterns have compiled to, in bytes.
+    #[must_use]
+    pub fn compiled(&self) -> usize {
+        self.compiled
+    }
+
     /// Where the hooks of each format stand.
     #[must_use]
     pub fn origins(&self) -> Vec<(&'static str, Vec<Option<Origin>>)> {
@@ -379,11 +387,12 @@ impl Assembly {
             only_once(&mut loaded);
             (dialect, loaded)
         };
-        let loaded: Vec<_> = self.dialects.iter().map(|dialect| load(*dialect)).collect();
+        let load_all = || self.dialects.iter().map(|dialect| load(*dialect)).collect::<Vec<_>>();
+        let (loaded, compiled) = within(self.most_compiled(places), load_all);
         #[cfg(feature = "hosts")]
         lineside_dialects::hosts::import::supersede(loaded.iter().map(|(_, loaded)| loaded));
         let inherit = inherited(places).unwrap_or_default();
-        HookFiles { loaded, places: places.clone(), inherit, seal: None }
+        HookFiles { loaded, places: places.clone(), inherit, seal: None, compiled }
     }
 
     /// Reads the hook files of every dialect and [installs](Self::install) what they say.
@@ -443,7 +452,7 @@ impl Assembly {
     /// # Errors
     /// An interceptor at a fact, which no dialect gives.
     pub async fn install(&self, files: HookFiles) -> Result<LoadReport, RegisterHookError> {
-        let HookFiles { places, mut loaded, inherit, seal } = files;
+        let HookFiles { places, mut loaded, inherit, seal, .. } = files;
         if let Some(project) = &self.project {
             loaded.iter_mut().for_each(|(_, loaded)| keep_keys_within(&project.root, loaded));
         }

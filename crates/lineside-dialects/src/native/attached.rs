@@ -7,6 +7,7 @@ use lineside_core::hook::Mode;
 use lineside_core::invocation::Inherit;
 use lineside_core::{Layer, Severity};
 use lineside_guards::Account;
+use lineside_search::within;
 
 use super::findings::Findings;
 use super::places::{Place, Seat};
@@ -16,12 +17,17 @@ use crate::dialect::{ForeignHook, Loaded, Places, Trust};
 /// Where an entry stands that stands in no file.
 const NOWHERE: &str = "attached";
 
+/// What the patterns of an entry may compile to together, in bytes.
+const MOST_COMPILED: usize = 4 << 20;
+
 /// An entry that was read.
 pub struct Attached {
     /// The hook, once for each of its points.
     pub hooks: Vec<ForeignHook>,
     /// What has no effect.
     pub warnings: Vec<String>,
+    /// What its patterns have compiled to, in bytes.
+    pub compiled: usize,
 }
 
 /// Reads the entry of a hook that lives in a program of that number, where it is called like this.
@@ -56,7 +62,8 @@ pub fn attached(entry: &str, number: u64, called: &str) -> Result<Attached, Vec<
     };
     let mut findings = Findings::about(&place.file);
     let text = format!("{{\"hooks\": [{entry}]}}");
-    let entries = file::contents(text.as_bytes(), &place, &places, &mut findings).entries;
+    let read = || file::contents(text.as_bytes(), &place, &places, &mut findings).entries;
+    let (entries, compiled) = within(MOST_COMPILED, read);
     let mut loaded = Loaded::default();
     for entry in entries {
         take(entry, Layer::Session, Trust::Granted, &cwd, &findings, &mut loaded);
@@ -72,7 +79,7 @@ pub fn attached(entry: &str, number: u64, called: &str) -> Result<Attached, Vec<
     for found in &mut loaded.hooks {
         found.hook.origin = None;
     }
-    Ok(Attached { hooks: loaded.hooks, warnings: told(Severity::Warning) })
+    Ok(Attached { hooks: loaded.hooks, warnings: told(Severity::Warning), compiled })
 }
 
 #[cfg(test)]
@@ -89,7 +96,7 @@ mod tests {
     fn an_entry_without_what_it_runs_is_a_hook_in_a_program() {
         let entry = r#"{"name": "g", "on": ["before_tool", "on_idle"], "match": {"text": "a\"\n\u0007ü"}, "priority": 9,
             "timeout": 250, "on_failure": "block"}"#;
-        let Attached { hooks, warnings } = attached(entry, 7, "3").unwrap();
+        let Attached { hooks, warnings, .. } = attached(entry, 7, "3").unwrap();
         assert_eq!(warnings, [""; 0]);
         assert_eq!(hooks.len(), 2);
         let gate = hooks.iter().find(|found| found.points[0].phase == Phase::Before).unwrap();

@@ -50,8 +50,8 @@ pub(super) struct Entry {
     pub(super) definition: Option<Definition>,
     /// What it asks of the hooks of its name in the layers above, if it is none itself.
     pub(super) tightens: Option<Tighter>,
-    /// What it is meant to guard, whatever is wrong with it.
-    pub(super) guard: Guard,
+    /// What it is meant to guard where nothing is in it that says so.
+    pub(super) guard: Option<Guard>,
 }
 
 /// Reads an entry.
@@ -65,12 +65,12 @@ pub(super) fn read(
     let line = item.line;
     let Content::Mapping(keys) = &item.content else {
         findings.hook_error(line, About(&unnamed), LoadError::EntryType(shown(item)));
-        let guard = Guard::everywhere();
+        let guard = Some(Guard::everywhere());
         return Entry { name: unnamed, line, points: Vec::new(), definition: None, tightens: None, guard };
     };
     if let Some((used, _)) = keys.iter().find(|(key, _)| key.written() == Some(USE)) {
         findings.hook_error(used.line, About(&unnamed), LoadError::UseInEntry);
-        let guard = Guard::of_tools();
+        let guard = Some(Guard::of_tools());
         return Entry { name: unnamed, line, points: Vec::new(), definition: None, tightens: None, guard };
     }
     let name = {
@@ -86,26 +86,12 @@ pub(super) fn read(
     values.only(&KEYS);
     if is_named && tightening::is_one(keys, place) {
         let tightens = Some(tightening::read(&mut values));
-        return Entry {
-            name,
-            line,
-            points: Vec::new(),
-            definition: None,
-            tightens,
-            guard: Guard::of(keys, &place.account, place.mode),
-        };
+        return Entry { name, line, points: Vec::new(), definition: None, tightens, guard: None };
     }
     let points = points(&mut values, line);
     let definition = definition(&mut values, &points, line, place, places);
     let definition = definition.filter(|_| values.sound && !points.is_empty());
-    Entry {
-        name,
-        line,
-        points,
-        definition,
-        tightens: None,
-        guard: Guard::of(keys, &place.account, place.mode),
-    }
+    Entry { name, line, points, definition, tightens: None, guard: None }
 }
 
 fn is_name(text: &str) -> bool {

@@ -8,7 +8,7 @@ use lineside_core::hook::Mode;
 use lineside_core::invocation::Inherit;
 use lineside_core::nearest::suggestion;
 use lineside_guards::Account;
-use lineside_search::Searcher;
+use lineside_search::{Searcher, within};
 
 use super::entry::{self, Entry, MODE, MODES, USE};
 use super::findings::{About, Findings, LoadError, LoadWarning, UnknownKey};
@@ -39,6 +39,9 @@ pub(super) struct Contents {
     /// Files and globs of the project that what its hooks start loads by itself.
     pub(super) trusts: Vec<String>,
 }
+
+/// What the patterns of one file may compile to together, in bytes: some tenths of a second. A hook beyond that is broken.
+const MOST_COMPILED: usize = 16 << 20;
 
 /// Reads a file.
 pub(super) fn read(place: &Place, places: &Places, findings: &mut Findings) -> Contents {
@@ -86,8 +89,12 @@ fn lose(findings: &mut Findings) {
     findings.lose_file(Guard::everywhere().named(), true);
 }
 
-/// The contents of a text.
+/// The contents of a text, whose patterns compile to a bounded size together.
 pub(super) fn contents(bytes: &[u8], place: &Place, places: &Places, findings: &mut Findings) -> Contents {
+    within(MOST_COMPILED, || entries(bytes, place, places, findings)).0
+}
+
+fn entries(bytes: &[u8], place: &Place, places: &Places, findings: &mut Findings) -> Contents {
     let Some(Items { items, used, wrappers, trusts, duplicates, inherit, mode, lost }) =
         items(bytes, place.layer, findings)
     else {
@@ -177,7 +184,12 @@ impl Reading<'_> {
         }
         if entry.definition.is_none() && entry.tightens.is_none() {
             let error = findings.repair(since, About(&entry.name));
-            findings.lose(entry.guard.broken(&entry.name, entry.line, error));
+            // Of a sound entry nothing is compiled a second time.
+            let guard = entry.guard.take().unwrap_or_else(|| match &item.content {
+                Content::Mapping(keys) => Guard::of(keys, &self.place.account, self.place.mode),
+                _ => Guard::everywhere(),
+            });
+            findings.lose(guard.broken(&entry.name, entry.line, error));
         }
         self.found.push(entry);
     }

@@ -74,7 +74,8 @@ fn mapping(
             }
         }
     }
-    if let Err(error) = draft.compile() {
+    let compiled = draft.compile();
+    if let Err(error) = &compiled {
         let (filter, pattern) = error.place();
         let place = written.iter().find(|one| one.filter.as_str() == filter && one.pattern == pattern);
         let (key, line) = place.map_or_else(
@@ -82,7 +83,8 @@ fn mapping(
             |one| (one.key.to_owned(), one.line),
         );
         let dot = if key.is_empty() { "" } else { "." };
-        inner.error(line, &LoadError::Pattern { key: format!("{within}{filter}{dot}{key}"), error });
+        let key = format!("{within}{filter}{dot}{key}");
+        inner.error(line, &LoadError::Pattern { key, error: error.clone() });
     }
     for one in written.iter().filter(|one| one.filter == Filter::Tool) {
         let (key, pattern) = (format!("{within}{}", one.filter.as_str()), one.pattern.to_owned());
@@ -109,19 +111,21 @@ fn mapping(
         inner.warning(line, &warning);
     }
     let acts = acts(&mut inner, within, scene);
+    let mut matcher = compiled.ok();
     if let Some(acts) = &acts {
-        draft = draft.and(Arc::new(acts.clone()) as Arc<dyn Condition>);
+        let condition = Arc::new(acts.clone()) as Arc<dyn Condition>;
+        matcher = matcher.and_then(|matcher| matcher.and(condition).ok());
         let key = lineside_guards::KEYS.into_iter().find(|key| inner.get(key).is_some()).unwrap_or_default();
         without_candidates(&mut inner, key, points, |point| acts.has_candidates(point));
     }
+    let is_empty = draft.is_empty() && acts.is_none();
     for filter in draft.filters() {
         without_candidates(&mut inner, filter.as_str(), points, |point| filter.has_candidates(point));
     }
     let sound = inner.sound;
     values.sound &= sound;
     // A mapping without patterns leaves nothing out.
-    let matcher = if draft.is_empty() { None } else { draft.compile().ok() };
-    Some(Matching { matcher, acts })
+    Some(Matching { matcher: matcher.filter(|_| !is_empty), acts })
 }
 
 /// Says at which points a filter looks at what no event has. Where there is no other point, the hook would never run.

@@ -6,7 +6,7 @@ use lineside_core::control::KeyTemplate;
 use lineside_core::nearest::suggestion;
 use lineside_core::{Phase, PointInfo, Strength};
 use lineside_guards::{Acts, Change, LONGEST_CALL, Limit, MOST_OF_A_LIMIT, Ruling, WhenUnclear, Wording};
-use regex::{Regex, RegexBuilder};
+use regex::Regex;
 
 use super::findings::{LoadError, LoadWarning};
 use super::run::ENVIRONMENT;
@@ -232,7 +232,7 @@ fn redaction(values: &mut Values<'_, '_>, line: u32, keys: &[(Node, Node)]) -> O
 }
 
 fn regex(values: &mut Values<'_, '_>, line: u32, pattern: &str) -> Option<Regex> {
-    match RegexBuilder::new(pattern).size_limit(LARGEST).build() {
+    match lineside_search::compiled(pattern, LARGEST) {
         Ok(regex) => Some(regex),
         Err(error) => {
             let (key, detail) = ("amend.redact".to_owned(), error.to_string());

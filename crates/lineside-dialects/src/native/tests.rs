@@ -350,3 +350,21 @@ fn what_hooks_load_is_named_in_the_file_of_a_project_and_lies_in_it() {
     let user = Room::with(&[("home/.config/lineside/hooks.yaml", "trusts: lib\n")]).load(Trust::Granted, &[]);
     assert!(user.trusts.is_empty() && user.diagnostics[0].text.contains("`trusts` has no effect"));
 }
+
+#[test]
+fn what_a_file_has_compiled_is_bounded_and_a_gate_beyond_that_stands_closed() {
+    let gate = |number| {
+        format!(
+            "- {{name: g{number}, on: before_tool, match: {{text: '\\w{{9}}'}}, verdict: block, reason: no}}\n"
+        )
+    };
+    let hooks: String = (0..100).map(gate).collect();
+    let (loaded, compiled) = lineside_search::within(usize::MAX, || project(&format!("hooks:\n{hooks}")));
+    assert!(compiled <= 16 << 20, "{compiled}");
+    let first = &loaded.diagnostics[0].text;
+    assert!(first.contains("`match.text`") && first.contains("too large together"), "{first}");
+    // Each is there: what it would have refused stays refused.
+    assert_eq!(loaded.hooks.len(), 100);
+    let broken = loaded.diagnostics.len();
+    assert!((10..90).contains(&broken), "{broken}");
+}
