@@ -7,9 +7,11 @@ use std::time::{Duration, Instant};
 use axum::http::StatusCode;
 use lineside::bus::register::RegisterHookError;
 use lineside::core::{Reach, SessionId};
-use lineside::{Assembly, AttachHookError, AttachedHook, Attachment, Session};
+use lineside::dialects::within;
+use lineside::{Assembly, AttachHookError, AttachedHook, Attachment, DeclaredHook, Session};
 use tokio::time::timeout;
 
+use crate::aside::Aside;
 use crate::inherited::Inherited;
 use crate::problem::Problem;
 use crate::random;
@@ -20,9 +22,13 @@ const MOST: usize = 1_024;
 /// How many hooks all of them have together.
 const MOST_HOOKS: usize = 65_536;
 
-/// How long what a program declares of one hook may be, in bytes, and all of it together.
+/// How long what a program declares of one hook may be, in bytes, and all of it together, with what its patterns have
+/// compiled to.
 const LONGEST_ENTRY: usize = 64 << 10;
 const MOST_BYTES: usize = 64 << 20;
+
+/// What the patterns of all hooks of one request may compile to, before it is known whether they have room.
+const MOST_READ: usize = MOST_BYTES / 8;
 
 /// How long a registration waits for the hello of its program, in steps of [`STEP`].
 ///
@@ -41,6 +47,8 @@ pub(crate) struct Attachments {
     programs: Shares,
     hooks: Shares,
     bytes: Shares,
+    /// Where entries are read: to compile what is in one may take some tenths of a second.
+    reading: Aside,
 }
 
 impl Default for Attachments {
@@ -51,6 +59,7 @@ impl Default for Attachments {
             programs: Shares::of(MOST),
             hooks: Shares::of(MOST_HOOKS),
             bytes: Shares::of(MOST_BYTES),
+            reading: Aside::default(),
         }
     }
 }
@@ -86,7 +95,7 @@ struct Owned {
     called: String,
     /// The session below which the program was confined that registered it; `None` for the user.
     confined: Option<Session>,
-    /// How long its declaration is.
+    /// How long its declaration is, with what its patterns have compiled to.
     bytes: usize,
     /// What it was declared as.
     reach: Reach,
@@ -107,14 +116,23 @@ pub(crate) struct Entry {
     /// The token of the program.
     pub(crate) owner: String,
     pub(crate) called: String,
-    /// The session below which who registers it is confined; `None` for the user.
-    pub(crate) confined: Option<Session>,
     pub(crate) reach: Reach,
     pub(crate) name: String,
     /// As in a file, in JSON.
     pub(crate) text: String,
-    /// The tree of processes of who registers it.
-    pub(crate) tree: Option<Tree>,
+}
+
+/// The same, with its patterns compiled.
+pub(crate) struct ReadEntry {
+    entry: Entry,
+    hook: Result<Weighed, Problem>,
+}
+
+/// A hook with what it takes, which counts from then on.
+struct Weighed {
+    hook: DeclaredHook,
+    bytes: usize,
+    shares: Option<[Share; 2]>,
 }
 
 /// A hook as it was declared.
@@ -147,6 +165,23 @@ impl Owned {
     fn is_inherited(&self) -> bool {
         !self.session.is_open() && self.session.has_heirs()
     }
+}
+
+impl Entry {
+    fn bytes(&self) -> usize {
+        self.called.len() + self.text.len()
+    }
+}
+
+/// Compiles what is in an entry.
+fn declared(entry: Entry) -> (Entry, Result<DeclaredHook, Problem>) {
+    let bytes = entry.bytes();
+    if bytes > LONGEST_ENTRY {
+        let detail = format!("the entry of the hook has {bytes} bytes, at most {LONGEST_ENTRY} are possible");
+        return (entry, Err(Problem::bad_request(detail)));
+    }
+    let hook = DeclaredHook::read(&entry.called, &entry.text).map_err(|error| not_attached(&error));
+    (entry, hook)
 }
 
 impl Attachments {
@@ -201,25 +236,45 @@ impl Attachments {
         Err(Problem::conflict("not-attached", "The program has not attached", detail))
     }
 
-    /// Registers a hook of a program on a session. One of the same name there whose program is gone gives way to it, as
+    /// Reads what is to be registered by something of this tree of processes, beside the requests of others and without
+    /// any lock. What it takes counts from then on. Cancel safe.
+    pub(crate) async fn read(&self, entries: Vec<Entry>, tree: Option<Tree>) -> Vec<ReadEntry> {
+        let read = async move {
+            let all = || entries.into_iter().map(declared).collect::<Vec<_>>();
+            within(MOST_READ, all).0
+        };
+        let read = self.reading.run(usize::MAX, read).await;
+        read.into_iter().map(|read| self.weighed(read, tree)).collect()
+    }
+
+    fn weighed(
+        &self,
+        (entry, hook): (Entry, Result<DeclaredHook, Problem>),
+        tree: Option<Tree>,
+    ) -> ReadEntry {
+        let hook = hook.and_then(|hook| {
+            let bytes = entry.bytes() + hook.compiled();
+            let shares = tree.map(|tree| self.shares(tree, bytes)).transpose()?;
+            Ok(Weighed { hook, bytes, shares })
+        });
+        ReadEntry { entry, hook }
+    }
+
+    /// Registers a hook of a program on a session; `confined` is the session below which who registers it is confined,
+    /// `None` for the user. One of the same name there whose program is gone gives way to it, as
     /// does what the program had declared of this hook before; one that is this hook already stays.
     ///
     /// # Errors
-    /// The program is not known, the entry is none, a program that is there has a hook of that name on the session, or one
-    /// that was confined less, or there are too many.
+    /// The program is not known, the entry is none, or it is too long, or its patterns are too large, a program that is there has a hook of that name on the session, or one that was confined
+    /// less, or there are too many.
     pub(crate) fn register(
         &self,
         assembly: &Assembly,
         session: &Session,
-        entry: Entry,
+        ReadEntry { entry, hook }: ReadEntry,
+        confined: Option<Session>,
     ) -> Result<Registered, Problem> {
-        let Entry { owner, called, confined, reach, name, text, tree } = entry;
-        let bytes = called.len() + text.len();
-        if bytes > LONGEST_ENTRY {
-            let detail =
-                format!("the entry of the hook has {bytes} bytes, at most {LONGEST_ENTRY} are possible");
-            return Err(Problem::bad_request(detail));
-        }
+        let Entry { owner, called, reach, name, text } = entry;
         let mut state = self.state();
         let Some(place) = state.programs.get(&owner).map(|program| program.place.clone()) else {
             return Err(unknown());
@@ -243,6 +298,7 @@ impl Attachments {
         if before.is_some_and(|before| before.owner != owner && !before.yields_to(confined.as_ref())) {
             return Err(owned_elsewhere(&name, session));
         }
+        let Weighed { hook, bytes, shares } = hook?;
         let is_full = |state: &State| state.count >= MOST_HOOKS || state.bytes + bytes > MOST_BYTES;
         if is_full(&state) {
             state.tidy(Instant::now());
@@ -254,9 +310,7 @@ impl Attachments {
                 return Err(too_many(detail));
             }
         }
-        let shares = tree.map(|tree| self.shares(tree, bytes)).transpose()?;
-        let hook =
-            assembly.attach(session, &place, &called, reach, &text).map_err(|error| not_attached(&error))?;
+        let hook = assembly.attach(session, &place, reach, hook).map_err(|error| not_attached(&error))?;
         let warnings = hook.warnings().to_vec();
         state.last += 1;
         let number = state.last;
@@ -510,9 +564,9 @@ mod tests {
             let fill = "x".repeat(length);
             let text = format!(r#"{{"name": "{name}", "on": "on_idle", "description": "{fill}"}}"#);
             let (owner, called, name) = (owner.clone(), name.to_owned(), name.to_owned());
-            let entry =
-                Entry { owner, called, confined: None, reach: Reach::Subtree, name, text, tree: None };
-            all.register(&assembly, &session, entry).map(|registered| registered.number)
+            let entry = Entry { owner, called, reach: Reach::Subtree, name, text };
+            let read = all.weighed(declared(entry), None);
+            all.register(&assembly, &session, read, None).map(|registered| registered.number)
         };
         assert_eq!(register("long", LONGEST_ENTRY).unwrap_err().status, 400);
         let first = register("first", 1_000).unwrap();
@@ -537,8 +591,9 @@ mod tests {
             let fill = "x".repeat(LONGEST_ENTRY - 200);
             let text = format!(r#"{{"name": "{name}", "on": "on_idle", "description": "{fill}"}}"#);
             let (owner, called, name) = (owner.clone(), name.to_owned(), name.to_owned());
-            let entry = Entry { owner, called, confined: None, reach: Reach::Subtree, name, text, tree };
-            all.register(&assembly, &session, entry).map(|registered| registered.number)
+            let entry = Entry { owner, called, reach: Reach::Subtree, name, text };
+            let read = all.weighed(declared(entry), tree);
+            all.register(&assembly, &session, read, None).map(|registered| registered.number)
         };
         let registered: Vec<_> = (0..300).map(|number| register(&number.to_string(), one)).collect();
         let numbers: Vec<u64> = registered.iter().flatten().copied().collect();
@@ -550,6 +605,56 @@ mod tests {
         register("again", one).unwrap();
     }
 
+    fn with_pattern(owner: &str, name: &str, pattern: &str) -> Entry {
+        let text = format!(r#"{{"name": "{name}", "on": "before_tool", "match": {{"text": "{pattern}"}}}}"#);
+        let (owner, called, name) = (owner.to_owned(), name.to_owned(), name.to_owned());
+        Entry { owner, called, reach: Reach::Subtree, name, text }
+    }
+
+    #[tokio::test]
+    async fn what_the_patterns_of_a_hook_compile_to_counts_as_its_length_does() {
+        let (all, assembly) = (Attachments::default(), Assembly::new(lineside::Bus::new()));
+        let session = assembly.bus().session("s").open().await.unwrap();
+        let (owner, _place) = all.place(None, None).unwrap();
+        let tree = Some(Tree::Agent(Process::of(std::process::id()).unwrap()));
+        let (mut registered, mut refused) = (0, 0);
+        for number in 0..40 {
+            let entry = with_pattern(&owner, &number.to_string(), r"\\w{9}");
+            let read = all.read(vec![entry], tree).await.pop().unwrap();
+            match all.register(&assembly, &session, read, None) {
+                Ok(_) => registered += 1,
+                Err(problem) => {
+                    assert_eq!(problem.status, 429);
+                    refused += 1;
+                }
+            }
+        }
+        assert!(registered > 4 && refused > 4, "{registered} and {refused}");
+        let (_, bytes) = all.kept();
+        assert!(bytes > registered * 100_000 && bytes <= MOST_BYTES / 8, "{bytes}");
+        // Those of one request take no more before they are registered.
+        let many = (0..40).map(|number| with_pattern(&owner, &format!("n{number}"), r"\\w{9}")).collect();
+        let read = all.read(many, None).await;
+        let bytes: usize = read.iter().flat_map(|read| &read.hook).map(|hook| hook.bytes).sum();
+        let refused = read.iter().filter(|read| read.hook.is_err()).count();
+        assert!(bytes > 0 && bytes < MOST_READ + 100_000 && refused > 4, "{bytes}, {refused}");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn entries_are_read_beside_the_requests_of_others_and_without_the_lock() {
+        let all = Attachments::default();
+        let (owner, _place) = all.place(None, None).unwrap();
+        let entry = with_pattern(&owner, "h", "a");
+        let places = all.reading.all_places().await;
+        let mut reads = std::pin::pin!(all.read(vec![entry], None));
+        assert!(poll!(&mut reads).is_pending(), "read without a place beside the requests");
+        let _lock = all.state();
+        drop(places);
+        // It is read while something else has the lock.
+        let runtime = tokio::runtime::Handle::current();
+        assert!(tokio::task::block_in_place(|| runtime.block_on(reads)).pop().unwrap().hook.is_ok());
+    }
+
     #[tokio::test]
     async fn hooks_that_go_with_a_session_take_no_automation_of_a_later_one_of_its_id_along() {
         let (all, assembly) = (Attachments::default(), Assembly::new(lineside::Bus::new()));
@@ -559,9 +664,9 @@ mod tests {
             for name in &names {
                 let text = format!(r#"{{"name": "{name}", "on": "on_idle", "automate": {{}}}}"#);
                 let (owner, called, name) = (owner.clone(), name.clone(), name.clone());
-                let entry =
-                    Entry { owner, called, confined: None, reach: Reach::Subtree, name, text, tree: None };
-                all.register(&assembly, session, entry).unwrap();
+                let entry = Entry { owner, called, reach: Reach::Subtree, name, text };
+                let read = all.weighed(declared(entry), None);
+                all.register(&assembly, session, read, None).unwrap();
             }
         };
         let automations = Automations::of(assembly.bus()).unwrap();

@@ -15,7 +15,7 @@ use lineside_core::Reach;
 use lineside_core::hook::NATIVE;
 use lineside_core::worker::{HookCall, HookWorkerBounds, WorkerEnded};
 use lineside_dialects::ForeignHook;
-use lineside_dialects::native::attached;
+use lineside_dialects::native::{Attached, attached};
 use lineside_exec::{HookWorkerClient, WorkerListener, WorkerSeat};
 use lineside_stream::Stream;
 
@@ -159,29 +159,57 @@ impl AttachedHook {
 static LAST: LazyLock<AtomicU64> =
     LazyLock::new(|| AtomicU64::new(RandomState::new().hash_one(()) >> 32 << 20));
 
-impl Assembly {
-    /// Registers a hook of a program that attaches on a session. `entry` is one of `hooks.yaml`, as a JSON object without
-    /// `command`, `worker` or `post`; `called` is its name in the calls that the program gets, `reach` the sessions that
-    /// it is for. The program need not be there.
+/// A hook that lives in a program, as it was declared. Its patterns are compiled, which may take some milliseconds;
+/// nothing of it is registered.
+pub struct DeclaredHook {
+    number: u64,
+    read: Attached,
+}
+
+impl DeclaredHook {
+    /// Reads an entry as one of `hooks.yaml`, as a JSON object without `command`, `worker` or `post`; `called` is its name
+    /// in the calls that the program gets.
     ///
     /// # Errors
-    /// The entry is none, the session is closed, or the hook has no authority at one of its points. Nothing is registered
-    /// then.
+    /// The entry is none, or its patterns are too large.
+    pub fn read(called: &str, entry: &str) -> Result<Self, AttachHookError> {
+        let number = LAST.fetch_add(1, Ordering::Relaxed) + 1;
+        Ok(Self { number, read: attached(entry, number, called).map_err(AttachHookError::Entry)? })
+    }
+
+    /// What its patterns have compiled to, in bytes.
+    #[must_use]
+    pub fn compiled(&self) -> usize {
+        self.read.compiled
+    }
+}
+
+impl std::fmt::Debug for DeclaredHook {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DeclaredHook").field("number", &self.number).finish_non_exhaustive()
+    }
+}
+
+impl Assembly {
+    /// Registers a hook of a program that attaches on a session; `reach` are the sessions that it is for. The program
+    /// need not be there.
+    ///
+    /// # Errors
+    /// The session is closed, or the hook has no authority at one of its points. Nothing is registered then.
     pub fn attach(
         &self,
         session: &Session,
         to: &Attachment,
-        called: &str,
         reach: Reach,
-        entry: &str,
+        hook: DeclaredHook,
     ) -> Result<AttachedHook, AttachHookError> {
-        self.seat(session, Seated::Program(to.worker.clone()), called, reach, entry)
+        self.seat(session, Seated::Program(to.worker.clone()), reach, hook)
     }
 
-    /// The same for a hook that lives elsewhere.
+    /// The same for a hook that lives elsewhere, from its entry.
     ///
     /// # Errors
-    /// As [`attach`](Self::attach).
+    /// As [`attach`](Self::attach), and [`DeclaredHook::read`].
     pub fn attach_elsewhere(
         &self,
         session: &Session,
@@ -190,19 +218,16 @@ impl Assembly {
         reach: Reach,
         entry: &str,
     ) -> Result<AttachedHook, AttachHookError> {
-        self.seat(session, Seated::Elsewhere(to), called, reach, entry)
+        self.seat(session, Seated::Elsewhere(to), reach, DeclaredHook::read(called, entry)?)
     }
 
     fn seat(
         &self,
         session: &Session,
         to: Seated,
-        called: &str,
         reach: Reach,
-        entry: &str,
+        DeclaredHook { number, read }: DeclaredHook,
     ) -> Result<AttachedHook, AttachHookError> {
-        let number = LAST.fetch_add(1, Ordering::Relaxed) + 1;
-        let read = attached(entry, number, called).map_err(AttachHookError::Entry)?;
         let name = read.hooks.first().map(|found| Arc::clone(&found.hook.name)).unwrap_or_default();
         let warm = Arc::clone(&self.outside.warm);
         warm.attach(number, Some(to));

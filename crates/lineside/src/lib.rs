@@ -146,7 +146,7 @@ pub use lineside_trust as trust;
 #[cfg(feature = "dialects")]
 pub use assembly::{Assembly, LoadReport, LoadedHook, State};
 #[cfg(feature = "dialects")]
-pub use attached::{AttachHookError, AttachedHook, Attachment};
+pub use attached::{AttachHookError, AttachedHook, Attachment, DeclaredHook};
 #[cfg(feature = "journal")]
 pub use durable::Durable;
 #[cfg(feature = "dialects")]

@@ -9,7 +9,7 @@ use lineside::Session;
 
 use super::shapes::{AttachedEntry, AttachedOutcome, RegisterHook, RegisteredHook, Removed};
 use super::upgrade::upgraded;
-use crate::attachments::{Entry, Registered};
+use crate::attachments::{Entry, ReadEntry, Registered};
 use crate::body::{Asked, Json};
 use crate::caller::Caller;
 use crate::connections;
@@ -80,10 +80,12 @@ pub(super) async fn register(
     let session = caller.hooked_session(&daemon, &session)?;
     let RegisterHook { attachment, called, reach, hook } = asked;
     daemon.attachments.greeted(&attachment).await?;
-    let by = (caller.confined(&daemon)?, caller.tree(&daemon));
-    let entry = entry(attachment, by, AttachedEntry { called, reach, hook });
+    let confined = caller.confined(&daemon)?;
+    let entry = entry(attachment, AttachedEntry { called, reach, hook });
+    let read = daemon.attachments.read(vec![entry], caller.tree(&daemon)).await;
+    let read = read.into_iter().next().ok_or_else(|| Problem::bad_request("there is no hook"))?;
     let Registered { number, mut warnings } =
-        daemon.attachments.register(&daemon.assembly, &session, entry)?;
+        daemon.attachments.register(&daemon.assembly, &session, read, confined)?;
     warnings.extend(changed(&daemon, &session).await);
     let shape = RegisteredHook { hook: number, coverage: session.coverage().to_string(), warnings };
     Ok((StatusCode::CREATED, Json(shape)).into_response())
@@ -95,22 +97,22 @@ async fn changed(daemon: &Arc<Daemon>, session: &Session) -> Vec<String> {
     whole(&daemon.tracker, async move { held.cluster.changed(&*held, &session).await }).await
 }
 
-fn entry(owner: String, (confined, tree): (Option<Session>, Option<Tree>), asked: AttachedEntry) -> Entry {
+fn entry(owner: String, asked: AttachedEntry) -> Entry {
     let AttachedEntry { called, reach, hook } = asked;
     let name = hook.get("name").and_then(|name| name.as_str()).unwrap_or_default().to_owned();
     let text = lineside::json::to_string(&hook).unwrap_or_default();
-    Entry { owner, called, confined, reach: reach.into(), name, text, tree }
+    Entry { owner, called, reach: reach.into(), name, text }
 }
 
 /// The hooks that a session is opened with, of a program that is there.
 #[derive(Default)]
 pub(super) struct Brought {
-    pub(super) attachment: String,
-    pub(super) hooks: Vec<AttachedEntry>,
+    /// What each is called, and what was read of it.
+    hooks: Vec<(String, ReadEntry)>,
 }
 
 impl Brought {
-    /// Waits until the program is there, when there are hooks.
+    /// Waits until the program is there, when there are hooks, and reads them.
     ///
     /// # Errors
     /// There are hooks and no program that is there.
@@ -118,6 +120,7 @@ impl Brought {
         daemon: &Daemon,
         attachment: Option<String>,
         hooks: Vec<AttachedEntry>,
+        tree: Option<Tree>,
     ) -> Result<Self, Problem> {
         if hooks.is_empty() {
             return Ok(Self::default());
@@ -125,7 +128,19 @@ impl Brought {
         let detail = "a session with `hooks` is opened with the `attachment` of their program";
         let attachment = attachment.ok_or_else(|| Problem::bad_request(detail))?;
         daemon.attachments.greeted(&attachment).await?;
-        Ok(Self { attachment, hooks })
+        Ok(Self::read(daemon, &attachment, hooks, tree).await)
+    }
+
+    pub(super) async fn read(
+        daemon: &Daemon,
+        attachment: &str,
+        hooks: Vec<AttachedEntry>,
+        tree: Option<Tree>,
+    ) -> Self {
+        let called: Vec<String> = hooks.iter().map(|asked| asked.called.clone()).collect();
+        let entries = hooks.into_iter().map(|asked| entry(attachment.to_owned(), asked)).collect();
+        let read = daemon.attachments.read(entries, tree).await;
+        Self { hooks: called.into_iter().zip(read).collect() }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -138,13 +153,10 @@ impl Brought {
         self,
         daemon: &Daemon,
         session: &Session,
-        (confined, tree): (Option<Session>, Option<Tree>),
+        confined: Option<&Session>,
     ) -> Vec<AttachedOutcome> {
-        let Self { attachment, hooks } = self;
-        let outcomes = hooks.into_iter().map(|asked| {
-            let called = asked.called.clone();
-            let entry = entry(attachment.clone(), (confined.clone(), tree), asked);
-            match daemon.attachments.register(&daemon.assembly, session, entry) {
+        let outcomes = self.hooks.into_iter().map(|(called, read)| {
+            match daemon.attachments.register(&daemon.assembly, session, read, confined.cloned()) {
                 Ok(Registered { number, warnings }) => {
                     AttachedOutcome { called, hook: Some(number), warnings, problem: None }
                 }

@@ -54,7 +54,7 @@ pub(super) async fn open(
         attachment,
         hooks,
     } = asked;
-    let brought = Brought::by(&daemon, attachment, hooks).await?;
+    let brought = Brought::by(&daemon, attachment, hooks, caller.tree(&daemon)).await?;
     let (agent, model) = (agent.map(Into::into), model.map(Into::into));
     let connection = caller.connection.clone();
     let (attribution, work, tree) = (None, caller.work(), caller.tree(&daemon));
@@ -96,12 +96,9 @@ async fn open_with_hooks(
     if has_hooks && status == StatusCode::OK {
         caller.hooked_session(daemon, session.id().as_str())?;
     }
-    let by = match has_hooks {
-        false => (None, None),
-        true => (caller.confined(daemon)?, caller.tree(daemon)),
-    };
+    let confined = if has_hooks { caller.confined(daemon)? } else { None };
     let _preparing = opened.or_else(|| begin(session.id().as_str()));
-    let outcomes = brought.register(daemon, &session, by);
+    let outcomes = brought.register(daemon, &session, confined.as_ref());
     if has_hooks {
         let late = daemon.cluster.changed(daemon, &session).await;
         late.into_iter().for_each(|text| daemon.bus().announce(Notice::warning(text)));
@@ -306,17 +303,15 @@ mod tests {
         let (daemon, bus) = (&Arc::clone(&server.daemon), server.bus().clone());
         let open = bus.session("s").open_now().unwrap();
         let below = open.subagent("below").open_now().unwrap();
-        let brought = || {
-            let hook = json!({"called": "g", "hook": {"name": "g", "on": "before_tool"}});
-            Brought { attachment: "none".to_owned(), hooks: vec![from_value(&hook).unwrap()] }
-        };
+        let hook = json!({"called": "g", "hook": {"name": "g", "on": "before_tool"}});
+        let brought = Brought::read(daemon, "none", vec![from_value(&hook).unwrap()], None).await;
         let opening = |id: &str| {
             let cwd = Some(project.display().to_string());
             Opening { id: id.to_owned(), cwd, ..Opening::default() }
         };
         let held_up = daemon.projects.all_places().await;
         let caller = Caller::user();
-        let mut opens = pin!(open_with_hooks(daemon, &caller, (opening("s"), false), brought()));
+        let mut opens = pin!(open_with_hooks(daemon, &caller, (opening("s"), false), brought));
         assert!(poll!(opens.as_mut()).is_pending(), "the project is loaded first");
         for session in [&open, &below] {
             assert!(poll!(pin!(daemon.preparing.stand(&bus, session))).is_ready());
