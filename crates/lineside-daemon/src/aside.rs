@@ -46,6 +46,11 @@ impl Wake for Woken {
 }
 
 impl Aside {
+    /// One place, for what may be long and is a stranger's: it holds up nothing else.
+    pub(crate) fn of_strangers() -> Self {
+        Self(Arc::new(Semaphore::new(1)))
+    }
+
     /// Does work for a body of this length: where it is large, each poll is one on another thread. A place is taken while
     /// it is polled, and not while it waits for something. Dropping it ends the work after a poll that is under way.
     ///
@@ -93,7 +98,7 @@ impl Aside {
 impl Aside {
     /// Every place: nothing is worked at aside until this is dropped.
     pub(crate) async fn all_places(&self) -> tokio::sync::OwnedSemaphorePermit {
-        let all = u32::try_from(AT_ONCE).unwrap();
+        let all = u32::try_from(self.0.available_permits()).unwrap();
         Arc::clone(&self.0).acquire_many_owned(all).await.unwrap()
     }
 }

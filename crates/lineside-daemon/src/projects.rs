@@ -21,7 +21,7 @@ use lineside::dialects::{Dialect, Places, Trust};
 use lineside::protection::Protection;
 use lineside::trust::Store;
 use lineside::{Assembly, LoadReport, Session, project};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -34,6 +34,12 @@ use crate::settings::Settings;
 
 /// How long a project without a session stays as it was loaded.
 const KEPT: Duration = Duration::from_secs(600);
+
+/// The same of one that no person has trusted, whose hooks are only listed.
+const KEPT_UNTRUSTED: Duration = Duration::from_secs(60);
+
+/// What the hooks of all such projects may take together, in bytes. Of a further one none is listed.
+const MOST_LISTED: usize = 64 << 20;
 
 /// All projects that are loaded. Cloning it costs a reference count; all clones are the same.
 #[derive(Clone)]
@@ -56,6 +62,10 @@ struct Inner {
     known: Mutex<Known>,
     /// Where files of projects are read.
     aside: Aside,
+    /// The same of those that no person has trusted.
+    of_strangers: Aside,
+    /// What their hooks may take still.
+    listed: Arc<Semaphore>,
     tracker: TaskTracker,
     ending: CancellationToken,
     /// How often it has changed which project holds for which session.
@@ -95,6 +105,12 @@ impl Inner {
         self.news.send_modify(|changes| *changes += 1);
     }
 
+    /// Where the files of a project are read. However long that takes of one that no person has trusted, it holds up none
+    /// that one has.
+    fn aside_of(&self, root: &Path) -> &Aside {
+        if self.store.knows(root) { &self.aside } else { &self.of_strangers }
+    }
+
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -122,6 +138,8 @@ impl Projects {
                 claims: claims.clone(),
                 known: Mutex::default(),
                 aside: Aside::default(),
+                of_strangers: Aside::of_strangers(),
+                listed: Arc::new(Semaphore::new(MOST_LISTED)),
                 tracker: tracker.clone(),
                 ending: ending.clone(),
                 news: watch::Sender::default(),
@@ -171,7 +189,7 @@ impl Projects {
         // Its files may be a stranger's, and long.
         let (held, work, root) = (Arc::clone(&self.inner), work.to_path_buf(), project.root.clone());
         let look = async move { project::passed_by(&work, &held.user, &root) };
-        if let Some(inner) = self.inner.aside.run(usize::MAX, look).await {
+        if let Some(inner) = self.inner.of_strangers.run(usize::MAX, look).await {
             project.pass_by(source, &inner);
         }
     }
@@ -181,7 +199,7 @@ impl Projects {
     /// # Errors
     /// Its hooks cannot be put in force.
     pub(crate) async fn load_at(&self, work: &Path) -> Result<Option<Arc<Project>>, RegisterHookError> {
-        let Inner { user, store, aside, .. } = &*self.inner;
+        let Inner { user, store, .. } = &*self.inner;
         let nearest = project::nearest(work, user, store, |root| self.known().get(root).is_some());
         let Some(nearest) = nearest else { return Ok(None) };
         if let Some(project) = self.known().get(&nearest).filter(|project| project.is_loaded()) {
@@ -190,7 +208,7 @@ impl Projects {
         }
         // Its files may be a stranger's, and long.
         let (held, work) = (self.clone(), work.to_path_buf());
-        aside.run(usize::MAX, async move { held.read_at(&work).await }).await
+        self.inner.aside_of(&nearest).run(usize::MAX, async move { held.read_at(&work).await }).await
     }
 
     /// Loads the projects for whose automations work of an earlier life rests: no session of them may come before that
@@ -245,7 +263,7 @@ impl Projects {
                 }
                 let (held, of) = (Arc::clone(&project), Arc::clone(&inner));
                 let load = async move { held.load_changed(&of).await };
-                if let Err(error) = inner.aside.run(usize::MAX, load).await {
+                if let Err(error) = inner.aside_of(&project.root).run(usize::MAX, load).await {
                     let root = project.root.display();
                     tracing::warn!(%error, %root, "the changed hooks cannot be loaded; those before stay in force");
                 }
@@ -261,7 +279,8 @@ impl Projects {
         for project in self.all() {
             let of = Arc::clone(&self.inner);
             // Its files may be a stranger's, and long.
-            self.inner.aside.run(usize::MAX, async move { project.load(&of).await }).await?;
+            let aside = self.inner.aside_of(&project.root);
+            aside.run(usize::MAX, async move { project.load(&of).await }).await?;
         }
         let bus = self.inner.assembly.bus();
         for session in bus.sessions().into_iter().filter_map(|id| bus.find(id.as_str())) {
@@ -303,7 +322,11 @@ impl Projects {
 
     /// Forgets the projects that have had no session for long, nor one that has `left` its hooks to what comes below it.
     pub(crate) async fn forget_unused(&self, now: Instant, left: &[Session]) {
-        let is_idle = |project: &Project| now.saturating_duration_since(project.last_used()) >= KEPT;
+        let is_idle = |project: &Project| {
+            let is_untrusted = project.now().stands == Stands::Untrusted;
+            let kept = if is_untrusted { KEPT_UNTRUSTED } else { KEPT };
+            now.saturating_duration_since(project.last_used()) >= kept
+        };
         let idle: Vec<_> = self.known().all().filter(|project| is_idle(project)).cloned().collect();
         for project in idle {
             let is_left = || left.iter().any(|session| session.is_in(project.scope()));
@@ -354,8 +377,8 @@ fn work_of<'a>(cwd: Option<&'a str>, root: Option<&'a str>) -> Option<&'a Path> 
 #[cfg(test)]
 impl Projects {
     /// Every place for loads: none is loaded until this is dropped.
-    pub(crate) async fn all_places(&self) -> tokio::sync::OwnedSemaphorePermit {
-        self.inner.aside.all_places().await
+    pub(crate) async fn all_places(&self) -> [tokio::sync::OwnedSemaphorePermit; 2] {
+        [self.inner.aside.all_places().await, self.inner.of_strangers.all_places().await]
     }
 }
 

@@ -1,5 +1,6 @@
 //! One project: its hooks as a person has trusted them, in the scope of its sessions.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -16,7 +17,7 @@ use lineside::project::places_of;
 use lineside::protection::Protection;
 use lineside::trust::{Guard, Reach, Standing};
 use lineside::{Assembly, project};
-use tokio::sync::Mutex as AsyncMutex;
+use tokio::sync::{Mutex as AsyncMutex, OwnedSemaphorePermit};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
@@ -45,6 +46,8 @@ struct Loading {
     watching: Watching,
     watched: Vec<Watched>,
     is_loaded: bool,
+    /// What its hooks take where they are only listed.
+    listed: Option<OwnedSemaphorePermit>,
 }
 
 /// How a project stands.
@@ -224,8 +227,19 @@ impl Project {
             let files = protection.fold(files.only(&of.dialects), |files, protection| {
                 files.protected_within(&self.root, protection)
             });
+            loading.listed = None;
+            let mut unlisted = None;
+            let files = if stands == Stands::Untrusted {
+                loading.listed = Arc::clone(&of.listed).try_acquire_many_owned(weight(&files)).ok();
+                let is_listed = loading.listed.is_some();
+                unlisted = (!is_listed).then(|| Diagnostic::warning(Origin::new(&*self.root, 1), UNLISTED));
+                if is_listed { files } else { self.without_hooks(of) }
+            } else {
+                files
+            };
             let mut report = self.assembly.install(files).await?;
             report.diagnostics.extend(blind);
+            report.diagnostics.extend(unlisted);
             keep_few(&mut report, stands, &self.root);
             let is_told = stands == Stands::Untrusted && !is_of_programs_alone;
             let notices = if is_told { notice::of(&self.root) } else { Vec::new() };
@@ -332,17 +346,45 @@ impl Project {
 
     /// Takes the hooks of one that was forgotten out of force, for good.
     pub(super) async fn end(&self, of: &Inner) {
-        let _loading = self.loading.lock().await;
-        let none = self.assembly.read(&places_of(&of.user, Path::new("/dev/null"), Trust::Withheld));
-        if let Err(error) = self.assembly.install(none).await {
+        let mut loading = self.loading.lock().await;
+        if let Err(error) = self.assembly.install(self.without_hooks(of)).await {
             tracing::warn!(%error, "failed to take the hooks of a project out of force");
         }
+        loading.listed = None;
         self.let_go().await;
+    }
+
+    fn without_hooks(&self, of: &Inner) -> HookFiles {
+        self.assembly.read(&places_of(&of.user, Path::new("/dev/null"), Trust::Withheld))
     }
 
     pub(super) async fn let_go(&self) {
         self.assembly.let_go().await;
     }
+}
+
+/// What is said of a project none of whose hooks is listed.
+const UNLISTED: &str = "its hooks are not listed, because those of all projects that are not trusted take too much; \
+                        lineside check there names them";
+
+/// What a hook takes beside its text and its patterns, and a project beside its hooks, in bytes.
+const OF_HOOK: usize = 1 << 10;
+const OF_PROJECT: usize = 16 << 10;
+
+/// What the hooks of a project take, in bytes: their texts, as written and as read, and what their patterns compile to.
+fn weight(files: &HookFiles) -> u32 {
+    let origins: Vec<Origin> = files.origins().into_iter().flat_map(|(_, of)| of).flatten().collect();
+    let distinct: HashSet<&Path> = origins.iter().map(|origin| origin.file.as_path()).collect();
+    let length =
+        |file: &Path| file.metadata().map_or(0, |found| usize::try_from(found.len()).unwrap_or(usize::MAX));
+    let texts = distinct.into_iter().map(length).fold(0, usize::saturating_add);
+    let hooks = origins.len().saturating_mul(OF_HOOK);
+    let bytes = texts
+        .saturating_mul(2)
+        .saturating_add(hooks)
+        .saturating_add(files.compiled())
+        .saturating_add(OF_PROJECT);
+    u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
 /// How many findings of a project are kept, and of hooks that do not run where no person has trusted it.

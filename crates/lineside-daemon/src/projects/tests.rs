@@ -88,7 +88,7 @@ async fn files_of_a_project_are_read_beside_the_requests_of_others() {
     let folder = tempfile::tempdir().unwrap();
     let (root, assembly, projects) = projects(folder.path(), "hooks: []\nkey: 1\n");
     for _ in 0..2 {
-        let places = projects.inner.aside.all_places().await;
+        let places = projects.all_places().await;
         let mut loads = std::pin::pin!(projects.load_at(&root));
         assert!(futures_util::poll!(&mut loads).is_pending(), "read without a place beside the requests");
         drop(places);
@@ -100,6 +100,58 @@ async fn files_of_a_project_are_read_beside_the_requests_of_others() {
     let work = root.join("src").display().to_string();
     let mut entering = std::pin::pin!(projects.enter(assembly.bus().session("s").cwd(work), None));
     assert!(futures_util::poll!(&mut entering).is_ready());
+}
+
+#[tokio::test]
+async fn what_no_person_has_trusted_holds_up_no_load_of_what_one_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let (root, assembly, projects) = projects(folder.path(), DETACHED);
+    trust(&root, &assembly, &projects);
+    let strange = root.with_file_name("strange");
+    fs::create_dir_all(strange.join(".lineside")).unwrap();
+    fs::create_dir(strange.join(".git")).unwrap();
+    fs::write(strange.join(".lineside/hooks.yaml"), DETACHED).unwrap();
+    let long = projects.inner.of_strangers.all_places().await;
+    let mut waits = std::pin::pin!(projects.load_at(&strange));
+    assert!(futures_util::poll!(&mut waits).is_pending(), "strangers have a place of their own");
+    assert_eq!(projects.load_at(&root).await.unwrap().unwrap().now().stands, Stands::Trusted);
+    assert!(futures_util::poll!(&mut waits).is_pending());
+    drop(long);
+    assert_eq!(waits.await.unwrap().unwrap().now().stands, Stands::Untrusted);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_listed_of_untrusted_projects_has_a_bound_in_bytes_and_goes_soon() {
+    let folder = tempfile::tempdir().unwrap();
+    let hook = |number| {
+        format!("- {{name: g{number}, on: before_tool, match: {{text: '\\w{{4}}'}}, command: [x]}}\n")
+    };
+    let hooks: String = (0..20).map(hook).collect();
+    let (root, _, projects) = projects(folder.path(), &format!("hooks:\n{hooks}"));
+    let room = || projects.inner.listed.available_permits();
+    let project = projects.load_at(&root).await.unwrap().unwrap();
+    let listed = |project: &Project| {
+        let now = project.now();
+        now.report.hooks.len() + now.report.inert.len()
+    };
+    assert!(listed(&project) > 0);
+    let taken = MOST_LISTED - room();
+    // Of those that are only listed less is compiled than of others.
+    assert!((200_000..2_000_000).contains(&taken), "{taken}");
+    projects.load().await.unwrap();
+    assert_eq!(MOST_LISTED - room(), taken);
+    // As if others had the rest.
+    let rest =
+        projects.inner.listed.clone().acquire_many_owned(u32::try_from(room()).unwrap()).await.unwrap();
+    fs::write(root.join(".lineside/hooks.yaml"), format!("hooks:\n{hooks}{}", hook(20))).unwrap();
+    projects.load().await.unwrap();
+    assert_eq!(listed(&project), 0);
+    assert!(project.findings().iter().any(|finding| finding.to_string().contains("are not listed")));
+    drop(rest);
+    projects.load().await.unwrap();
+    assert!(listed(&project) > 0 && room() < MOST_LISTED);
+    projects.forget_unused(Instant::now() + KEPT_UNTRUSTED, &[]).await;
+    assert_eq!(room(), MOST_LISTED);
 }
 
 #[tokio::test]
