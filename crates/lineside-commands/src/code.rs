@@ -239,6 +239,10 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
                 return;
             }
             all.extend(texts.iter().map(|path| Call::Delete { path: (*path).to_owned(), whole }));
+            // `unlink <*.txt>`, `unlink glob "x"`, and `unlink` of what a loop is at.
+            if language == "perl" && arguments.is_empty() && is_listed(rest) {
+                all.push(Call::Delete { path: UNKNOWN.to_string(), whole });
+            }
             // `os.remove(path)`.
             if !whole
                 && language == "python"
@@ -282,6 +286,14 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
         }
         // What has one more name can be written by that.
         Does::Link => all.extend(texts.iter().map(|path| Call::Write((*path).to_owned()))),
+        // `open F, ">x"`, in which a name stands in front.
+        Does::Open if language == "perl" && arguments.is_empty() => {
+            let texts = statement(rest).iter().filter_map(|token| match token {
+                Token::Text(text) => Some(text.as_str()),
+                _ => None,
+            });
+            all.extend(opened_by_perl(&texts.collect::<Vec<_>>()));
+        }
         Does::Open if language == "perl" => all.extend(opened_by_perl(&texts)),
         Does::Open => {
             let Some(path) = keyed(arguments, &["file", "filename", "name", "path"]).or(first) else {
@@ -348,6 +360,21 @@ fn opened_by_perl(texts: &[&str]) -> Option<Call> {
         [path, ..] if mode.contains('>') || mode.contains('+') => Call::Write((*path).to_owned()),
         [path, ..] => Call::Read((*path).to_owned()),
     })
+}
+
+/// Whether what perl deletes is a list that it makes, or what a loop is at.
+fn is_listed(rest: &[Token]) -> bool {
+    match rest.first() {
+        Some(Token::Name(name)) => name == "glob",
+        Some(Token::Sign(sign)) => matches!(sign, '<' | '}' | ';'),
+        first => first.is_none(),
+    }
+}
+
+/// The tokens up to the end of the statement.
+fn statement(rest: &[Token]) -> &[Token] {
+    let end = rest.iter().position(|token| matches!(token, Token::Sign(';' | '}' | '\n')));
+    &rest[..end.unwrap_or(rest.len())]
 }
 
 /// Whether perl and ruby ask a shell to start it.

@@ -6,6 +6,24 @@ pub(crate) fn destroys(text: &str) -> bool {
     bare.split(';').any(statement)
 }
 
+/// The words of statements, in capitals.
+pub(crate) fn words(text: &str) -> Vec<String> {
+    let bare = bare(text);
+    let words = bare.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+/// The files that statements of SQLite name which they open or write: `attach 'x'`, `vacuum into 'x'`, `writefile('x', …)`.
+pub(crate) fn named_files(text: &str) -> Vec<String> {
+    let parts: Vec<&str> = text.split(['\'', '"']).collect();
+    let named = parts.windows(2).step_by(2).filter(|pair| {
+        let before = pair[0].trim_end_matches([' ', '\t', '\n', '(']).to_ascii_uppercase();
+        let last = before.rsplit(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+        matches!(last, "ATTACH" | "DATABASE" | "WRITEFILE") || last == "INTO" && before.contains("VACUUM")
+    });
+    named.map(|pair| pair[1].to_owned()).collect()
+}
+
 /// The text in capitals without comments and texts between quotes.
 fn bare(text: &str) -> String {
     let mut out = String::with_capacity(text.len());

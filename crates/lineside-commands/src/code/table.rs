@@ -123,6 +123,8 @@ const CALLS: &[(&str, &str, Does)] = &[
     ("php", "include require include_once require_once", Does::Requires),
     ("awk", "system", Does::Shell),
     ("vim", "system systemlist", Does::Plain),
+    ("vim", "delete", Does::Delete),
+    ("vim", "rename", Does::Move),
     (
         "elisp",
         "shell-command shell-command-to-string async-shell-command call-process-shell-command",

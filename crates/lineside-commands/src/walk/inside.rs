@@ -157,6 +157,7 @@ impl Walk<'_> {
                 }
             }
             "patched" => self.patched(reading, index),
+            "patches" => self.patches(reading, index),
             "package" => self.package_scripts(),
             "passes" => {
                 let input = self.input.clone().unwrap_or_else(Value::unknown);

@@ -223,6 +223,9 @@ impl Walk<'_> {
                     self.script(&command, crate::Shell::Sh, Vec::new(), "what a client of a database runs");
                 }
             }
+            if self.way.last().is_some_and(|name| name.starts_with("sqlite")) {
+                self.told_sqlite(&text, reading, index);
+            }
             if crate::sql::destroys(&text) {
                 self.does(Trait::DestroysData);
             }

@@ -45,6 +45,10 @@ impl Walk<'_> {
                     let pattern = tests.get(at).map(|value| spelt(&value.text)).unwrap_or_default();
                     // Every name is no condition.
                     if pattern != "*" {
+                        let small = pattern.to_lowercase();
+                        if test == "-iname" && small != pattern {
+                            names.and((true, small));
+                        }
                         names.and((test.ends_with("name") && test != "-wholename", pattern));
                     }
                 }

@@ -192,7 +192,14 @@ impl Walk<'_> {
     }
 
     /// `tar --checkpoint-action=exec=…`, `--to-command`, `-I`.
-    fn checkpoint(&mut self, reading: &Reading, _index: usize) {
+    fn checkpoint(&mut self, reading: &Reading, index: usize) {
+        let options = self.of_environment("TAR_OPTIONS", index).unwrap_or_default();
+        if let Some((_, text)) = options.text.split_once("exec=") {
+            let text = Value { text: text.replace("\\ ", " ").into(), ..options.clone() };
+            self.script(&text, Shell::Sh, Vec::new(), "what `tar` runs");
+        } else if options.text.contains("-command") || options.text.contains("-program") {
+            self.unclear_text("what `TAR_OPTIONS` has `tar` run is not known");
+        }
         for flag in ["--checkpoint-action", "--to-command", "--use-compress-program", "-F"] {
             for value in reading.values(flag).cloned().collect::<Vec<_>>() {
                 let text = match (flag, value.text.strip_prefix("exec=")) {

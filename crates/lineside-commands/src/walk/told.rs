@@ -179,6 +179,48 @@ impl Walk<'_> {
         }
     }
 
+    /// `patch`: the files that a patch takes away which comes with the command.
+    pub(super) fn patches(&mut self, reading: &Reading, index: usize) {
+        let file = reading.values("-i").next().or(reading.operands.get(1)).cloned();
+        let text = match file.filter(|file| file.plain() != Some("-")) {
+            Some(file) => self.written_at(&file),
+            None => self.input.clone(),
+        };
+        let Some(text) = text.and_then(|text| text.literal()) else { return };
+        let strip = reading.values("-p").next().and_then(|count| count.plain()?.parse::<usize>().ok());
+        let lines: Vec<&str> = text.lines().collect();
+        for pair in lines.windows(2).filter(|pair| pair[1].starts_with("+++ /dev/null")) {
+            let Some(name) = pair[0].strip_prefix("--- ") else { continue };
+            let name = name.split('\t').next().unwrap_or_default().trim().trim_matches('"');
+            let given = reading.operands.first().cloned();
+            let path = match strip {
+                Some(strip) => name.splitn(strip + 1, '/').nth(strip),
+                None => name.rsplit('/').next(),
+            };
+            let file = given.unwrap_or_else(|| Value::known(path.unwrap_or(name)));
+            self.touch(Access::Delete, &file, false, Some(index));
+        }
+    }
+
+    /// Statements of SQLite: the file of the database that they change, and others that they name.
+    pub(super) fn told_sqlite(&mut self, text: &str, reading: &Reading, index: usize) {
+        let words = crate::sql::words(text);
+        let changes = |word: &String| {
+            let verbs =
+                ["CREATE", "INSERT", "UPDATE", "DELETE", "DROP", "ALTER", "REPLACE", "VACUUM", "REINDEX"];
+            verbs.contains(&word.as_str())
+        };
+        let opened = text.lines().filter_map(|line| line.trim_start().strip_prefix(".open "));
+        let opened = opened.filter_map(|words| words.split_whitespace().last()).map(Value::known);
+        let main = reading.operands.first().filter(|_| !reading.has("-readonly")).cloned();
+        let database = main.filter(|_| words.iter().any(changes));
+        let named = crate::sql::named_files(text);
+        let named = named.into_iter().map(Value::known).chain(opened).chain(database);
+        for file in named.filter(|file| !file.text.starts_with(":memory:")).collect::<Vec<_>>() {
+            self.touch(Access::Write, &file, false, Some(index));
+        }
+    }
+
     /// A command of a client of a database that writes a file: `.output FILE`, `\\o FILE`, `tee FILE`.
     pub(super) fn told_client(&mut self, line: &str, index: usize) {
         const WRITES: [&str; 13] = [
