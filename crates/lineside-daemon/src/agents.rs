@@ -5,6 +5,7 @@
 //! around that. It counts for as long as it is there; that it has ended ends its session when two calls have come from it,
 //! so that a program around a single call ends nothing.
 
+mod persons;
 mod refused;
 
 use std::collections::{BTreeMap, HashMap};
@@ -20,11 +21,10 @@ use lineside::hosts::Ownership;
 use lineside::{Bus, Session};
 use tokio::time::Instant;
 
-use self::refused::{OVER, TOO_DEEP, UNKNOWN, elsewhere, of_another, together};
+use self::refused::{OVER, TOO_DEEP, elsewhere, of_another, together};
 use crate::bequests::{Bequests, covers};
 use crate::guarded::{AgentAbove, Guarded};
 use crate::lineage::{DEEPEST, Lineage, Process};
-use crate::orphans::{ORPHAN, is_orphan};
 use crate::shares::Tree;
 
 /// The processes of agents, and those above callers.
@@ -105,34 +105,6 @@ pub(crate) enum Shown<'a> {
 impl Agents {
     pub(crate) fn of(state: &Path) -> Self {
         Self { lineage: Lineage::default(), kept: Mutex::default(), guarded: Guarded::of(state) }
-    }
-
-    /// That a process stands below no agent and is none itself, and may take off guards.
-    ///
-    /// # Errors
-    /// It does, or it is not known: why it is refused, and what a person does instead.
-    pub(crate) fn is_of_a_person(&self, peer: Option<u32>) -> Result<(), String> {
-        self.line_of_a_person(peer).map(drop)
-    }
-
-    /// The processes above one that stands below no agent.
-    fn line_of_a_person(&self, peer: Option<u32>) -> Result<Vec<Process>, String> {
-        let line = self.whole_line(peer)?;
-        if self.is_unknown(peer) {
-            return Err(UNKNOWN.to_owned());
-        }
-        let agent = self.agent_among(&line).or_else(|| self.guarded.among(&line));
-        agent.map_or(Ok(line), |agent| Err(agent.refusal()))
-    }
-
-    /// The same of a command that a person has typed: while agents run, it is also known where it was started from.
-    ///
-    /// # Errors
-    /// As [`is_of_a_person`](Self::is_of_a_person), or it is an orphan.
-    pub(crate) fn is_typed_by_a_person(&self, peer: Option<u32>) -> Result<(), String> {
-        let line = self.line_of_a_person(peer)?;
-        let is_left = self.guarded.has_living() && is_orphan(&line);
-        if is_left { Err(ORPHAN.to_owned()) } else { Ok(()) }
     }
 
     /// Whether it is not known which process asks, where the system shows processes.

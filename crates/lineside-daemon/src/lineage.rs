@@ -144,17 +144,22 @@ impl Process {
         Stat::of_process(self).is_some_and(|stat| !stat.has_exited)
     }
 
-    /// Whether it can be an agent, and is no shell that has started the command of an entry.
+    /// Whether it can be an agent, and is no shell that has started the command of an entry. In the shell of a terminal a person
+    /// types, and what has started that serves all of their terminals.
     pub(crate) fn may_be_an_agent(self) -> bool {
+        let is_shell = || self.is_of_system(&SHELLS) == Some(true);
+        Stat::of(self.pid).is_some_and(|stat| !stat.is_reaper() && (stat.begins_terminal() || !is_shell()))
+    }
+
+    /// Whether it runs one of these programs of the system, by its file and not by what it calls itself; `None` where that is
+    /// not shown.
+    fn is_of_system(self, names: &[&str]) -> Option<bool> {
         let link = format!("/proc/{}/exe", self.pid);
-        let is_shell = || {
-            let program = fs::read_link(&link).unwrap_or_default();
-            let is_one = program.file_name().is_some_and(|name| SHELLS.iter().any(|shell| name == *shell));
-            is_one && PLACES.iter().any(|folder| program.starts_with(folder))
-        };
-        let is_of_system =
-            || fs::metadata(&link).is_ok_and(|found| found.uid() == 0 && found.mode() & 0o022 == 0);
-        Stat::of(self.pid).is_some_and(|stat| !stat.is_reaper()) && !(is_shell() && is_of_system())
+        let program = fs::read_link(&link).ok()?;
+        let is_one = program.file_name().is_some_and(|file| names.iter().any(|name| file == *name));
+        let is_there = PLACES.iter().any(|folder| program.starts_with(folder));
+        let is_kept = || fs::metadata(&link).is_ok_and(|found| found.uid() == 0 && found.mode() & 0o022 == 0);
+        Some(is_one && is_there && is_kept())
     }
 
     /// Whether this process has started it, with that among its variables.
@@ -180,8 +185,8 @@ pub(crate) struct Stat {
     pub(crate) first: u32,
     /// Whether its session has a terminal.
     pub(crate) has_terminal: bool,
-    name: String,
-    has_exited: bool,
+    pub(crate) name: String,
+    pub(crate) has_exited: bool,
 }
 
 impl Stat {
@@ -190,9 +195,16 @@ impl Stat {
         Self::of(process.pid).filter(|stat| stat.process == process)
     }
 
-    /// Whether orphans become its children.
+    /// Whether orphans become its children. What it calls itself does not suffice; but one of another account's rights does
+    /// not show its file.
     pub(crate) fn is_reaper(&self) -> bool {
-        self.process.pid <= 1 || self.parent <= 1 && REAPERS.contains(&&*self.name)
+        let is_named = || self.parent <= 1 && REAPERS.contains(&&*self.name);
+        self.process.pid <= 1 || is_named() && self.process.is_of_system(&REAPERS).unwrap_or(true)
+    }
+
+    /// Whether it is the first process of a terminal, as the shell in it is.
+    pub(crate) fn begins_terminal(&self) -> bool {
+        self.has_terminal && self.first == self.process.pid
     }
 
     fn of(pid: u32) -> Option<Self> {
@@ -226,6 +238,7 @@ impl Stat {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{BufRead as _, BufReader};
     use std::process::{Command, Stdio};
     use std::time::Instant;
 
@@ -240,6 +253,40 @@ mod tests {
         assert_eq!((&*stat.name, stat.has_exited), ("a) S 1 2", false));
         assert!(Stat::read(&format!("8 (a) Z {rest}")).unwrap().has_exited);
         assert!(Stat::read("").is_none() && Stat::read("8 (a) S 1").is_none());
+    }
+
+    #[test]
+    fn the_shell_of_a_terminal_may_be_an_agent_and_one_that_starts_a_command_may_not() {
+        let says = "echo $$; read line";
+        let begun = |program: &str, arguments: &[&str]| {
+            let mut command = Command::new(program);
+            command.args(arguments).env("SHELL", "/bin/sh").stdin(Stdio::piped()).stdout(Stdio::piped());
+            let mut child = command.spawn().unwrap();
+            let mut line = String::new();
+            BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+            let process = Process::of(line.trim().parse().unwrap()).unwrap();
+            let may_be = process.may_be_an_agent();
+            drop(child.stdin.take());
+            child.kill().ok();
+            child.wait().unwrap();
+            may_be
+        };
+        assert!(begun("script", &["--quiet", "--command", says, "/dev/null"]), "at a terminal");
+        assert!(!begun("/bin/sh", &["-c", says]), "for an entry");
+    }
+
+    #[test]
+    fn a_name_of_what_takes_orphans_is_not_enough() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("systemd");
+        std::os::unix::fs::symlink("/bin/cat", &program).unwrap();
+        let mut child = Command::new(&program).stdin(Stdio::piped()).spawn().unwrap();
+        let process = Process::of(child.id()).unwrap();
+        let named = Stat { parent: 1, name: "systemd".to_owned(), ..Stat::of(child.id()).unwrap() };
+        assert_eq!(process.is_of_system(&["cat", "coreutils", "busybox"]), Some(true));
+        assert!(!named.is_reaper());
+        drop(child.stdin.take());
+        child.wait().unwrap();
     }
 
     #[test]

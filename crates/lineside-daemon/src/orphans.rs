@@ -20,24 +20,40 @@ const GIVEN: [&str; 10] = [
 /// Whether a process and those above it, the nearest first, are all that is left of what has started it.
 pub(crate) fn is_orphan(line: &[Process]) -> bool {
     let stats: Vec<Stat> = line.iter().copied().filter_map(Stat::of_process).collect();
-    is_left(&stats, |process| {
-        let variables = fs::read(format!("/proc/{}/environ", process.pid)).unwrap_or_default();
-        let mut names =
-            variables.split(|byte| *byte == 0).filter_map(|given| given.split(|byte| *byte == b'=').next());
-        names.any(|name| GIVEN.iter().any(|given| given.as_bytes() == name))
-    })
+    is_left(&stats, is_given)
+}
+
+/// Whether what is left of what has started a process has an environment that agent programs give.
+pub(crate) fn has_environment_of_agents(line: &[Process]) -> bool {
+    let stats: Vec<Stat> = line.iter().copied().filter_map(Stat::of_process).collect();
+    own(&stats).is_some_and(|own| own.last().is_some_and(|top| is_given(top.process)))
+}
+
+/// Whether a process was started with a variable of agents.
+fn is_given(process: Process) -> bool {
+    let variables = fs::read(format!("/proc/{}/environ", process.pid)).unwrap_or_default();
+    let mut names =
+        variables.split(|byte| *byte == 0).filter_map(|given| given.split(|byte| *byte == b'=').next());
+    names.any(|name| GIVEN.iter().any(|given| given.as_bytes() == name))
+}
+
+/// The caller and those above it, up to what takes orphans; nothing where the parent of the topmost is not shown.
+fn own(line: &[Stat]) -> Option<Vec<&Stat>> {
+    let (caller, above) = line.split_first()?;
+    // The caller has not started itself, whatever it is called.
+    let own: Vec<&Stat> =
+        std::iter::once(caller).chain(above.iter().take_while(|stat| !stat.is_reaper())).collect();
+    let is_whole = own.len() < line.len() || own.last().is_some_and(|top| top.parent <= 1);
+    is_whole.then_some(own)
 }
 
 fn is_left(line: &[Stat], is_given: impl Fn(Process) -> bool) -> bool {
-    let own: Vec<&Stat> = line.iter().take_while(|stat| !stat.is_reaper()).collect();
+    let Some(own) = own(line) else { return false };
     let Some(top) = own.last() else { return false };
-    // Of one whose parent is not shown nothing follows.
-    if top.parent > 1 && own.len() == line.len() {
-        return false;
-    }
-    let is_of_terminal = own.iter().any(|stat| stat.has_terminal && stat.first == stat.process.pid);
+    let is_of_terminal = own.iter().any(|stat| stat.begins_terminal());
     let has_first = top.first == 0 || own.iter().any(|stat| stat.process.pid == top.first);
-    !is_of_terminal && (!has_first || is_given(top.process))
+    // A terminal is made by any program as well.
+    is_given(top.process) || !is_of_terminal && !has_first
 }
 
 #[cfg(test)]
@@ -59,7 +75,6 @@ mod tests {
         };
         let (first, shell) = ((1, 0, 1, false), (50, 1, 50, true));
         for given in [false, true] {
-            assert!(!is(&[(90, 50, 50, true), shell, first], given), "typed at a terminal");
             assert!(is(&[(90, 1, 50, true), first], given), "the shell of an agent has ended");
             assert!(
                 is(&[(91, 90, 50, false), (90, 1, 50, false), first], given),
@@ -67,7 +82,12 @@ mod tests {
             );
             assert!(!is(&[(90, 50, 0, false), (50, 40, 0, false)], given), "the system does not show more");
         }
+        let typed = [(90, 50, 50, true), shell, first];
+        assert!(!is(&typed, false), "typed at a terminal");
+        assert!(is(&typed, true), "typed by an agent, at a terminal that it has made");
         assert!(!is(&[(90, 1, 90, false), first], false), "a service");
+        let named = Stat { name: "systemd".to_owned(), ..stat((4_194_303, 1, 50, false)) };
+        assert!(is_left(&[named, stat(first)], |_| false), "a caller that calls itself what takes orphans");
         assert!(is(&[(90, 1, 90, false), first], true), "one that an agent has set apart");
         assert!(!is(&[(90, 1, 0, false), first], false), "of a session that is not shown");
     }

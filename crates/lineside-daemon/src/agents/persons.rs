@@ -1,0 +1,43 @@
+//! Who may take off guards: persons, as far as the processes above a caller tell.
+
+use super::Agents;
+use super::refused::UNKNOWN;
+use crate::lineage::Process;
+use crate::orphans::{ORPHAN, has_environment_of_agents, is_orphan};
+
+impl Agents {
+    /// That a process stands below no agent and is none itself, and may take off guards. It may be one that was started long
+    /// ago, as a browser is: of an orphan the environment alone tells while agents run.
+    ///
+    /// # Errors
+    /// It does, or it is not known: why it is refused, and what a person does instead.
+    pub(crate) fn is_of_a_person(&self, peer: Option<u32>) -> Result<(), String> {
+        let line = self.line_of_a_person(peer)?;
+        self.unless(has_environment_of_agents, &line)
+    }
+
+    /// The processes above one that stands below no agent.
+    fn line_of_a_person(&self, peer: Option<u32>) -> Result<Vec<Process>, String> {
+        let line = self.whole_line(peer)?;
+        if self.is_unknown(peer) {
+            return Err(UNKNOWN.to_owned());
+        }
+        let agent = self.agent_among(&line).or_else(|| self.guarded.among(&line));
+        agent.map_or(Ok(line), |agent| Err(agent.refusal()))
+    }
+
+    /// The same of a command that a person has typed: while agents run, it is also known where it was started from.
+    ///
+    /// # Errors
+    /// As [`is_of_a_person`](Self::is_of_a_person), or it is an orphan.
+    pub(crate) fn is_typed_by_a_person(&self, peer: Option<u32>) -> Result<(), String> {
+        let line = self.line_of_a_person(peer)?;
+        self.unless(is_orphan, &line)
+    }
+
+    /// That nothing is so of an orphan while agents run.
+    fn unless(&self, is_so: impl Fn(&[Process]) -> bool, line: &[Process]) -> Result<(), String> {
+        let may_be_an_agents = self.guarded.has_living() && is_so(line);
+        if may_be_an_agents { Err(ORPHAN.to_owned()) } else { Ok(()) }
+    }
+}
