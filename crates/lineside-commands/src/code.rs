@@ -93,8 +93,20 @@ pub(crate) fn calls(text: &str, language: &str, home: &str, here: &str) -> Vec<C
                 let is_alone = at >= 1
                     && tokens[at - 1] == Token::Sign('(')
                     && (at == 1 || !matches!(&tokens[at - 2], Token::Name(_)));
+                // `(Path("x") / "y").unlink()`: what stands before it is the folder.
+                let below = at >= 1
+                    && tokens[at - 1] == Token::Sign('/')
+                    && tokens.get(at + 1) == Some(&Token::Sign(')'));
+                let folder = match at.checked_sub(4).map(|from| &tokens[from..at]) {
+                    _ if !below => String::new(),
+                    Some([Token::Sign('('), Token::Text(folder), Token::Sign(')'), _]) => {
+                        format!("{folder}/")
+                    }
+                    _ => format!("{UNKNOWN}/"),
+                };
+                let path = &format!("{folder}{path}");
                 if language == "python"
-                    && (is_alone || is_path && open.is_none_or(|open| at > open + 2))
+                    && (is_alone || below || is_path && open.is_none_or(|open| at > open + 2))
                     && let Some(Token::Name(method)) = tokens.get(at + 2)
                 {
                     match method.trim_start_matches('.') {
@@ -174,7 +186,12 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
             });
             let in_list = matches!(arguments.first(), Some(Token::Sign('[')));
             let in_list_behind = matches!(arguments.get(1), Some(Token::Sign('[')));
-            match (first, through_shell) {
+            let is_split = matches!(arguments.get(1), Some(Token::Name(name)) if name == ".split");
+            match (first.or_else(|| keyed(arguments, &["args"])), through_shell) {
+                // `"rm x".split()`.
+                (Some(text), _) if is_split => {
+                    all.push(Call::Program(text.split_whitespace().map(str::to_owned).collect()));
+                }
                 (Some(text), true) => all.push(Call::Shell { text, listed: true }),
                 (Some(_), false) if language == "node" => {
                     all.push(Call::Program(texts.iter().map(|text| (*text).to_owned()).collect()));
