@@ -6,4 +6,5 @@ pub(crate) mod registered;
 pub(crate) mod table;
 pub(crate) mod own;
 pub(crate) mod share;
+mod scopes;
 pub(crate) mod tree;

@@ -7,6 +7,7 @@
 
 mod persons;
 mod refused;
+mod whose;
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
@@ -146,11 +147,16 @@ impl Agents {
         open: Option<&Session>,
     ) -> Result<Standing, String> {
         let line = self.whole_line(peer)?;
-        let (serving, had) = {
+        let (serving, had, is_settled) = {
             let kept = self.kept();
-            let serving = kept.roots.get(root).and_then(|root| root.process);
-            (serving, serving.or_else(|| kept.bequests.process_of(root, &line)))
+            let served = kept.roots.get(root);
+            let serving = served.and_then(|root| root.process);
+            let had = serving.or_else(|| kept.bequests.process_of(root, &line));
+            (serving, had, served.is_some_and(|root| root.is_settled))
         };
+        // As an earlier daemon has recorded it, too.
+        let recorded = serving.is_none().then(|| self.guarded.holder(root)).flatten();
+        let (holder, had) = (serving.or(recorded), had.or(recorded));
         let own = had.and_then(|process| line.iter().position(|above| *above == process));
         let own = own.or_else(|| {
             let first = line.first().is_some_and(|caller| caller.is_hook_command());
@@ -168,11 +174,19 @@ impl Agents {
         }
         let by = self.by(grant, (above.as_ref(), &nearest), peer, &line);
         let standing = |is_over| Standing { above: above.clone(), by, process, is_over };
-        let Some(session) = open else { return Ok(standing(false)) };
         // Over HTTP no process is seen, and the token may be read by what another agent has started.
-        if self.is_unknown(peer) && serving.is_some_and(Process::is_alive) && matches!(grant, Shown::None) {
-            return Err(of_another(root, serving));
+        if self.is_unknown(peer) && holder.is_some_and(Process::is_alive) && matches!(grant, Shown::None) {
+            return Err(of_another(root, holder, true));
         }
+        let caller = (process, &*line);
+        let is_of_another = || match holder {
+            Some(holder) => self.is_beside(root, caller, (holder, is_settled || recorded.is_some())),
+            None => open.is_some_and(|session| self.is_of_another(root, session, process, peer)),
+        };
+        let refused = || of_another(root, holder, self.is_of_agent(root, process));
+        let Some(session) = open else {
+            return if is_of_another() { Err(refused()) } else { Ok(standing(false)) };
+        };
         let is_in_place = match &above {
             Some(above) => {
                 let of_above = nearest.iter().filter(|one| together(grant, Some(one)).is_ok()).chain([above]);
@@ -184,8 +198,8 @@ impl Agents {
             }
             None => session.source().parent_session.is_none(),
         };
-        if is_in_place && self.is_of_another((root, session), [process, serving], peer) {
-            return Err(of_another(root, serving));
+        if is_in_place && is_of_another() {
+            return Err(refused());
         }
         if is_in_place {
             return Ok(standing(false));
@@ -276,22 +290,6 @@ impl Agents {
         let open = kept.held.values().filter(|held| held.session.is_open());
         let open = open.filter_map(|held| Some((above(&held.by)?, &held.session)));
         open.min_by_key(|(place, held)| (*place, held.id().as_str())).map(|(_, held)| held.clone())
-    }
-
-    /// Whether a call for a session comes from a process of another agent, which has a session of its own: it has nothing to
-    /// do with the process that serves this session, or with the one that has opened it.
-    fn is_of_another(
-        &self,
-        (root, session): (&str, &Session),
-        [process, serving]: [Option<Process>; 2],
-        peer: Option<u32>,
-    ) -> bool {
-        let Some(process) = process.filter(|_| process != serving) else { return false };
-        let is_related = || match serving {
-            Some(serving) => !serving.is_alive() || self.line(Some(serving.pid)).contains(&process),
-            None => self.proves(session, peer),
-        };
-        !self.nearest(&[process], root).is_empty() && !is_related()
     }
 
     /// The tree that a process is in: that of the agent at its top, also when the sessions of that have ended. `None` for

@@ -61,7 +61,7 @@ impl Bequests {
 pub(crate) fn covers(one: &Session, ended: &Session) -> bool {
     let is_in = |scope| one.is_in(&scope);
     let is_below = |parent| one.is_below(&parent);
-    !ended.has_own_hooks() && ended.scope().is_none_or(is_in) && ended.parent().is_none_or(is_below)
+    !ended.has_own_hooks() && ended.scopes().all(is_in) && ended.parent().is_none_or(is_below)
 }
 
 #[cfg(test)]
@@ -101,5 +101,8 @@ mod tests {
             assert_eq!(covers(&plain, ended), is_plain);
         }
         assert!(!covers(&below, &inside) && !covers(&inside, &below));
+        let (other, twice) = (bus.scope(), bus.session("twice").scope(&scope).open().await.unwrap());
+        assert!(covers(&inside, &twice) && !twice.enter_too(&scope) && twice.enter_too(&other));
+        assert!(!covers(&inside, &twice) && covers(&twice, &inside) && !twice.enter_too(&other));
     }
 }

@@ -174,7 +174,7 @@ impl Daemon {
         let approvals = Approvals::of(&settings, assembly.bus(), (&tracker, &ending));
         let projects = Projects::new(&assembly, &settings, &claims, &tracker, &ending);
         // What a host opens again is open; an answer that comes late says nothing of that.
-        let (opens, entered) = (Arc::clone(&closed), projects.clone());
+        let (opens, entered, joined) = (Arc::clone(&closed), projects.clone(), projects.clone());
         Self {
             switch: WatchedSwitch::new(Switch::of(&settings.state).or_beside(&settings.socket)),
             vocabulary: Vocabulary::new(&settings.dialects),
@@ -183,14 +183,22 @@ impl Daemon {
             agents: Agents::of(&settings.state),
             sessions: Sessions::of(assembly.bus()),
             settings,
-            hosts: Hosts::new(assembly.bus().clone()).preparing(move |opening, work| {
-                opens.forget(opening.source().session.as_str());
-                let entered = entered.clone();
-                async move {
-                    let opening = entered.enter(with_trace(opening), work.as_deref()).await;
-                    opening.map_err(|error| PrepareSessionError(error.to_string()))
-                }
-            }),
+            hosts: Hosts::new(assembly.bus().clone())
+                .preparing(move |opening, work| {
+                    opens.forget(opening.source().session.as_str());
+                    let entered = entered.clone();
+                    async move {
+                        let opening = entered.enter(with_trace(opening), work.as_deref()).await;
+                        opening.map_err(|error| PrepareSessionError(error.to_string()))
+                    }
+                })
+                .joining(move |session, works| {
+                    let joined = joined.clone();
+                    async move {
+                        let joined = joined.join(&session, &works).await;
+                        joined.map_err(|error| PrepareSessionError(error.to_string()))
+                    }
+                }),
             assembly,
             automations,
             _durable: durable,
@@ -477,6 +485,11 @@ impl Daemon {
     pub(crate) fn closed_or(&self, id: &str, problem: Problem) -> Problem {
         let is_unknown = problem.status == StatusCode::NOT_FOUND.as_u16();
         if is_unknown && self.closed.contains(id) { closed(id) } else { problem }
+    }
+
+    /// Whether a session was closed, and not opened again.
+    pub(crate) fn is_closed(&self, id: &str) -> bool {
+        self.closed.contains(id)
     }
 
     /// Remembers of a session that it is about to be closed.

@@ -2,8 +2,8 @@
 //! with the daemon dead as well, and after a restart.
 //!
 //! A process is recorded when a second call of a session comes from it, and for as long as it lives, also where its
-//! session has ended: the end of a session is an event that a program below can send. What the daemon remembers beside that
-//! is for `agents`.
+//! session has ended: the end of a session is an event that a program below can send. With it are its sessions, and the
+//! projects that these were in. What the daemon remembers beside that is for `agents`.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -11,6 +11,8 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+use lineside::json::{self, Value, json};
 
 use crate::lineage::{Lineage, Process};
 pub use crate::orphans::ORPHAN;
@@ -20,6 +22,10 @@ use crate::orphans::is_orphan;
 const FOLDER: &str = "agents";
 /// From how many records on those of processes that have ended are looked for.
 const MANY: usize = 64;
+/// How many sessions of a process are recorded: of more, those that have ended go first, then the oldest.
+const SESSIONS: usize = 64;
+/// What the name of a record begins with while it is written.
+const UNFINISHED: &str = ".";
 
 /// What sets this start of the machine apart from others, in which another process may have the number and the start.
 static BOOT: LazyLock<String> =
@@ -42,11 +48,41 @@ pub(crate) struct Guarded {
 
 #[derive(Default)]
 struct Kept {
-    recorded: HashSet<Process>,
-    /// Those that could not be written down, with their sessions: as on a full disk.
-    unwritten: HashMap<Process, String>,
+    recorded: HashMap<Process, Vec<Had>>,
+    /// Those that could not be written down: as on a full disk.
+    unwritten: HashSet<Process>,
     /// How many were left when those that have ended were last looked for.
     left: usize,
+}
+
+/// A session that a process has, or has had.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Had {
+    session: String,
+    has_ended: bool,
+    /// The roots of the projects that it was in.
+    projects: Vec<String>,
+}
+
+impl Had {
+    fn line(&self) -> String {
+        json!([self.session, self.has_ended, self.projects]).to_string()
+    }
+
+    /// Of a line that another version has written, or half of one, the whole is the session.
+    fn of_line(line: &str) -> Self {
+        let read = || {
+            let Value::Array(parts) = json::from_str(line).ok()? else { return None };
+            let [session, has_ended, projects] = <[Value; 3]>::try_from(parts).ok()?;
+            let projects = projects.as_array()?.iter().filter_map(|root| Some(root.as_str()?.to_owned()));
+            Some(Self {
+                session: session.as_str()?.to_owned(),
+                has_ended: has_ended.as_bool()?,
+                projects: projects.collect(),
+            })
+        };
+        read().unwrap_or_else(|| Self { session: line.to_owned(), ..Self::default() })
+    }
 }
 
 /// The process of an agent above another one.
@@ -79,15 +115,19 @@ impl Guarded {
         let guarded = Self { folder: state.join(FOLDER), kept: Mutex::default() };
         let living = fs::read_dir(&guarded.folder).into_iter().flatten().filter_map(|entry| {
             let path = entry.ok()?.path();
-            let process = Process::named(path.file_name()?.to_str()?)?;
-            let record = Record::of(&path);
-            let is_living = process.is_alive() && record.as_ref().is_some_and(|record| !record.is_elsewhere);
-            if !is_living && !record.is_some_and(|record| record.is_elsewhere) {
+            let name = path.file_name()?.to_str()?;
+            if name.starts_with(UNFINISHED) {
                 fs::remove_file(&path).ok();
             }
-            is_living.then_some(process)
+            let process = Process::named(name)?;
+            let record = Record::of(&path);
+            let is_living = process.is_alive() && record.as_ref().is_some_and(|record| !record.is_elsewhere);
+            if !is_living && !record.as_ref().is_some_and(|record| record.is_elsewhere) {
+                fs::remove_file(&path).ok();
+            }
+            record.filter(|_| is_living).map(|record| (process, record.sessions))
         });
-        let recorded: HashSet<_> = living.collect();
+        let recorded: HashMap<_, _> = living.collect();
         let left = recorded.len();
         *guarded.kept() = Kept { recorded, left, ..Kept::default() };
         guarded
@@ -96,15 +136,21 @@ impl Guarded {
     /// Writes down that this process is that of the agent of a session.
     pub(crate) fn note(&self, process: Process, session: &str) {
         let mut kept = self.kept();
-        if !kept.recorded.insert(process) {
-            return;
+        let sessions = kept.recorded.entry(process).or_default();
+        match sessions.iter_mut().find(|had| had.session == session) {
+            Some(had) if !had.has_ended => return,
+            Some(had) => had.has_ended = false,
+            None => {
+                if sessions.len() >= SESSIONS {
+                    let ended = sessions.iter().position(|had| had.has_ended);
+                    sessions.remove(ended.unwrap_or_default());
+                }
+                sessions.push(Had { session: session.to_owned(), ..Had::default() });
+            }
         }
-        if let Err(error) = self.write(process, session) {
-            tracing::warn!(%error, folder = %self.folder.display(), "the process of an agent is not recorded so far");
-            kept.unwritten.insert(process, session.to_owned());
-        }
+        self.write_or_keep(&mut kept, process);
         if kept.recorded.len() >= MANY.max(2 * kept.left) {
-            kept.recorded.retain(|process| {
+            kept.recorded.retain(|process, _| {
                 let is_alive = process.is_alive();
                 if !is_alive {
                     fs::remove_file(self.folder.join(process.name())).ok();
@@ -115,32 +161,87 @@ impl Guarded {
         }
     }
 
+    /// That a session of a process, which is recorded, is in the projects with these roots.
+    pub(crate) fn note_projects(&self, process: Process, session: &str, roots: Vec<String>) {
+        self.change(process, session, |had| {
+            let before = had.projects.len();
+            let new = roots.into_iter().filter(|root| !had.projects.contains(root)).collect::<Vec<_>>();
+            had.projects.extend(new);
+            had.projects.len() != before
+        });
+    }
+
+    /// That a session of a process is over, as it says: another process may have it.
+    pub(crate) fn note_ended(&self, process: Process, session: &str) {
+        self.change(process, session, |had| !std::mem::replace(&mut had.has_ended, true));
+    }
+
+    fn change(&self, process: Process, session: &str, change: impl FnOnce(&mut Had) -> bool) {
+        let mut kept = self.kept();
+        let mut all = kept.recorded.get_mut(&process).into_iter().flatten();
+        if all.find(|had| had.session == session).is_some_and(change) {
+            self.write_or_keep(&mut kept, process);
+        }
+    }
+
+    /// The living process that has a session, as it was recorded.
+    pub(crate) fn holder(&self, session: &str) -> Option<Process> {
+        let kept = self.kept();
+        let has = |all: &[Had]| all.iter().any(|had| had.session == session && !had.has_ended);
+        let mut all = kept.recorded.iter();
+        all.find(|(process, all)| has(all) && process.is_alive()).map(|(process, _)| *process)
+    }
+
+    /// The roots of the projects that a session of a process was in.
+    pub(crate) fn projects(&self, process: Process, session: &str) -> Vec<PathBuf> {
+        let kept = self.kept();
+        let mut all = kept.recorded.get(&process).into_iter().flatten();
+        let had = all.find(|had| had.session == session);
+        had.into_iter().flat_map(|had| &had.projects).map(PathBuf::from).collect()
+    }
+
     /// Writes down what could not be before, as far as it can be by now.
     pub(crate) fn catch_up(&self) {
-        let mut kept = self.kept();
-        kept.unwritten
-            .retain(|process, session| process.is_alive() && self.write(*process, session).is_err());
+        let Kept { recorded, unwritten, .. } = &mut *self.kept();
+        let is_left = |process: &Process| {
+            let sessions = recorded.get(process).map(Vec::as_slice).unwrap_or_default();
+            process.is_alive() && self.write(*process, sessions).is_err()
+        };
+        unwritten.retain(is_left);
+    }
+
+    fn write_or_keep(&self, kept: &mut Kept, process: Process) {
+        let sessions = kept.recorded.get(&process).map(Vec::as_slice).unwrap_or_default();
+        if let Err(error) = self.write(process, sessions) {
+            tracing::warn!(%error, folder = %self.folder.display(), "the process of an agent is not recorded so far");
+            kept.unwritten.insert(process);
+        }
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self, process: Process, session: &str) -> io::Result<()> {
+    /// One record takes the place of another: what is half written is that of no process.
+    fn write(&self, process: Process, sessions: &[Had]) -> io::Result<()> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
         let path = self.folder.join(process.name());
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
-        write!(file, "{}{}{session}", *BOOT, *NAMESPACES)
+        let unfinished = self.folder.join(format!("{UNFINISHED}{}", process.name()));
+        let mut file =
+            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
+        let lines: Vec<_> = sessions.iter().map(Had::line).collect();
+        write!(file, "{}{}{}", *BOOT, *NAMESPACES, lines.join("\n"))?;
+        fs::rename(unfinished, path)
     }
 
     /// Whether a process is recorded, as far as this daemon remembers.
     pub(crate) fn is_recorded(&self, process: Process) -> bool {
-        self.kept().recorded.contains(&process)
+        self.kept().recorded.contains_key(&process)
     }
 
     /// Whether a process that is recorded is there still.
     pub(crate) fn has_living(&self) -> bool {
-        self.kept().recorded.iter().any(|process| process.is_alive())
+        self.kept().recorded.keys().any(|process| process.is_alive())
     }
 
     /// The nearest of these processes that is recorded.
@@ -187,7 +288,7 @@ pub fn are_elsewhere(states: &[&Path]) -> bool {
 
 /// What is written down of a process.
 struct Record {
-    session: String,
+    sessions: Vec<Had>,
     is_elsewhere: bool,
 }
 
@@ -196,22 +297,22 @@ impl Record {
     fn of(file: &Path) -> Option<Self> {
         let text = fs::read(file).ok()?;
         if BOOT.as_bytes().starts_with(&text) {
-            return Some(Self { session: String::new(), is_elsewhere: false });
+            return Some(Self { sessions: Vec::new(), is_elsewhere: false });
         }
         let text = String::from_utf8_lossy(text.strip_prefix(BOOT.as_bytes())?).into_owned();
-        match text.split_once('\n').filter(|(namespaces, _)| namespaces.starts_with("pid:[")) {
-            Some((namespaces, session)) => {
-                let is_elsewhere = NAMESPACES.trim_end() != namespaces;
-                Some(Self { session: session.to_owned(), is_elsewhere })
-            }
-            None => Some(Self { session: text, is_elsewhere: false }),
-        }
+        let with_namespaces = text.split_once('\n').filter(|(first, _)| first.starts_with("pid:["));
+        let (namespaces, sessions) = with_namespaces.map_or((None, &*text), |(of, rest)| (Some(of), rest));
+        Some(Self {
+            sessions: sessions.lines().map(Had::of_line).collect(),
+            is_elsewhere: namespaces.is_some_and(|of| NAMESPACES.trim_end() != of),
+        })
     }
 }
 
 /// The session of a record whose process can be looked for here.
 fn session_of(file: &Path) -> Option<String> {
-    Record::of(file).filter(|record| !record.is_elsewhere).map(|record| record.session)
+    let record = Record::of(file).filter(|record| !record.is_elsewhere)?;
+    Some(record.sessions.into_iter().next().map(|had| had.session).unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -232,11 +333,42 @@ mod tests {
         assert_eq!((found.pid, &*found.session), (parent.pid, "s1"));
         assert!(found.refusal().contains("a person does it"));
         drop(guarded);
-        assert_eq!(Guarded::of(state.path()).kept.into_inner().unwrap().recorded, HashSet::from([parent]));
+        let again = Guarded::of(state.path());
+        assert!(again.is_recorded(parent));
+        assert_eq!(again.holder("s1"), Some(parent));
         let record = state.path().join(FOLDER).join(parent.name());
         fs::write(&record, "of another start of the machine").unwrap();
         assert_eq!(above(), None);
         assert!(Guarded::of(state.path()).kept.into_inner().unwrap().recorded.is_empty() && !record.exists());
+    }
+
+    #[test]
+    fn the_sessions_of_a_process_and_their_projects_are_known_after_a_restart() {
+        let state = tempfile::tempdir().unwrap();
+        let process = Process::of(parent_id()).unwrap();
+        let guarded = Guarded::of(state.path());
+        let roots = |of: &[&str]| of.iter().copied().map(str::to_owned).collect::<Vec<_>>();
+        guarded.note_projects(process, "s1", roots(&["/not recorded"]));
+        for session in ["s1", "[\n", "ended"] {
+            guarded.note(process, session);
+        }
+        guarded.note_projects(process, "s1", roots(&["/a", "/b\n"]));
+        guarded.note_projects(process, "s1", roots(&["/b\n", "/c"]));
+        guarded.note_ended(process, "ended");
+        let again = Guarded::of(state.path());
+        assert_eq!(again.projects(process, "s1"), ["/a", "/b\n", "/c"].map(PathBuf::from));
+        assert_eq!(
+            ["s1", "[\n", "ended", "s2"].map(|id| again.holder(id).is_some()),
+            [true, true, false, false]
+        );
+        again.note(process, "ended");
+        assert_eq!(again.holder("ended"), Some(process));
+        (0..2 * SESSIONS).for_each(|number| again.note(process, &number.to_string()));
+        assert_eq!(again.kept().recorded[&process].len(), SESSIONS);
+        // What was being written when the machine stopped is that of no process.
+        fs::write(state.path().join(FOLDER).join(format!("{UNFINISHED}{}", process.name())), "").unwrap();
+        assert_eq!(Guarded::of(state.path()).kept().recorded[&process].len(), SESSIONS);
+        assert_eq!(fs::read_dir(state.path().join(FOLDER)).unwrap().count(), 1);
     }
 
     #[test]
@@ -290,6 +422,6 @@ mod tests {
             guarded.note(ended, "s");
             assert!(fs::read_dir(state.path().join(FOLDER)).unwrap().count() <= MANY + 1);
         }
-        assert!(guarded.kept.lock().unwrap().recorded.contains(&living));
+        assert!(guarded.is_recorded(living));
     }
 }

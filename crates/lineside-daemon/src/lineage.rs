@@ -139,6 +139,13 @@ impl Process {
         Stat::of_process(self).map(|stat| stat.name).unwrap_or_default()
     }
 
+    /// Whether both run the same program, so that they can be parts of one that has several processes.
+    pub(crate) fn is_as(self, other: Option<&Self>) -> bool {
+        let program = |process: &Self| fs::metadata(format!("/proc/{}/exe", process.pid)).ok();
+        let place = |process| program(process).map(|found| (found.dev(), found.ino()));
+        place(&self).is_some_and(|own| other.and_then(place) == Some(own))
+    }
+
     /// Whether it is there, and has not exited.
     pub(crate) fn is_alive(self) -> bool {
         Stat::of_process(self).is_some_and(|stat| !stat.has_exited)

@@ -168,6 +168,33 @@ impl Projects {
         Ok(project.into_iter().fold(opening, |opening, project| opening.scope(project.scope())))
     }
 
+    /// Puts an open session into the projects of these folders, from which it is heard, beside those that it is in: those that
+    /// a person has trusted. What it was opened in stays.
+    ///
+    /// # Errors
+    /// The hooks of one cannot be put in force.
+    pub(crate) async fn join(&self, session: &Session, works: &[PathBuf]) -> Result<(), RegisterHookError> {
+        for work in works {
+            if works_in(session.source(), None) == Some(work) {
+                continue;
+            }
+            let Some(project) = self.load_at(work).await? else { continue };
+            if project.holds() && !session.is_in(project.scope()) && session.enter_too(project.scope()) {
+                self.inner.tell();
+            }
+        }
+        Ok(())
+    }
+
+    /// The roots of the projects that hold for a session itself.
+    pub(crate) fn roots(&self, session: &Session) -> Vec<String> {
+        let known = self.known();
+        let own = session.scopes().filter_map(|scope| known.by_scope.get(&scope));
+        own.filter(|project| project.holds())
+            .map(|project| project.root.to_string_lossy().into_owned())
+            .collect()
+    }
+
     /// The project of what works there, loaded.
     async fn of(
         &self,

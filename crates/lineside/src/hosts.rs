@@ -25,7 +25,7 @@ use lineside_points::BeforePrompt;
 use tokio::sync::Notify;
 
 pub use afterwards::Afterwards;
-use opened::{Opened, Prepare, fits, whose, within_reach};
+use opened::{Join, Opened, Prepare, fits, heard_from, whose, within_reach};
 use subagents::Subagents;
 use waiting::Waiting;
 
@@ -67,6 +67,7 @@ pub struct Hosts {
     bus: Bus,
     inner: Arc<Inner>,
     prepare: Option<Arc<Prepare>>,
+    join: Option<Arc<Join>>,
 }
 
 #[derive(Default)]
@@ -129,7 +130,7 @@ impl Hosts {
     #[must_use]
     pub fn new(bus: Bus) -> Self {
         lineside_dialects::hosts::declare_points();
-        Self { bus, inner: Arc::default(), prepare: None }
+        Self { bus, inner: Arc::default(), prepare: None, join: None }
     }
 
     /// Has every session of a host pass through this before it is opened, with where the process of its call works. Where it fails, the session is not opened and
@@ -143,6 +144,17 @@ impl Hosts {
         F: Future<Output = Result<OpenSession, PrepareSessionError>> + Send + 'static,
     {
         self.prepare = Some(Arc::new(move |opening, work| Box::pin(prepare(opening, work))));
+        self
+    }
+
+    /// Has a session of a host pass through this before each of its events, with the folders from which it is heard. Where it
+    /// fails, the gates of the call are closed.
+    #[must_use]
+    pub fn joining<F>(mut self, join: impl Fn(Session, Vec<PathBuf>) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<(), PrepareSessionError>> + Send + 'static,
+    {
+        self.join = Some(Arc::new(move |session, folders| Box::pin(join(session, folders))));
         self
     }
 
@@ -257,6 +269,14 @@ impl Hosts {
     ) -> Result<HostReply, ServeHostError> {
         let guard = Undecided { inner: &self.inner, what: Some(publishing.if_abandoned()) };
         let session = self.session(&publishing, origin).await?;
+        if let Some(join) = &self.join {
+            if let Some(root) = self.bus.find(&publishing.incoming.root)
+                && !origin.projects.is_empty()
+            {
+                join(root, origin.projects.clone()).await?;
+            }
+            join(session.clone(), heard_from(&publishing.incoming, origin)).await?;
+        }
         // Read before the event is under them: a hook that is registered meanwhile may not have judged it.
         publishing.under = Some(session.generation());
         let asks =

@@ -71,16 +71,27 @@ impl Session {
         self.node().enter(scope.clone().into_place())
     }
 
+    /// Puts it into a scope beside those that it is in; its further events are under the hooks of that as well. `false` when
+    /// it was put into that one before.
+    pub fn enter_too(&self, scope: &Scope) -> bool {
+        self.node().enter_too(scope.clone().into_place())
+    }
+
     /// Whether it is under the hooks of this scope: it was put into it, or an ancestor was, also one that is closed.
     #[must_use]
     pub fn is_in(&self, scope: &Scope) -> bool {
         self.node().is_in(|own| scope.is(own))
     }
 
-    /// The scope that it was put into itself.
+    /// The scope that it was put into itself; of several the first.
     #[must_use]
     pub fn scope(&self) -> Option<Scope> {
-        Some(Scope::of(self.shared(), self.node().scope()?))
+        self.scopes().next()
+    }
+
+    /// The scopes that it was put into itself, in that order.
+    pub fn scopes(&self) -> impl Iterator<Item = Scope> {
+        self.node().scopes().map(|scope| Scope::of(self.shared(), scope))
     }
 
     /// The hooks of one format that are registered on this session itself.

@@ -11,6 +11,7 @@ use lineside_core::{PointInfo, SessionId, Source};
 
 use super::own::{Leaves, Own, Then};
 use super::registered::{Added, Registered, Runs};
+use super::scopes::Scopes;
 use super::share::{Most, PART, Share, weight};
 use super::table::{From, InForce, Tables, bit};
 
@@ -22,8 +23,8 @@ pub(crate) struct Node<I, O, S> {
     pub(crate) number: u64,
     /// The hooks that are registered on it, made when the first one is.
     own: OnceLock<Box<Own<I, O>>>,
-    /// The scope that it was put into, whose hooks it is under with everything below it.
-    scope: OnceLock<Arc<Own<I, O>>>,
+    /// The scopes that it was put into, whose hooks it is under with everything below it.
+    scopes: Scopes<I, O>,
     phase: AtomicU8,
     /// How many children are open or have something open below them, and how many bequests it has. Changed under the lock
     /// of the tree.
@@ -58,7 +59,7 @@ impl<I: Clone, O: Clone, S> Node<I, O, S> {
             number,
             share,
             own: OnceLock::new(),
-            scope: scope.map(OnceLock::from).unwrap_or_default(),
+            scopes: Scopes::of(scope),
             phase: AtomicU8::new(OPEN),
             alive: AtomicUsize::new(0),
             bequests: AtomicUsize::new(0),
@@ -95,19 +96,24 @@ impl<I: Clone, O: Clone, S> Node<I, O, S> {
         self.lineage().skip(1).any(|(_, node)| std::ptr::eq(node, above))
     }
 
-    /// The scope that it was put into itself.
-    pub(crate) fn scope(&self) -> Option<&Arc<Own<I, O>>> {
-        self.scope.get()
+    /// The scopes that it was put into itself, in that order.
+    pub(crate) fn scopes(&self) -> impl Iterator<Item = &Arc<Own<I, O>>> {
+        self.scopes.iter()
     }
 
     /// Whether it or an ancestor was put into such a scope.
     pub(crate) fn is_in(&self, is_meant: impl Fn(&Arc<Own<I, O>>) -> bool) -> bool {
-        self.lineage().any(|(_, node)| node.scope.get().is_some_and(&is_meant))
+        self.lineage().any(|(_, node)| node.scopes.iter().any(&is_meant))
     }
 
     /// Puts it into a scope, once; `false` when it is in one already.
     pub(crate) fn enter(&self, scope: Arc<Own<I, O>>) -> bool {
-        self.scope.set(scope).is_ok()
+        self.scopes.begin(scope)
+    }
+
+    /// Puts it into a scope beside those that it is in; `false` when it is in that one.
+    pub(crate) fn enter_too(&self, scope: Arc<Own<I, O>>) -> bool {
+        self.scopes.add(scope)
     }
 
     /// What is registered on the session, on its ancestors, and in the scopes that these are in, each once, the nearest
@@ -116,17 +122,17 @@ impl<I: Clone, O: Clone, S> Node<I, O, S> {
     fn places(&self) -> impl Iterator<Item = (From, &Own<I, O>)> {
         self.lineage().flat_map(|(from, node)| {
             let own = node.own.get().map(|own| (from, &**own));
-            own.into_iter().chain(node.own_scope().map(|scope| (From::Below, scope)))
+            own.into_iter().chain(node.own_scopes().map(|scope| (From::Below, scope)))
         })
     }
 
-    /// The scope that it was put into, unless an ancestor is in the same one.
+    /// The scopes that it was put into, but those that an ancestor is in.
     #[inline]
-    fn own_scope(&self) -> Option<&Own<I, O>> {
-        let scope = self.scope.get()?;
-        let is_above = |node: &Self| node.scope.get().is_some_and(|above| Arc::ptr_eq(above, scope));
-        let inherited = self.lineage().skip(1).any(|(_, node)| is_above(node));
-        (!inherited).then_some(&**scope)
+    fn own_scopes(&self) -> impl Iterator<Item = &Own<I, O>> {
+        let is_above = |scope: &Arc<Own<I, O>>| {
+            self.lineage().skip(1).any(|(_, node)| node.scopes.iter().any(|above| Arc::ptr_eq(above, scope)))
+        };
+        self.scopes.iter().filter(move |scope| !is_above(scope)).map(|scope| &**scope)
     }
 
     /// The session and its ancestors, each with how it is looked at from the session.
@@ -379,7 +385,9 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
         if !node.is_released() {
             for (from, node) in node.lineage() {
                 tables.add(from, node.own.get().and_then(|own| own.borrow(point)));
-                tables.add(From::Below, node.own_scope().and_then(|scope| scope.borrow(point)));
+                for scope in node.own_scopes() {
+                    tables.add(From::Below, scope.borrow(point));
+                }
             }
             tables.add(From::Below, self.bus.borrow(point));
         }
@@ -389,7 +397,7 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
     /// Whether an event of a session may meet a hook at its point.
     pub(crate) fn hears(&self, node: &Node<I, O, S>, point: &PointInfo) -> bool {
         let own = |node: &Node<I, O, S>| node.own.get().is_some_and(|own| own.hears(point));
-        let scope = |node: &Node<I, O, S>| node.scope.get().is_some_and(|scope| scope.hears(point));
+        let scope = |node: &Node<I, O, S>| node.scopes.iter().any(|scope| scope.hears(point));
         self.bus.hears(point) || node.lineage().any(|(_, node)| own(node) || scope(node))
     }
 
@@ -437,7 +445,7 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
         }
         // It is kept at a place above which all sessions that have it nearest have the same.
         let own = node.lineage().find_map(|(from, node)| Some((from, &**node.own.get()?)));
-        let scopes = || node.lineage().filter_map(|(_, node)| node.scope.get());
+        let scopes = || node.lineage().flat_map(|(_, node)| node.scopes.iter());
         let scope = scopes().next();
         let is_only = |scope| scopes().all(|other| Arc::ptr_eq(other, scope));
         match (own, scope) {

@@ -33,12 +33,13 @@ pub(super) const OVER: &str = "lineside: this was denied: LINESIDE_GRANT in the 
     ended, and no program above it has one; start the program anew, and a server that it keeps in the background as well \
     (`codex --no-daemon` has none)";
 
-pub(super) fn of_another(root: &str, serving: Option<Process>) -> String {
+pub(super) fn of_another(root: &str, serving: Option<Process>, is_of_agent: bool) -> String {
     let of = of_process(serving);
-    format!(
-        "lineside: this was denied: {of} has session `{root}` open, and this call comes from below another agent; what an \
-         agent runs has sessions of its own"
-    )
+    let whence = match is_of_agent {
+        true => "below another agent; what an agent runs has sessions of its own",
+        false => "elsewhere; end that process, or begin a new session here",
+    };
+    format!("lineside: this was denied: {of} has session `{root}` open, and this call comes from {whence}")
 }
 
 fn of_process(serving: Option<Process>) -> String {

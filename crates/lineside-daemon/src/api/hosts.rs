@@ -174,6 +174,7 @@ async fn serve_call(
         (tree, _) => tree,
     };
     if daemon.bus().find(&root).is_none() {
+        origin.projects = daemon.agents.projects_before(&root, standing.process);
         origin.quota = tree().map(|tree| daemon.sessions.of_tree(tree));
     }
     origin.owns = Some({
@@ -195,8 +196,14 @@ async fn serve_call(
     let answer = async move {
         let answer = answer(&held, call, origin, began).await;
         let is_noted = waits.as_ref().is_some_and(|(waits, _)| waits.has_noted());
-        if let Some(session) = held.bus().find(&root).filter(|_| !is_noted) {
-            held.agents.note(&session, standing.process);
+        if let Some(session) = held.bus().find(&root) {
+            if !is_noted {
+                held.agents.note(&session, standing.process);
+            }
+            held.agents.note_projects(&root, standing.process, held.projects.roots(&session));
+        }
+        if held.is_closed(&root) {
+            held.agents.note_ended(&root, standing.process);
         }
         answer
     };

@@ -19,10 +19,13 @@ impl Projects {
         self.inner.store.list_file()
     }
 
-    /// The project that a session itself was put into.
+    /// The project that a session itself was put into; of several the first of which anything holds.
     pub(crate) fn of_session(&self, session: &Session) -> Option<Arc<Project>> {
-        let scope = session.scope()?;
-        self.known().by_scope.get(&scope).cloned()
+        let known = self.known();
+        let mut all = session.scopes().filter_map(|scope| known.by_scope.get(&scope));
+        let first = all.next()?;
+        let holds = |project: &&Arc<Project>| project.now().held.is_some();
+        Some(Arc::clone(std::iter::once(first).chain(all).find(holds).unwrap_or(first)))
     }
 
     /// The project that a session itself was put into where that has exactly this content, else any that is loaded and has.

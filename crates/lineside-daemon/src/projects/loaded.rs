@@ -147,6 +147,11 @@ impl Project {
         self.now.load_full()
     }
 
+    /// Whether a person has trusted it: its hooks hold, or its guards stand closed.
+    pub(super) fn holds(&self) -> bool {
+        matches!(self.now().stands, Stands::Trusted | Stands::Closed)
+    }
+
     pub(super) fn used(&self) {
         *self.last_used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }

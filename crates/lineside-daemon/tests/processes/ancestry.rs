@@ -39,6 +39,10 @@ impl Host {
         host
     }
 
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn says(&mut self) -> String {
         let mut line = String::new();
         self.out.read_line(&mut line).unwrap();

@@ -21,12 +21,14 @@ mod ancestry;
 mod crowds;
 mod ends;
 mod ownership;
+mod projects;
 
 const AGENT: &str = env!("CARGO_BIN_EXE_lineside-agent");
 
 /// A daemon without hooks of files, and its folders.
 struct House {
     folder: TempDir,
+    settings: Settings,
     server: Server,
     /// On whose threads it runs, while a test waits for processes.
     runtime: Runtime,
@@ -47,9 +49,17 @@ impl House {
             cwd: cwd.clone(),
             trust: Trust::Withheld,
         };
-        let settings = Settings::new(cwd.join("run/lineside.sock"), cwd.join("state"), places);
-        let server = runtime.block_on(Server::start(settings.limits(limits))).unwrap();
-        Self { folder, server, runtime }
+        let settings = Settings::new(cwd.join("run/lineside.sock"), cwd.join("state"), places).limits(limits);
+        let server = runtime.block_on(Server::start(settings.clone())).unwrap();
+        Self { folder, settings, server, runtime }
+    }
+
+    /// With another daemon.
+    fn again(self) -> Self {
+        let Self { folder, settings, server, runtime } = self;
+        runtime.block_on(server.end());
+        let server = runtime.block_on(Server::start(settings.clone())).unwrap();
+        Self { folder, settings, server, runtime }
     }
 
     fn ends(self) {

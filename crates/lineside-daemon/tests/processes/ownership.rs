@@ -16,6 +16,33 @@ fn agent(house: &House, id: &str) -> Host {
     host
 }
 
+/// The answer to a call of a program that the user starts beside all agents.
+fn beside(house: &House, id: &str, works: &str) -> String {
+    let output = house.agent(&["hook", id, "ls"]).env("HOOK_CWD", works).output().unwrap();
+    String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+}
+
+#[test]
+fn after_a_restart_the_session_of_a_living_agent_is_its_own_still() {
+    let mut house = House::new();
+    let [mut one, mut two] = ["one", "two"].map(|id| agent(&house, id));
+    assert_eq!(two.calls(&format!("run {AGENT} end two")), "200");
+    assert_eq!([two.calls("ls"), two.calls("ls")], ["200", "200"]);
+    house = house.again();
+    let pid = format!("process {} has session `two` open", two.pid());
+    for told in [beside(&house, "two", ""), one.calls(&format!("run {AGENT} hook two ls"))] {
+        assert!(told.contains("deny") && told.contains(&pid), "{told}");
+    }
+    assert!(house.server.bus().find("two").is_none());
+    assert_eq!([one.calls("ls"), two.calls("ls")], ["200", "200"]);
+    // One that is over, as its program says, and that of one that has ended may be taken up elsewhere.
+    assert_eq!(one.calls(&format!("run {AGENT} end one")), "200");
+    drop(two);
+    house = house.again();
+    assert_eq!(["one", "two"].map(|id| beside(&house, id, "")), ["200", "200"]);
+    house.ends();
+}
+
 #[test]
 fn what_runs_below_one_agent_does_not_speak_as_another_one() {
     let house = House::new();
@@ -25,9 +52,10 @@ fn what_runs_below_one_agent_does_not_speak_as_another_one() {
     let told = two.calls(&format!("run {AGENT} hook one ls"));
     assert!(told.contains("deny"), "{told}");
     assert_eq!([one.calls("ls"), two.calls("ls")], ["200", "200"]);
-    // What the user starts beside both is the user.
-    let output = house.agent(&["hook", "two", "ls"]).output().unwrap();
-    assert_eq!(String::from_utf8(output.stdout).unwrap().trim_end(), "200");
+    // What the user starts beside both does not either.
+    let told = beside(&house, "two", "");
+    let pid = format!("process {} has session `two` open", two.pid());
+    assert!(told.contains("deny") && told.contains(&pid) && told.contains("elsewhere"), "{told}");
     // The session of a program that has ended is taken up elsewhere, also by an agent with another one.
     drop(two);
     assert_eq!(one.calls(&format!("run {AGENT} hook two ls")), "200");

@@ -21,6 +21,10 @@ const TRIES: usize = 8;
 pub(super) type Prepare =
     dyn Fn(OpenSession, Option<PathBuf>) -> BoxFuture<Result<OpenSession, PrepareSessionError>> + Send + Sync;
 
+/// What is done to a session before an event of it, with the folders from which it is heard.
+pub(super) type Join =
+    dyn Fn(Session, Vec<PathBuf>) -> BoxFuture<Result<(), PrepareSessionError>> + Send + Sync;
+
 /// Why a session cannot be opened as it is to be. Completes "failed to prepare the session: ".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -97,6 +101,14 @@ impl Hosts {
         // It is closed at the first poll; the call does not wait for what it runs.
         timeout(Duration::ZERO, self.end(session)).await.ok();
     }
+}
+
+/// The folders from which a session is heard.
+pub(super) fn heard_from(incoming: &Incoming, origin: &CallOrigin) -> Vec<PathBuf> {
+    let named = [&incoming.cwd, &incoming.project_root].into_iter().flatten().map(PathBuf::from);
+    let mut named: Vec<_> = named.filter(|folder| folder.is_absolute()).collect();
+    named.dedup();
+    if named.is_empty() { origin.work.iter().cloned().collect() } else { named }
 }
 
 /// A session in which the host may act.

@@ -26,6 +26,8 @@ pub struct CallOrigin {
     pub connection: Option<Arc<str>>,
     /// Where the process of the call works, where that is known.
     pub work: Option<PathBuf>,
+    /// Folders of projects that the host's session was in before, where it is opened anew.
+    pub projects: Vec<PathBuf>,
     /// How the place of new sessions was found.
     pub attribution: Option<Attribution>,
     /// What the sessions of the host count in, where they are below none.
