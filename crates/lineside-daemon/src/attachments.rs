@@ -1,5 +1,7 @@
 //! The programs that have attached, and the hooks in them: who owns which, who comes back, and who takes over.
 
+mod entries;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -7,10 +9,11 @@ use std::time::{Duration, Instant};
 use axum::http::StatusCode;
 use lineside::bus::register::RegisterHookError;
 use lineside::core::{Reach, SessionId};
-use lineside::dialects::within;
-use lineside::{Assembly, AttachHookError, AttachedHook, Attachment, DeclaredHook, Session};
+use lineside::{Assembly, AttachHookError, AttachedHook, Attachment, Session};
 use tokio::time::timeout;
 
+use self::entries::Weighed;
+pub(crate) use self::entries::{Entry, ReadEntry};
 use crate::aside::Aside;
 use crate::inherited::Inherited;
 use crate::problem::Problem;
@@ -22,13 +25,8 @@ const MOST: usize = 1_024;
 /// How many hooks all of them have together.
 const MOST_HOOKS: usize = 65_536;
 
-/// How long what a program declares of one hook may be, in bytes, and all of it together, with what its patterns have
-/// compiled to.
-const LONGEST_ENTRY: usize = 64 << 10;
+/// How long all is that programs declare of their hooks, in bytes, with what their patterns have compiled to.
 const MOST_BYTES: usize = 64 << 20;
-
-/// What the patterns of all hooks of one request may compile to, before it is known whether they have room.
-const MOST_READ: usize = MOST_BYTES / 8;
 
 /// How long a registration waits for the hello of its program, in steps of [`STEP`].
 ///
@@ -111,30 +109,6 @@ pub(crate) struct Registered {
     pub(crate) warnings: Vec<String>,
 }
 
-/// What is to be registered.
-pub(crate) struct Entry {
-    /// The token of the program.
-    pub(crate) owner: String,
-    pub(crate) called: String,
-    pub(crate) reach: Reach,
-    pub(crate) name: String,
-    /// As in a file, in JSON.
-    pub(crate) text: String,
-}
-
-/// The same, with its patterns compiled.
-pub(crate) struct ReadEntry {
-    entry: Entry,
-    hook: Result<Weighed, Problem>,
-}
-
-/// A hook with what it takes, which counts from then on.
-struct Weighed {
-    hook: DeclaredHook,
-    bytes: usize,
-    shares: Option<[Share; 2]>,
-}
-
 /// A hook as it was declared.
 #[cfg(feature = "nats")]
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -165,23 +139,6 @@ impl Owned {
     fn is_inherited(&self) -> bool {
         !self.session.is_open() && self.session.has_heirs()
     }
-}
-
-impl Entry {
-    fn bytes(&self) -> usize {
-        self.called.len() + self.text.len()
-    }
-}
-
-/// Compiles what is in an entry.
-fn declared(entry: Entry) -> (Entry, Result<DeclaredHook, Problem>) {
-    let bytes = entry.bytes();
-    if bytes > LONGEST_ENTRY {
-        let detail = format!("the entry of the hook has {bytes} bytes, at most {LONGEST_ENTRY} are possible");
-        return (entry, Err(Problem::bad_request(detail)));
-    }
-    let hook = DeclaredHook::read(&entry.called, &entry.text).map_err(|error| not_attached(&error));
-    (entry, hook)
 }
 
 impl Attachments {
@@ -234,30 +191,6 @@ impl Attachments {
         }
         let detail = format!("the program has not said hello within {} s", (STEP * GREETING).as_secs());
         Err(Problem::conflict("not-attached", "The program has not attached", detail))
-    }
-
-    /// Reads what is to be registered by something of this tree of processes, beside the requests of others and without
-    /// any lock. What it takes counts from then on. Cancel safe.
-    pub(crate) async fn read(&self, entries: Vec<Entry>, tree: Option<Tree>) -> Vec<ReadEntry> {
-        let read = async move {
-            let all = || entries.into_iter().map(declared).collect::<Vec<_>>();
-            within(MOST_READ, all).0
-        };
-        let read = self.reading.run(usize::MAX, read).await;
-        read.into_iter().map(|read| self.weighed(read, tree)).collect()
-    }
-
-    fn weighed(
-        &self,
-        (entry, hook): (Entry, Result<DeclaredHook, Problem>),
-        tree: Option<Tree>,
-    ) -> ReadEntry {
-        let hook = hook.and_then(|hook| {
-            let bytes = entry.bytes() + hook.compiled();
-            let shares = tree.map(|tree| self.shares(tree, bytes)).transpose()?;
-            Ok(Weighed { hook, bytes, shares })
-        });
-        ReadEntry { entry, hook }
     }
 
     /// Registers a hook of a program on a session; `confined` is the session below which who registers it is confined,
@@ -552,6 +485,7 @@ mod tests {
     use lineside::points::OnIdle;
     use tokio::time::advance;
 
+    use super::entries::{LONGEST_ENTRY, MOST_READ, declared};
     use super::*;
     use crate::lineage::Process;
 
