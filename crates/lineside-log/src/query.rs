@@ -33,6 +33,13 @@ const SHADOWS: [&str; 8] = ["any", "amended", "continue", "allow", "ask", "block
 pub(crate) const FAILURES: [&str; 9] =
     ["any", "exit", "signal", "timeout", "spawn", "output", "panic", "closed", "error"];
 
+/// How long a query may be, in bytes.
+const LONGEST: usize = 4 << 10;
+/// How long a text may be that is searched for, in bytes, and how many of them a query may have: each is looked for in each
+/// payload.
+const LONGEST_TEXT: usize = 256;
+const MOST_TEXTS: usize = 16;
+
 /// What is asked. The default asks for everything.
 ///
 /// ```
@@ -87,6 +94,9 @@ pub enum ParseQueryError {
     /// A quote has no end.
     #[error("a quote of the query has no end")]
     Unclosed,
+    /// It is more than may be looked for in every decision.
+    #[error("a query has at most {LONGEST} bytes, and {MOST_TEXTS} texts of {LONGEST_TEXT} bytes")]
+    TooMuch,
 }
 
 fn keys() -> String {
@@ -97,14 +107,20 @@ impl Query {
     /// Reads a query; spans are counted back from `now`.
     ///
     /// # Errors
-    /// A key or a value that there is not, or a quote without an end.
+    /// A key or a value that there is not, a quote without an end, or more than 4,096 bytes, 16 texts, or 256 bytes of one.
     pub fn parse(text: &str, now: Timestamp) -> Result<Self, ParseQueryError> {
+        if text.len() > LONGEST {
+            return Err(ParseQueryError::TooMuch);
+        }
         let mut query = Self::default();
         for word in words(text)? {
             match word {
                 Word::Text(text) => query.texts.push(text),
                 Word::Pair(key, value) => query.add(&key, &value, now)?,
             }
+        }
+        if query.texts.len() > MOST_TEXTS || query.texts.iter().any(|text| text.len() > LONGEST_TEXT) {
+            return Err(ParseQueryError::TooMuch);
         }
         Ok(query)
     }
@@ -315,5 +331,15 @@ mod tests {
             let error = parse(text).unwrap_err();
             assert!(error.contains(told), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn a_query_asks_for_no_more_than_can_be_looked_for_in_every_decision() {
+        for (part, most) in [("tool:aaa ", 455), ("a ", 16)] {
+            assert!(parse(&part.repeat(most)).is_ok());
+            let error = parse(&part.repeat(most + 1)).unwrap_err();
+            assert!(error.contains("at most 4096 bytes"), "{error}");
+        }
+        assert!(parse(&"a".repeat(256)).is_ok() && parse(&"a".repeat(257)).is_err());
     }
 }
