@@ -61,6 +61,6 @@ pub use runner::Runner;
 #[cfg(not(feature = "http"))]
 pub use without_http::HttpClient;
 pub use worker::{
-    HookWorkerClient, KITS, Kit, LineWorker, LogLevel, LogSource, RetiredWorker, Worker, WorkerListener,
-    WorkerLog, WorkerSeat,
+    HookWorkerClient, KITS, Kit, LineRoom, LineWorker, LogLevel, LogSource, RetiredWorker, Worker,
+    WorkerListener, WorkerLog, WorkerSeat,
 };

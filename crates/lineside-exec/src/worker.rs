@@ -26,6 +26,7 @@ use self::frames::Reason;
 use self::helped::Helped;
 pub use self::kits::{KITS, Kit};
 pub use self::line_worker::LineWorker;
+pub use self::lines::LineRoom;
 pub use self::log::{LogLevel, LogSource, WorkerLog};
 use self::log_sink::LogSink;
 pub use self::log_sink::WorkerListener;

@@ -16,7 +16,7 @@ use lineside_core::hook::NATIVE;
 use lineside_core::worker::{HookCall, HookWorkerBounds, WorkerEnded};
 use lineside_dialects::ForeignHook;
 use lineside_dialects::native::{Attached, attached};
-use lineside_exec::{HookWorkerClient, WorkerListener, WorkerSeat};
+use lineside_exec::{HookWorkerClient, LineRoom, WorkerListener, WorkerSeat};
 use lineside_stream::Stream;
 
 use crate::assembly::Assembly;
@@ -56,6 +56,20 @@ impl Attachment {
     /// The connection, when there is one already that waits for its turn, or the place was given up.
     pub fn connect(&self, stream: Stream, begun: Vec<u8>) -> Result<(), Stream> {
         self.seat.connect_after(stream, begun)
+    }
+
+    /// The same with the room for what the program has begun to write and has not ended; that is held for as long as the
+    /// connection is there.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect).
+    pub fn connect_within(
+        &self,
+        stream: Stream,
+        begun: Vec<u8>,
+        room: Box<dyn LineRoom>,
+    ) -> Result<(), Stream> {
+        self.seat.connect_within(stream, begun, room)
     }
 
     /// Whether the program is there. It may be gone the next moment.

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 
 use super::calls::Order;
 use super::frames;
+use super::lines::LineRoom;
 use super::log_sink::{LogSink, WorkerListener};
 use super::profile::WorkerProfile;
 use super::transport::{Await, Come, Connect, Dial, Start};
@@ -55,7 +56,25 @@ impl WorkerSeat {
     /// # Errors
     /// The connection.
     pub fn connect_after(&self, stream: Stream, begun: Vec<u8>) -> Result<(), Stream> {
-        self.0.try_send(Come { stream, begun }).map_err(|error| match error {
+        self.come(Come { stream, begun, room: None })
+    }
+
+    /// The same with the room for what the worker has begun to write and has not ended; that is held for as long as the
+    /// connection is there.
+    ///
+    /// # Errors
+    /// The connection.
+    pub fn connect_within(
+        &self,
+        stream: Stream,
+        begun: Vec<u8>,
+        room: Box<dyn LineRoom>,
+    ) -> Result<(), Stream> {
+        self.come(Come { stream, begun, room: Some(room) })
+    }
+
+    fn come(&self, come: Come) -> Result<(), Stream> {
+        self.0.try_send(come).map_err(|error| match error {
             mpsc::error::TrySendError::Full(come) | mpsc::error::TrySendError::Closed(come) => come.stream,
         })
     }

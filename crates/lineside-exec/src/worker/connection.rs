@@ -88,11 +88,12 @@ enum Woken {
 impl Connection {
     /// A worker that is there, and this to be said to it first.
     pub(super) fn new(
-        transport: Box<dyn Transport>,
+        mut transport: Box<dyn Transport>,
         token: Option<String>,
         largest: usize,
         hello: Vec<u8>,
     ) -> Self {
+        let frames = Lines::new(largest.saturating_add(MARGIN)).within(transport.line_room());
         let mut connection = Self {
             transport,
             unwritten: hello.into(),
@@ -100,7 +101,7 @@ impl Connection {
             left: 0,
             answers: true,
             crowded: false,
-            frames: Lines::new(largest.saturating_add(MARGIN)),
+            frames,
             log: Lines::new(LINE_OF_LOG),
             chunk: vec![0; READ_BYTES].into(),
             turn: false,

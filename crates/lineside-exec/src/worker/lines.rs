@@ -1,5 +1,6 @@
 //! One output of a worker as lines, whole ones and in constant memory.
 
+use std::fmt;
 use std::io;
 
 use crate::pipes::try_again;
@@ -18,6 +19,13 @@ pub(super) enum Line<'a> {
     TooLong(usize),
 }
 
+/// The room that lines take which have no end yet, for the lines of one worker.
+pub trait LineRoom: fmt::Debug + Send + Sync {
+    /// From now on a line that was begun takes this many bytes of memory, instead of what it took before; nothing where there
+    /// is none. `false` where there is no room for it: the line is dropped, and takes nothing.
+    fn hold(&mut self, bytes: usize) -> bool;
+}
+
 /// One output.
 #[derive(Debug)]
 pub(super) struct Lines {
@@ -28,6 +36,12 @@ pub(super) struct Lines {
 impl Lines {
     pub(super) fn new(limit: usize) -> Self {
         Self { at_end: false, splitter: Splitter::new(limit) }
+    }
+
+    /// With lines that were begun in this room.
+    pub(super) fn within(mut self, room: Option<Box<dyn LineRoom>>) -> Self {
+        self.splitter.room = room;
+        self
     }
 
     pub(super) fn is_at_end(&self) -> bool {
@@ -61,6 +75,7 @@ impl Lines {
     fn end(&mut self, mut line: impl FnMut(Line<'_>)) {
         self.at_end = true;
         self.splitter.end(&mut line);
+        self.splitter.weigh();
     }
 }
 
@@ -70,11 +85,14 @@ struct Splitter {
     begun: Vec<u8>,
     dropped: usize,
     limit: usize,
+    room: Option<Box<dyn LineRoom>>,
+    /// What the line that was begun takes of that.
+    held: usize,
 }
 
 impl Splitter {
     fn new(limit: usize) -> Self {
-        Self { begun: Vec::new(), dropped: 0, limit }
+        Self { begun: Vec::new(), dropped: 0, limit, room: None, held: 0 }
     }
 
     fn take(&mut self, bytes: &[u8], line: &mut impl FnMut(Line<'_>)) {
@@ -93,6 +111,21 @@ impl Splitter {
             rest = &rest[end + 1..];
         }
         self.add(rest);
+        self.weigh();
+    }
+
+    /// Takes the room that the line needs which was begun.
+    fn weigh(&mut self) {
+        let Some(room) = &mut self.room else { return };
+        let bytes = self.begun.capacity();
+        if bytes == self.held {
+            return;
+        }
+        self.held = bytes;
+        if !room.hold(bytes) {
+            self.dropped += self.begun.len();
+            (self.begun, self.held) = (Vec::new(), 0);
+        }
     }
 
     fn add(&mut self, bytes: &[u8]) {
@@ -118,6 +151,9 @@ impl Splitter {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
 
     /// Lines as their texts, and the sizes of those that were dropped in brackets.
@@ -142,6 +178,45 @@ mod tests {
     fn lines_come_out_whole_however_they_arrive() {
         check(9, &["\na", "b\n\nc\nd", "e"], &["ab", "c", "de"]);
         check(9, &["a\nb\n", "c\n"], &["a", "b", "c"]);
+    }
+
+    /// Has room for this many bytes.
+    #[derive(Debug)]
+    struct Most(usize, Arc<AtomicUsize>);
+
+    impl LineRoom for Most {
+        fn hold(&mut self, bytes: usize) -> bool {
+            self.1.store(if bytes > self.0 { 0 } else { bytes }, Ordering::Relaxed);
+            bytes <= self.0
+        }
+    }
+
+    #[test]
+    fn a_line_that_was_begun_takes_room_until_it_is_whole_and_is_dropped_where_there_is_none() {
+        let held = Arc::<AtomicUsize>::default();
+        let mut lines = Lines::new(9_000).within(Some(Box::new(Most(2_000, Arc::clone(&held)))));
+        let mut sizes = Vec::new();
+        let mut take = |text: &str| {
+            let mut rest = text.as_bytes();
+            let source = |into: &mut [u8]| {
+                if rest.is_empty() {
+                    return Err(io::ErrorKind::WouldBlock.into());
+                }
+                io::Read::read(&mut rest, into)
+            };
+            lines.read(&mut [0; 512], source, |line| {
+                sizes.push(match line {
+                    Line::Whole(bytes) => bytes.len(),
+                    Line::TooLong(bytes) => 10_000 + bytes,
+                });
+            });
+            held.load(Ordering::Relaxed)
+        };
+        assert!((1_000..2_000).contains(&take(&"x".repeat(1_000))));
+        assert_eq!((take("\n"), take("ab\nc\n")), (0, 0));
+        assert_eq!((take(&"x".repeat(3_000)), take(&"x".repeat(1_000))), (0, 0), "there is no room for it");
+        take("\nab\n");
+        assert_eq!(sizes, [1_000, 2, 1, 14_000, 2]);
     }
 
     /// OC-68: the bound of a frame.

@@ -10,6 +10,7 @@ use std::time::Duration;
 use lineside_core::worker::StartWorkerError;
 
 use super::calls::Ending;
+use super::lines::LineRoom;
 
 mod child;
 mod socket;
@@ -43,6 +44,11 @@ pub(super) trait Transport: fmt::Debug + Send {
     /// How much of what was written the worker has not taken yet. Zero where that is not known.
     fn untaken(&self) -> usize {
         0
+    }
+
+    /// The room for lines of the worker that have no end yet, where these are bounded together with others. Given once.
+    fn line_room(&mut self) -> Option<Box<dyn LineRoom>> {
+        None
     }
 
     /// There is nothing more to write.

@@ -11,6 +11,7 @@ use lineside_stream::Stream;
 use tokio::net::UnixStream;
 use tokio::sync::mpsc;
 
+use super::super::lines::LineRoom;
 use super::{Connect, Connecting, Ending, Output, Transport};
 
 /// Goes to a program that listens.
@@ -30,7 +31,8 @@ impl Connect for Dial {
                 return Err(failed(format!("`{}` belongs to another user", self.0.display())));
             }
             let stream = Stream::new(stream).map_err(refused)?;
-            Ok(Box::new(Connection { stream: Some(stream), begun: Vec::new() }) as Box<dyn Transport>)
+            Ok(Box::new(Connection { stream: Some(stream), begun: Vec::new(), room: None })
+                as Box<dyn Transport>)
         })
     }
 }
@@ -41,6 +43,8 @@ pub(in crate::worker) struct Come {
     pub(in crate::worker) stream: Stream,
     /// What was read from it already.
     pub(in crate::worker) begun: Vec<u8>,
+    /// What its lines may take; held for as long as the connection is there.
+    pub(in crate::worker) room: Option<Box<dyn LineRoom>>,
 }
 
 /// Waits for programs that come to us.
@@ -51,8 +55,8 @@ impl Connect for Await {
     fn connect(&mut self) -> Connecting<'_> {
         Box::pin(async {
             match self.0.recv().await {
-                Some(Come { stream, begun }) => {
-                    Ok(Box::new(Connection { stream: Some(stream), begun }) as Box<dyn Transport>)
+                Some(Come { stream, begun, room }) => {
+                    Ok(Box::new(Connection { stream: Some(stream), begun, room }) as Box<dyn Transport>)
                 }
                 // No connection can come any more.
                 None => std::future::pending().await,
@@ -68,9 +72,14 @@ struct Connection {
     stream: Option<Stream>,
     /// What was read before and is not handed on yet.
     begun: Vec<u8>,
+    room: Option<Box<dyn LineRoom>>,
 }
 
 impl Transport for Connection {
+    fn line_room(&mut self) -> Option<Box<dyn LineRoom>> {
+        self.room.take()
+    }
+
     fn try_read(&mut self, from: Output, into: &mut [u8]) -> io::Result<usize> {
         if from == Output::Frames && !self.begun.is_empty() {
             let bytes = self.begun.len().min(into.len());
