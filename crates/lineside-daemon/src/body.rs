@@ -15,8 +15,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, timeout_at};
 
-use crate::aside::weight;
-use crate::caller::Connection;
+use crate::aside::{Load, weight};
+use crate::caller::{Caller, Connection};
 use crate::daemon::Daemon;
 use crate::problem::Problem;
 use crate::room::{self, SMALL, Taken, TooMuch};
@@ -81,7 +81,9 @@ impl FromRequest<Arc<Daemon>> for Fields {
     async fn from_request(request: Request, daemon: &Arc<Daemon>) -> Result<Self, Problem> {
         let document = Document::from_request(request, daemon).await?;
         let (length, held) = (document.weight(), Arc::clone(daemon));
-        let read = daemon.aside.run(length, async move { document.fields(&held).await });
+        let peer = document.2;
+        let read = async move { document.fields(&held).await };
+        let read = daemon.aside.run(Load::of(length, || daemon.agents.tree(peer)), read);
         read.await.map(|(fields, room)| Self(fields, room))
     }
 }
@@ -130,17 +132,47 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
 
 impl<T: Serialize> IntoResponse for Json<T> {
     fn into_response(self) -> Response {
-        match lineside::json::to_string(&self.0) {
-            Ok(body) if body.len() > SMALL => {
-                let body = Bytes::from(body);
-                let mut response = written(body.clone().into());
-                response.extensions_mut().insert(Long(body));
-                response
-            }
-            Ok(body) => written(body.into()),
-            Err(error) => Problem::unwritten(&error).into_response(),
-        }
+        Written::of(&self.0).into_response()
     }
+}
+
+/// An answer that is JSON already.
+pub(crate) struct Written(Bytes);
+
+impl Written {
+    /// The text of an answer.
+    ///
+    /// # Errors
+    /// It cannot be written as JSON.
+    pub(crate) fn of(answer: &impl Serialize) -> Result<Self, Problem> {
+        let text = lineside::json::to_string(answer).map_err(|error| Problem::unwritten(&error))?;
+        Ok(Self(text.into()))
+    }
+}
+
+impl IntoResponse for Written {
+    fn into_response(self) -> Response {
+        let Self(body) = self;
+        let mut response = written(body.clone().into());
+        if body.len() > SMALL {
+            response.extensions_mut().insert(Long(body));
+        }
+        response
+    }
+}
+
+/// A list that may be long, to its text: made and written where it keeps no other request waiting.
+///
+/// # Errors
+/// It cannot be written as JSON.
+pub(crate) async fn listed<T: Serialize>(
+    daemon: &Arc<Daemon>,
+    caller: &Caller,
+    list: impl FnOnce(&Daemon) -> T + Send + 'static,
+) -> Result<Written, Problem> {
+    let held = Arc::clone(daemon);
+    let work = async move { Written::of(&list(&held)) };
+    daemon.looks.run(Load::large(caller.tree(daemon)), work).await
 }
 
 /// The body of a long answer.

@@ -101,9 +101,11 @@ pub(crate) struct Daemon {
     /// Sessions that were closed; an event does not open them again by itself.
     closed: Arc<Closed>,
     /// The memory that bodies share.
-    pub(crate) room: Room,
+    pub(crate) room: Arc<Room>,
     /// Where large bodies are worked at.
     pub(crate) aside: Aside,
+    /// The same for what is looked at: lists, and signals that are searched.
+    pub(crate) looks: Aside,
     /// Questions of hooks that wait for a person.
     pub(crate) approvals: Approvals,
     /// What hears everything that is decided.
@@ -179,7 +181,7 @@ impl Daemon {
             switch: WatchedSwitch::new(Switch::of(&settings.state).or_beside(&settings.socket)),
             vocabulary: Vocabulary::new(&settings.dialects),
             feed: Feed::new(assembly.bus(), most).written_to(settings.open_log()),
-            room: Room::new(settings.limits.memory),
+            room: Arc::new(Room::new(settings.limits.memory)),
             agents: Agents::of(&settings.state),
             sessions: Sessions::of(assembly.bus()),
             settings,
@@ -224,6 +226,7 @@ impl Daemon {
             observers,
             telemetry,
             aside: Aside::default(),
+            looks: Aside::default(),
             dashboard: Dashboard::default(),
             left_behind,
         }

@@ -13,6 +13,7 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::api::shapes::PublishQuery;
+use crate::aside::Load;
 use crate::body::{Document, fields};
 use crate::caller::Caller;
 use crate::connections;
@@ -37,11 +38,12 @@ pub(crate) async fn decide_document(
         return decide(daemon, caller, query, draft, Taken::default()).await;
     }
     let began = Instant::now();
-    let (held, caller, query) = (Arc::clone(daemon), caller.clone(), query.clone());
-    as_far_as_happened(daemon, document.weight(), |left| async move {
+    let (held, query) = (Arc::clone(daemon), query.clone());
+    let (load, of) = (Load::of(document.weight(), || caller.tree(daemon)), caller.clone());
+    as_far_as_happened(daemon, load, |left| async move {
         let (fields, room) = document.fields(&held).await?;
         let query = query.since(began);
-        decide_if_happened(&held, &caller, &query, read(&held, fields)?, room, &left).await
+        decide_if_happened(&held, &of, &query, read(&held, fields)?, room, &left).await
     })
     .await
 }

@@ -329,6 +329,11 @@ impl Kept {
 }
 
 impl Entry {
+    /// What it takes, in bytes.
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
     /// How long it is as text, about, when it is long.
     pub(crate) fn large(&self) -> Option<usize> {
         (self.size > SMALL).then_some(self.size)

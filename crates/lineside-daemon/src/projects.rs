@@ -29,7 +29,7 @@ use tokio_util::task::TaskTracker;
 #[cfg(feature = "nats")]
 pub(crate) use self::loaded::Held;
 pub(crate) use self::loaded::{Project, Stands};
-use crate::aside::Aside;
+use crate::aside::{Aside, Load};
 use crate::settings::Settings;
 
 /// How long a project without a session stays as it was loaded.
@@ -216,7 +216,7 @@ impl Projects {
         // Its files may be a stranger's, and long.
         let (held, work, root) = (Arc::clone(&self.inner), work.to_path_buf(), project.root.clone());
         let look = async move { project::passed_by(&work, &held.user, &root) };
-        if let Some(inner) = self.inner.of_strangers.run(usize::MAX, look).await {
+        if let Some(inner) = self.inner.of_strangers.run(Load::OWN, look).await {
             project.pass_by(source, &inner);
         }
     }
@@ -235,7 +235,7 @@ impl Projects {
         }
         // Its files may be a stranger's, and long.
         let (held, work) = (self.clone(), work.to_path_buf());
-        self.inner.aside_of(&nearest).run(usize::MAX, async move { held.read_at(&work).await }).await
+        self.inner.aside_of(&nearest).run(Load::OWN, async move { held.read_at(&work).await }).await
     }
 
     /// Loads the projects for whose automations work of an earlier life rests: no session of them may come before that
@@ -290,7 +290,7 @@ impl Projects {
                 }
                 let (held, of) = (Arc::clone(&project), Arc::clone(&inner));
                 let load = async move { held.load_changed(&of).await };
-                if let Err(error) = inner.aside_of(&project.root).run(usize::MAX, load).await {
+                if let Err(error) = inner.aside_of(&project.root).run(Load::OWN, load).await {
                     let root = project.root.display();
                     tracing::warn!(%error, %root, "the changed hooks cannot be loaded; those before stay in force");
                 }
@@ -307,7 +307,7 @@ impl Projects {
             let of = Arc::clone(&self.inner);
             // Its files may be a stranger's, and long.
             let aside = self.inner.aside_of(&project.root);
-            aside.run(usize::MAX, async move { project.load(&of).await }).await?;
+            aside.run(Load::OWN, async move { project.load(&of).await }).await?;
         }
         let bus = self.inner.assembly.bus();
         for session in bus.sessions().into_iter().filter_map(|id| bus.find(id.as_str())) {

@@ -12,6 +12,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::aside::Load;
 use crate::daemon::Daemon;
 use crate::problem::Problem;
 
@@ -58,10 +59,10 @@ pub(crate) async fn if_happened<T>(
 }
 
 /// Does work that finds out on its way what of it goes on without its publisher: the token that it gets is cancelled when
-/// that leaves. A body of this length is worked at where it keeps no other request waiting.
+/// that leaves. What is a large load is worked at where it keeps no other request waiting.
 pub(crate) async fn as_far_as_happened<F>(
     daemon: &Daemon,
-    length: usize,
+    load: Load,
     work: impl FnOnce(CancellationToken) -> F,
 ) -> F::Output
 where
@@ -69,7 +70,7 @@ where
 {
     let left = CancellationToken::new();
     let _leaving = left.clone().drop_guard();
-    let work = daemon.aside.run(length, work(left));
+    let work = daemon.aside.run(load, work(left));
     unless_left(daemon, true, work).await
 }
 

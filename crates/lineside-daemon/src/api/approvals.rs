@@ -10,7 +10,7 @@ use lineside::json::{Map, Value, json};
 use super::shapes::{AnswerApproval, Approvals};
 use crate::approvals::granted::Rule;
 use crate::approvals::{AnswerQuestionError, Said};
-use crate::body::{Asked, Json, Path};
+use crate::body::{Asked, Json, Path, Written, listed};
 use crate::caller::Caller;
 use crate::daemon::Daemon;
 use crate::lineage::Process;
@@ -21,9 +21,9 @@ const REASON: usize = 1 << 10;
 
 /// The questions that wait, the oldest first, and the answers for patterns.
 #[utoipa::path(get, path = "/v1/approvals", tag = "approvals", responses((status = 200, body = Approvals)))]
-pub(super) async fn list(State(daemon): State<Arc<Daemon>>, caller: Caller) -> Json<Approvals> {
+pub(super) async fn list(State(daemon): State<Arc<Daemon>>, caller: Caller) -> Result<Written, Problem> {
     daemon.agents.remember(caller.peer);
-    Json(all(&daemon))
+    listed(&daemon, &caller, all).await
 }
 
 /// What waits, and the answers for patterns.

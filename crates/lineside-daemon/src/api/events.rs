@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::shapes::{Decision, Decisions, Event, Events, PublishQuery};
 use super::upgrade::upgraded;
+use crate::aside::Load;
 use crate::body::{Document, JsonText, Query, asked};
 use crate::caller::Caller;
 use crate::connections;
@@ -97,7 +98,8 @@ pub(super) async fn publish_many(
     let Query(query) = query.map_err(Problem::blocks)?;
     let document = document.map_err(Problem::blocks)?;
     let held = Arc::clone(&daemon);
-    as_far_as_happened(&daemon, document.weight(), |left| async move {
+    let load = Load::of(document.weight(), || caller.tree(&daemon));
+    as_far_as_happened(&daemon, load, |left| async move {
         decide_many(&held, &caller, &query, document, &left).await
     })
     .await

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use futures_util::FutureExt as _;
 use lineside::json::{Map, Value};
-use lineside::listing::{self, Explanation, Listing};
+use lineside::listing::{self, Explanation};
 use lineside::wire::{EventDraft, publication};
 use lineside::{Bus, Session};
 use serde::Deserialize;
@@ -13,7 +13,9 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::shapes::Event;
-use crate::body::{Fields, Json, Query};
+use crate::aside::Load;
+use crate::body::{Fields, Query, Written, listed};
+use crate::caller::Caller;
 use crate::daemon::{Daemon, Opening};
 use crate::problem::Problem;
 
@@ -62,11 +64,15 @@ pub(super) struct HooksQuery {
 )]
 pub(super) async fn list(
     State(daemon): State<Arc<Daemon>>,
+    caller: Caller,
     Query(query): Query<HooksQuery>,
-) -> Result<Json<Listing>, Problem> {
+) -> Result<Written, Problem> {
     let session = Passing::below(&daemon, None, query.cwd).await?;
-    let report = daemon.projects.report(&session.0, &daemon.loaded().report);
-    Ok(Json(listing::listing(&session.0, &report)))
+    let list = move |daemon: &Daemon| {
+        let report = daemon.projects.report(&session.0, &daemon.loaded().report);
+        listing::listing(&session.0, &report)
+    };
+    listed(&daemon, &caller, list).await
 }
 
 /// Which hooks would run for an event, and why the others would not. No hook is run, and the event is not published.
@@ -78,11 +84,13 @@ pub(super) async fn list(
 )]
 pub(super) async fn explain(
     State(daemon): State<Arc<Daemon>>,
+    caller: Caller,
     Fields(fields, _room): Fields,
-) -> Result<Json<Explanation>, Problem> {
+) -> Result<Written, Problem> {
     let held = Arc::clone(&daemon);
     // Every filter is worked out, of commands of any length, for each who asks.
-    daemon.aside.run(usize::MAX, async move { explanation(&held, fields).await }).await.map(Json)
+    let explained = async move { Written::of(&explanation(&held, fields).await?) };
+    daemon.aside.run(Load::large(caller.tree(&daemon)), explained).await
 }
 
 /// What would become of an event.

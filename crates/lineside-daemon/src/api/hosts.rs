@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agents::Shown;
 use crate::approvals::call::OfCall;
+use crate::aside::Load;
 use crate::body::{Document, Path, values};
 use crate::caller::{Caller, Connection, work_of};
 use crate::connections;
@@ -100,9 +101,10 @@ pub(super) async fn serve(
         let call = HostCall { host, event, stdin: document.0 };
         return serve_call(&daemon, caller, from, (&headers, began), call, None).await.map(said);
     }
-    let held = Arc::clone(&daemon);
+    let (held, of) = (Arc::clone(&daemon), from.0.flatten());
+    let load = Load::of(document.weight(), || daemon.agents.tree(of));
     // What it is, is not known before there is room for its values.
-    let answer = as_far_as_happened(&daemon, document.weight(), |left| async move {
+    let answer = as_far_as_happened(&daemon, load, |left| async move {
         let Document(stdin, _read, peer) = document;
         let _values = values(&held, &stdin, peer).await?;
         let call = HostCall { host, event, stdin };

@@ -9,7 +9,8 @@ use lineside::json::{Map, Value};
 use lineside::wire;
 
 use super::shapes::{self, Job, Jobs, JobsQuery};
-use crate::body::{Json, Path, Query};
+use crate::body::{Json, Path, Query, Written, listed};
+use crate::caller::Caller;
 use crate::daemon::Daemon;
 use crate::problem::Problem;
 
@@ -18,7 +19,11 @@ const USUAL: usize = 1_000;
 
 /// The jobs that are known.
 #[utoipa::path(get, path = "/v1/jobs", tag = "jobs", params(JobsQuery), responses((status = 200, body = Jobs)))]
-pub(super) async fn list(State(daemon): State<Arc<Daemon>>, Query(query): Query<JobsQuery>) -> Json<Jobs> {
+pub(super) async fn list(
+    State(daemon): State<Arc<Daemon>>,
+    caller: Caller,
+    Query(query): Query<JobsQuery>,
+) -> Result<Written, Problem> {
     let state = match query.state {
         None => WhichState::Any,
         Some(shapes::WhichState::Live) => WhichState::Live,
@@ -26,7 +31,10 @@ pub(super) async fn list(State(daemon): State<Arc<Daemon>>, Query(query): Query<
     };
     let most = Some(query.most.unwrap_or(USUAL));
     let which = Which { automation: query.automation, session: query.session.map(Into::into), state, most };
-    Json(Jobs { jobs: daemon.automations.jobs().list(&which).iter().map(wire::job).collect() })
+    let list = move |daemon: &Daemon| Jobs {
+        jobs: daemon.automations.jobs().list(&which).iter().map(wire::job).collect(),
+    };
+    listed(&daemon, &caller, list).await
 }
 
 /// A job.

@@ -9,6 +9,7 @@ use lineside::wire;
 use tokio::time::timeout;
 
 use super::shapes::{Decision, Receipts, ReceiptsQuery};
+use crate::aside::Load;
 use crate::body::{Json, JsonText, Path, Query, no_room_for_answer};
 use crate::caller::Caller;
 use crate::daemon::Daemon;
@@ -29,9 +30,12 @@ pub(super) async fn list(
     let bytes = latest.iter().map(|receipt| size(receipt)).sum();
     let room = timeout(daemon.settings.limits.whole, daemon.room.answer(bytes, caller.tree(&daemon))).await;
     let room = room.map_err(|_| no_room_for_answer("ask again later, or for fewer with `most`"))?;
-    let receipts = Receipts { receipts: latest.iter().map(|receipt| wire::receipt(receipt)).collect() };
-    let text = lineside::json::to_string(&receipts).map_err(|error| Problem::unwritten(&error))?;
-    Ok(JsonText(text, room))
+    let text = async move {
+        let receipts = Receipts { receipts: latest.iter().map(|receipt| wire::receipt(receipt)).collect() };
+        lineside::json::to_string(&receipts)
+    };
+    let text = daemon.looks.run(Load::large(caller.tree(&daemon)), text).await;
+    Ok(JsonText(text.map_err(|error| Problem::unwritten(&error))?, room))
 }
 
 /// The receipt of an event.

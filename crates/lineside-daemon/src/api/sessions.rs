@@ -15,7 +15,7 @@ use super::shapes::{
     AttachedOutcome, CloseQuery, Closed, Hooks, OpenSession, Opened, Session, Sessions, SessionsQuery,
 };
 use crate::agents::Hold;
-use crate::body::{Asked, Json, Path, Query};
+use crate::body::{Asked, Json, Path, Query, Written, listed};
 use crate::caller::{self, Caller};
 use crate::closed::OpenedBy;
 use crate::daemon::{Daemon, Opening};
@@ -168,11 +168,17 @@ pub(super) async fn list(
     State(daemon): State<Arc<Daemon>>,
     caller: Caller,
     Query(query): Query<SessionsQuery>,
-) -> Result<Json<Sessions>, Problem> {
+) -> Result<Written, Problem> {
     match query.below {
-        Some(top) => Ok(Json(from(&daemon, &caller.session(&daemon, &top)?))),
+        Some(top) => {
+            let top = caller.session(&daemon, &top)?;
+            listed(&daemon, &caller, move |daemon| from(daemon, &top)).await
+        }
         None if caller.granted().is_some() => Err(caller::too_far()),
-        None => Ok(Json(Sessions { sessions: all(&daemon).into_values().collect() })),
+        None => {
+            let list = |daemon: &Daemon| Sessions { sessions: all(daemon).into_values().collect() };
+            listed(&daemon, &caller, list).await
+        }
     }
 }
 
@@ -198,8 +204,9 @@ pub(super) async fn tree(
     State(daemon): State<Arc<Daemon>>,
     caller: Caller,
     Path(session): Path<String>,
-) -> Result<Json<Sessions>, Problem> {
-    Ok(Json(from(&daemon, &caller.session(&daemon, &session)?)))
+) -> Result<Written, Problem> {
+    let top = caller.session(&daemon, &session)?;
+    listed(&daemon, &caller, move |daemon| from(daemon, &top)).await
 }
 
 /// A session and those below it.
@@ -263,10 +270,13 @@ pub(super) async fn hooks(
     State(daemon): State<Arc<Daemon>>,
     caller: Caller,
     Path(session): Path<String>,
-) -> Result<Json<Hooks>, Problem> {
+) -> Result<Written, Problem> {
     let session = caller.session(&daemon, &session)?;
-    let hooks = session.hooks().iter().map(|(point, hook)| wire::hook(point, hook)).collect();
-    Ok(Json(Hooks { coverage: session.coverage().to_string(), hooks }))
+    let list = move |_: &Daemon| {
+        let hooks = session.hooks().iter().map(|(point, hook)| wire::hook(point, hook)).collect();
+        Hooks { coverage: session.coverage().to_string(), hooks }
+    };
+    listed(&daemon, &caller, list).await
 }
 
 /// The open sessions by their ids.
@@ -285,6 +295,7 @@ mod tests {
     use lineside::dialects::{Places, Trust};
     use lineside::json::{from_value, json};
 
+    use super::super::{jobs, receipts};
     use super::*;
     use crate::{Server, Settings};
 
@@ -325,5 +336,39 @@ mod tests {
         drop(begun);
         daemon.preparing.stand(&bus, &new).await;
         server.end().await;
+    }
+
+    #[tokio::test]
+    async fn lists_are_made_beside_the_requests_of_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let places =
+            Places { environment: [].into(), project_root: None, cwd: root.clone(), trust: Trust::Withheld };
+        let settings = Settings::new(root.join("run/lineside.sock"), root.join("state"), places);
+        let server = Server::start(settings).await.unwrap();
+        let daemon = Arc::clone(&server.daemon);
+        server.bus().session("s").open_now().unwrap();
+        let (user, id) = (Caller::user, || Path("s".to_owned()));
+        let state = || State(Arc::clone(&daemon));
+        let looked = daemon.looks.all_places().await;
+        let mut lists: [std::pin::Pin<Box<dyn Future<Output = bool>>>; 5] = [
+            Box::pin(async { list(state(), user(), query()).await.is_ok() }),
+            Box::pin(async { tree(state(), user(), id()).await.is_ok() }),
+            Box::pin(async { hooks(state(), user(), id()).await.is_ok() }),
+            Box::pin(async { jobs::list(state(), user(), query()).await.is_ok() }),
+            Box::pin(async { receipts::list(state(), user(), query()).await.is_ok() }),
+        ];
+        for (place, list) in lists.iter_mut().enumerate() {
+            assert!(poll!(list.as_mut()).is_pending(), "{place}");
+        }
+        drop(looked);
+        for list in lists {
+            assert!(list.await);
+        }
+        server.end().await;
+    }
+
+    fn query<T: serde::de::DeserializeOwned>() -> Query<T> {
+        Query(from_value(&json!({})).unwrap())
     }
 }

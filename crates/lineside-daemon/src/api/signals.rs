@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::convert::Infallible;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,20 +15,26 @@ use lineside::core::{PointInfo, SessionId};
 use lineside::json::{Map, Value};
 use lineside::{Session, Signal, log, points};
 use tokio::sync::watch;
+use tokio::task::yield_now;
 use tokio::time::timeout;
 
 use super::shapes::{SignalForm, SignalsQuery};
+use crate::aside::Load;
 use crate::body::Query;
 use crate::caller::{self, Caller};
 use crate::daemon::Daemon;
 use crate::feed::{Entry, What, asked, lost_fields};
 use crate::problem::Problem;
+use crate::shares::Tree;
 
 /// How many entries a reader takes out of the feed at once.
 const AT_ONCE: usize = 64;
 
 /// How many sessions of a family are known after their end, for what is said of them still.
 const MOST_ENDED: usize = 256;
+
+/// From how many bytes of entries on a query is compared with them aside: it is looked for in all that they say.
+const FEW: usize = 16 << 10;
 
 /// How often a quiet connection shows that it lives.
 pub(super) const QUIET: Duration = Duration::from_secs(15);
@@ -55,15 +62,18 @@ pub(super) async fn stream(
         None => None,
     };
     let is_confined = caller.granted().is_some();
+    let tree = caller.tree(&daemon);
     let family = match &query.session {
         Some(session) if query.below || is_confined => {
-            Some(Family::of(&daemon, &caller.session(&daemon, session)?, query.below, is_confined))
+            let (held, top) = (Arc::clone(&daemon), caller.session(&daemon, session)?);
+            let made = async move { Family::of(&held, &top, query.below, is_confined) };
+            Some(daemon.looks.run(Load::large(tree), made).await)
         }
         None if is_confined => return Err(caller::too_far()),
         _ => None,
     };
     let fitting = query.query.as_deref().map(|text| asked(text, daemon.bus().wall_clock()));
-    let fitting = fitting.transpose().map_err(Problem::bad_request)?;
+    let fitting = fitting.transpose().map_err(Problem::bad_request)?.map(Arc::new);
     let feed = daemon.feed();
     let (watch, epoch) = (feed.watch(), &feed.epoch);
     let after = match headers.get("last-event-id") {
@@ -77,9 +87,9 @@ pub(super) async fn stream(
         Some(id) if id > last => 0,
         Some(id) => id,
     };
-    let (waiting, form) = (VecDeque::new(), query.form);
+    let (waiting, looking, form, session) = (VecDeque::new(), None, query.form, query.session);
     let reader =
-        Reader { after, session: query.session, family, point, fitting, form, waiting, watch, daemon };
+        Reader { after, session, family, point, fitting, form, waiting, looking, watch, tree, daemon };
     let begins = Bytes::from(format!("id: {}\n\n", reader.id(after)));
     let pieces = unfold((reader, begins), async |(mut reader, mut rest)| {
         if rest.is_empty() {
@@ -118,27 +128,43 @@ struct Reader {
     /// Only what was decided about events of this point.
     point: Option<&'static PointInfo>,
     /// Only what this asks for.
-    fitting: Option<log::Query>,
+    fitting: Option<Arc<log::Query>>,
     form: SignalForm,
-    waiting: VecDeque<Entry>,
+    /// Each with whether it is what is asked for.
+    waiting: VecDeque<(Entry, bool)>,
+    /// Those that come after these, while they are compared with that.
+    looking: Option<Looking>,
+    /// The tree of processes that the reader is in.
+    tree: Option<Tree>,
 }
+
+/// Entries that are compared with a query.
+type Looking = Pin<Box<dyn Future<Output = VecDeque<(Entry, bool)>> + Send>>;
 
 impl Reader {
     /// The text of the next event; `None` when the daemon ends. Cancel safe.
+    ///
+    /// Others have their turn after each portion: of very many entries none may be wanted.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
-            while let Some(entry) = self.waiting.pop_front() {
+            while let Some((entry, fits)) = self.waiting.pop_front() {
                 self.after = entry.id;
                 if let Some(family) = &mut self.family {
                     family.hear(&entry);
                 }
-                if self.wants(&entry) {
+                if fits && self.wants(&entry) {
                     return Some(self.text(&entry));
                 }
             }
+            if let Some(looking) = &mut self.looking {
+                self.waiting = looking.as_mut().await;
+                self.looking = None;
+                continue;
+            }
             self.watch.mark_unchanged();
             let (lost, entries) = self.daemon.feed().after(self.after, AT_ONCE);
-            self.waiting.extend(entries);
+            let is_empty = entries.is_empty();
+            self.take(entries);
             if lost > 0 {
                 self.after += lost;
                 if let Some(family) = &mut self.family {
@@ -146,13 +172,31 @@ impl Reader {
                 }
                 return Some(self.event(self.after, "lost", lost_fields(lost)).into());
             }
-            if self.waiting.is_empty() {
-                tokio::select! {
-                    changed = self.watch.changed() => changed.ok()?,
-                    () = self.daemon.ending.cancelled() => return None,
-                }
+            if !is_empty {
+                yield_now().await;
+                continue;
+            }
+            tokio::select! {
+                changed = self.watch.changed() => changed.ok()?,
+                () = self.daemon.ending.cancelled() => return None,
             }
         }
+    }
+
+    /// Takes entries that come next, and compares them with what is asked for, which takes time where they say much.
+    fn take(&mut self, entries: Vec<Entry>) {
+        let Some(query) = &self.fitting else {
+            return self.waiting.extend(entries.into_iter().map(|entry| (entry, true)));
+        };
+        let bytes: usize = entries.iter().map(Entry::size).sum();
+        let (query, point) = (Arc::clone(query), self.point);
+        let compared = move |entry: Entry| {
+            let fits = is_at(point, &entry) && query.fits(&entry.record());
+            (entry, fits)
+        };
+        let looks = async move { entries.into_iter().map(compared).collect() };
+        let load = if bytes < FEW { Load::of(bytes, || None) } else { Load::large(self.tree) };
+        self.looking = Some(Box::pin(self.daemon.looks.run(load, looks)));
     }
 
     /// The text of an entry. Others read the same one, where it is long; when there is no room for it, it is lost.
@@ -181,23 +225,28 @@ impl Reader {
         format!("{}-{entry}", self.daemon.feed().epoch)
     }
 
+    /// Whether it is of the sessions and the point that are wanted.
     fn wants(&self, entry: &Entry) -> bool {
-        if let Some(point) = self.point {
-            let decided = matches!(&entry.what, What::Signal(Signal::Decided(receipt)) if receipt.event.point() == point);
-            // That something was lost concerns every watcher.
-            if !decided && !matches!(entry.what, What::Lost(_)) {
-                return false;
-            }
+        if !is_at(self.point, entry) {
+            return false;
         }
-        let is_of_them = match (entry.session(), &self.family, &self.session) {
+        match (entry.session(), &self.family, &self.session) {
             (Some(session), Some(family), _) => family.has(session, entry.id),
             (Some(session), None, Some(wanted)) => session.as_str() == wanted,
             // What is about the whole bus concerns every reader that may see all of it.
             (None, Some(Family { is_confined: true, .. }), _) => matches!(entry.what, What::Lost(_)),
             _ => true,
-        };
-        is_of_them && self.fitting.as_ref().is_none_or(|query| query.fits(&entry.record()))
+        }
     }
+}
+
+/// Whether an entry is about an event of a point, if one is wanted. That something was lost concerns every watcher.
+fn is_at(point: Option<&'static PointInfo>, entry: &Entry) -> bool {
+    point.is_none_or(|point| match &entry.what {
+        What::Signal(Signal::Decided(receipt)) => receipt.event.point() == point,
+        What::Signal(_) => false,
+        What::Lost(_) => true,
+    })
 }
 
 /// A session and, where they are wanted, those below it, also the last that have come to their end since.
@@ -308,5 +357,71 @@ mod tests {
         }
         family.lose(|session| bus.find(session.as_str()).is_some());
         assert_eq!(family.members.len(), 2 + MOST_ENDED);
+    }
+
+    async fn served(folder: &std::path::Path) -> crate::Server {
+        use lineside::dialects::{Places, Trust};
+        let root = folder.canonicalize().unwrap();
+        let places =
+            Places { environment: [].into(), project_root: None, cwd: root.clone(), trust: Trust::Withheld };
+        let settings = crate::Settings::new(root.join("run/lineside.sock"), root.join("state"), places);
+        crate::Server::start(settings).await.unwrap()
+    }
+
+    fn reader(daemon: &Arc<Daemon>, session: Option<&str>, query: Option<&str>) -> Reader {
+        let fitting = query.map(|text| Arc::new(asked(text, daemon.bus().wall_clock()).unwrap()));
+        Reader {
+            daemon: Arc::clone(daemon),
+            watch: daemon.feed().watch(),
+            after: 0,
+            session: session.map(str::to_owned),
+            family: None,
+            point: None,
+            fitting,
+            form: SignalForm::Log,
+            waiting: VecDeque::new(),
+            looking: None,
+            tree: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_wants_little_of_much_lets_others_have_their_turn() {
+        let folder = tempfile::tempdir().unwrap();
+        let server = served(folder.path()).await;
+        let daemon = Arc::clone(&server.daemon);
+        for number in 0..4 * AT_ONCE {
+            server.bus().session(number.to_string()).open_now().unwrap();
+        }
+        let (last, _) = daemon.feed().counts();
+        let mut reader = reader(&daemon, Some("none"), None);
+        for portions in 0..3 {
+            assert!(futures_util::poll!(std::pin::pin!(reader.next())).is_pending());
+            assert!(reader.after <= portions * AT_ONCE as u64, "{} of {last} at once", reader.after);
+        }
+        assert!(reader.after > 0);
+        server.end().await;
+        while reader.next().await.is_some() {}
+    }
+
+    #[tokio::test]
+    async fn a_query_is_compared_with_long_signals_beside_the_requests_of_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let server = served(folder.path()).await;
+        let daemon = Arc::clone(&server.daemon);
+        let session = server.bus().session("s").open().await.unwrap();
+        let from = daemon.feed().counts().0;
+        let call = lineside::points::BeforeTool::new("X", lineside::json::json!({"text": "a".repeat(FEW)}));
+        let decided = session.publish(call).await.unwrap();
+        let places = daemon.looks.all_places().await;
+        let mut reader = reader(&daemon, None, Some("aaa"));
+        reader.after = from;
+        for _ in 0..4 {
+            assert!(futures_util::poll!(std::pin::pin!(reader.next())).is_pending(), "compared by a worker");
+        }
+        drop(places);
+        let text = String::from_utf8(reader.next().await.unwrap().to_vec()).unwrap();
+        assert!(text.contains(&decided.id().to_string()), "{text}");
+        server.end().await;
     }
 }

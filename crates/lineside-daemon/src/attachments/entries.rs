@@ -5,6 +5,7 @@ use lineside::core::Reach;
 use lineside::dialects::within;
 
 use super::{Attachments, MOST_BYTES, not_attached};
+use crate::aside::Load;
 use crate::problem::Problem;
 use crate::shares::{Share, Tree};
 
@@ -63,7 +64,7 @@ impl Attachments {
             let all = || entries.into_iter().map(declared).collect::<Vec<_>>();
             within(MOST_READ, all).0
         };
-        let read = self.reading.run(usize::MAX, read).await;
+        let read = self.reading.run(Load::large(tree), read).await;
         read.into_iter().map(|read| self.weighed(read, tree)).collect()
     }
 

@@ -7,6 +7,7 @@ use lineside::Session;
 use tokio::sync::watch;
 
 use super::{Project, Projects};
+use crate::aside::Load;
 
 impl Projects {
     /// Tells of each load of a project, and of each session that comes into one later than it was opened.
@@ -53,7 +54,7 @@ impl Projects {
         let roots = {
             let digest = digest.clone();
             // There may be many records.
-            self.inner.aside.run(usize::MAX, async move { store.roots_of(&digest) }).await
+            self.inner.aside.run(Load::OWN, async move { store.roots_of(&digest) }).await
         };
         for root in roots {
             let loaded = Box::pin(self.load_at(&root)).await;
