@@ -17,9 +17,9 @@ use hyper::service::{Service as _, service_fn};
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
+use lineside::Session;
 use lineside::hosts::Afterwards;
 use lineside::stream::Stream as UnixStream;
-use lineside::{Attachment, Session};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::spawn_blocking;
@@ -365,17 +365,6 @@ impl Tasks {
 /// A stream as it is served.
 type Served<S> = Pin<Box<TimeoutWriter<SharedStream<S>>>>;
 
-/// Gives a program the place that it has asked for, once its connection is free.
-pub(crate) fn attach(daemon: &Daemon, upgrade: OnUpgrade, from: Connection, place: Attachment) {
-    let ending = daemon.ending.clone();
-    daemon.tracker.spawn(async move {
-        let Some((stream, begun)) = freed(upgrade, from.stream, ending).await else { return };
-        if place.connect(stream, begun).is_err() {
-            tracing::warn!("a program has attached twice with one token; the second connection is closed");
-        }
-    });
-}
-
 /// Has a connection be one for events, once it is free.
 pub(crate) fn publish(daemon: &Arc<Daemon>, upgrade: OnUpgrade, from: Connection, caller: Caller) {
     let held = Arc::clone(daemon);
@@ -388,7 +377,7 @@ pub(crate) fn publish(daemon: &Arc<Daemon>, upgrade: OnUpgrade, from: Connection
 }
 
 /// The stream of a connection that gets another protocol, and what was read of that already.
-async fn freed(
+pub(crate) async fn freed(
     upgrade: OnUpgrade,
     stream: Arc<dyn Any + Send + Sync>,
     ending: CancellationToken,

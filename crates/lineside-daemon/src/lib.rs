@@ -51,6 +51,7 @@ mod in_force;
 mod dashboard;
 mod watch;
 mod aside;
+mod begun;
 mod whole;
 mod daemon;
 mod heritage;

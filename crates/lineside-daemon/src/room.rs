@@ -30,6 +30,7 @@ pub(crate) struct Room {
     read: Part,
     values: Part,
     answers: Part,
+    begun: Part,
     most: usize,
 }
 
@@ -63,11 +64,12 @@ pub(crate) struct TooMuch {
 
 impl Room {
     /// Room for so many bytes, once for bodies that are read, once for their values, and once for long answers about what
-    /// was before.
+    /// was before; and for half of that in lines of programs that have no end yet.
     pub(crate) fn new(most: usize) -> Self {
         let units = units(most).min(u32::MAX as usize);
-        let room = || Part { all: Arc::new(Semaphore::new(units)), shares: Shares::of(units) };
-        Self { read: room(), values: room(), answers: room(), most }
+        let part = |units| Part { all: Arc::new(Semaphore::new(units)), shares: Shares::of(units) };
+        let room = || part(units);
+        Self { read: room(), values: room(), answers: room(), begun: part(units / 2), most }
     }
 
     /// Waits for room for a body of this length while it is read, all of it at once: bodies that had a part of their room
@@ -87,6 +89,11 @@ impl Room {
     /// Room for an answer of this length now, until its client has read it; `None` where there is none.
     pub(crate) fn answer_now(&self, bytes: usize, tree: Option<Tree>) -> Option<Taken> {
         self.answers.take_now(bytes.min(self.most), tree)
+    }
+
+    /// Room for this much more of a line that has no end yet; `None` where there is none.
+    pub(crate) fn begun_now(&self, bytes: usize, tree: Option<Tree>) -> Option<Taken> {
+        self.begun.take_now(bytes, tree)
     }
 
     /// Waits for room for the values of a body.

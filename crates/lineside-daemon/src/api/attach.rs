@@ -10,9 +10,9 @@ use lineside::Session;
 use super::shapes::{AttachedEntry, AttachedOutcome, RegisterHook, RegisteredHook, Removed};
 use super::upgrade::upgraded;
 use crate::attachments::{Entry, ReadEntry, Registered};
+use crate::begun;
 use crate::body::{Asked, Json};
 use crate::caller::Caller;
-use crate::connections;
 use crate::daemon::Daemon;
 use crate::problem::Problem;
 use crate::shares::Tree;
@@ -45,7 +45,7 @@ pub(super) async fn attach(
     let token = token(request.headers());
     upgraded(&daemon, &caller, request, PROTOCOL, |upgrade, from| {
         let (token, place) = daemon.attachments.place(token.as_deref(), caller.tree(&daemon))?;
-        connections::attach(&daemon, upgrade, from, place);
+        begun::attach(&daemon, upgrade, from, place);
         let token = HeaderValue::try_from(token).map_err(|error| Problem::bad_request(error.to_string()))?;
         Ok([(HeaderName::from_static(TOKEN), token)].into_iter().collect())
     })

@@ -326,7 +326,7 @@ async fn decisions_that_are_not_read_take_the_room_of_their_bodies() {
     assert_eq!(status, 200, "{decision}");
 }
 
-async fn metrics(house: &House) -> String {
+pub(crate) async fn metrics(house: &House) -> String {
     let request = crate::house::json_request(hyper::Method::GET, "/v1/metrics", Vec::new());
     let response = house.request(request).await;
     let bytes = http_body_util::BodyExt::collect(response.into_body()).await.unwrap().to_bytes();

@@ -5,7 +5,7 @@ use lineside::prelude::*;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 
-use crate::connection::{shell, soon};
+use crate::connection::{metrics, shell, soon};
 use crate::hosts::{ask, tool};
 use crate::house::{House, folder, json_request, read};
 
@@ -324,4 +324,19 @@ async fn what_shows_a_grant_takes_no_hook_away_that_another_program_has_and_take
     let (_, again) = granted(hyper::Method::POST, path, None, hook(&other, "own")).await;
     let path = format!("{path}/{}", again["hook"]);
     assert_eq!(house.send(hyper::Method::DELETE, &path, &Value::Null).await.0, 200, "the user may");
+}
+
+#[tokio::test]
+async fn a_program_that_has_attached_keeps_its_place_among_connections_until_it_is_gone() {
+    let house = House::new().await;
+    let owner = Owner::connect(&house).await;
+    // And that of the look itself.
+    let counts = async |connections: &str| {
+        while !metrics(&house).await.contains(&format!("\nlineside_connections {connections}\n")) {
+            tokio::task::yield_now().await;
+        }
+    };
+    soon(counts("2")).await;
+    drop(owner);
+    soon(counts("1")).await;
 }
