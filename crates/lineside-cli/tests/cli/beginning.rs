@@ -22,6 +22,9 @@ fn init_writes_a_policy_that_holds_and_leaves_one_that_is_there() {
     );
     assert_eq!(verdict(&stage, "rm -rf build"), "block");
     assert_eq!(verdict(&stage, "ls"), "continue");
+    for everyday in ["source venv/bin/activate && make", "${PYTHON:-python3} -m pytest"] {
+        assert_eq!(verdict(&stage, everyday), "continue", "{everyday}");
+    }
     let said = stage.run(&["check"], "");
     assert_eq!(said.code, Some(0), "{said:?}");
     let file = stage.path("home/.config/lineside/hooks.yaml");

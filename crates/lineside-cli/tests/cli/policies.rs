@@ -19,7 +19,9 @@ fn the_policies_of_the_pages_do_what_they_say() {
         stage.file("home/.config/lineside/hooks.yaml", policy);
         let said = stage.run(&["check"], "");
         assert!(said.out.ends_with(" ready, 0 errors, 0 warnings\n"), "{said:?}");
-        for (commands, verdict) in [(REFUSED, "block"), (LET_THROUGH, "continue")] {
+        for (commands, verdict) in
+            [(REFUSED, "block"), (LET_THROUGH, "continue"), (EVERYDAY_UNCLEAR, "continue")]
+        {
             let calls =
                 commands.iter().map(|command| tool_call("before_tool", "Bash", &json!({"command": command})));
             let said = stage.run(&["run"], calls.collect::<Vec<_>>().join("\n"));
@@ -34,10 +36,19 @@ fn the_policies_of_the_pages_do_what_they_say() {
         assert_eq!(reason.field("reason"), [json!("name the files that are to go (rm)")], "{reason:?}");
         let explained = stage.run(&["explain", "sudo sh -c 'rm -r x'"], "");
         assert!(explained.out.contains("runs: rm, by sudo → sh"), "{explained:?}");
-        let explained = stage.run(&["explain", "--json", "$CMD x"], "").json();
-        let fits = explained[0]["hooks"].as_array().into_iter().flatten().map(|hook| &hook["fit"]);
-        let doubt = "cannot tell which program runs: `$CMD` is not set within the command";
-        assert!(fits.clone().any(|fit| *fit == json!(doubt)), "{explained:?}");
+        // What is not known is named, and a person is asked where the policy for that is in use.
+        let explained = stage.run(&["explain", "$CMD x"], "");
+        assert!(explained.out.contains("Cannot tell\n  ? `$CMD` is not set"), "{explained:?}");
+        stage.file(
+            "home/.config/lineside/hooks.yaml",
+            &policy.replace("use: [standard]", "use: [standard, legible-commands]"),
+        );
+        let asked = EVERYDAY_UNCLEAR
+            .iter()
+            .map(|command| tool_call("before_tool", "Bash", &json!({"command": command})));
+        let said = stage.run(&["run"], asked.collect::<Vec<_>>().join("\n"));
+        assert_eq!(said.field("verdict"), vec![json!("ask"); EVERYDAY_UNCLEAR.len()], "{said:?}");
+        stage.file("home/.config/lineside/hooks.yaml", policy);
         let logged = std::fs::read_to_string(stage.path("home/agents.jsonl")).unwrap_or_default();
         for command in ["ls", "rm -rf build"] {
             let of_it = logged.lines().filter(|line| line.contains(&format!("\"{command}\"")));
@@ -59,7 +70,7 @@ const REFUSED: &[&str] = &[
     "(rm -rf x)", "echo $(rm -rf x)", "{ rm -rf x; }", "if true; then rm -rf x; fi", "sudo -u root rm -rf /",
     "ls | xargs -0 rm -rf", "find . -exec rm -rf {} +", "FOO=1 rm -rf x", "/bin/rm -rf x", "\\rm -rf x",
     "bash -c 'rm -rf x'", "sh -lc \"rm -rf x\"", "nohup rm -rf x &", "r''m -r x", "$'\\x72m' -r x",
-    "eval 'rm -r x'", "echo 'rm -r x' | sh", "X=rm; $X -r x", "rm --rec x", "\"$CMD\" x",
+    "eval 'rm -r x'", "echo 'rm -r x' | sh", "X=rm; $X -r x", "rm --rec x",
 ];
 
 /// What does not, whatever it looks like.
@@ -83,6 +94,17 @@ const LET_THROUGH: &[&str] = &[
     "sudo confirm -rf x",
     "bin/alarm -rf x",
     "rm a; ls -r",
+    "find . -name '*.pyc' -exec rm {} +",
+    "rm -f \"$F\"",
+    "eval 'set -e' && make",
+];
+
+/// What agents write every day, of which it is not known what they run.
+const EVERYDAY_UNCLEAR: &[&str] = &[
+    "source venv/bin/activate && python -m pytest",
+    ". \"$HOME/.cargo/env\" && cargo build",
+    "${PYTHON:-python3} -m pytest",
+    "\"$CMD\" -r x",
 ];
 
 #[test]
