@@ -1,14 +1,16 @@
 //! `lineside replay`: publishes recorded events to other hooks, and shows what would be decided differently.
 
+use std::collections::{BTreeSet, HashMap};
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use lineside::core::Point as _;
+use lineside::core::context::ContextMessage;
+use lineside::core::{Point as _, Receipt, SessionId, Verdict};
 use lineside::dialects::DIALECTS;
-use lineside::points::AfterSession;
+use lineside::points::{AfterSession, AfterSubagent, BeforeStop};
 use lineside::wire::{EventDraft, Vocabulary, publication};
-use lineside::{Assembly, Bus, NOT_RUN};
+use lineside::{Assembly, Bus, NOT_RUN, Session};
 
 use crate::loading::{load_into, tell_findings};
 use crate::log::StoreArgs;
@@ -87,8 +89,9 @@ pub(crate) async fn run(args: &ReplayArgs, styles: Styles) -> Result<ExitCode> {
         vocabulary: Vocabulary::new(DIALECTS),
         assembly,
         against,
+        pending: HashMap::new(),
     };
-    let mut report = Report::new(args.json, styles.out);
+    let mut report = Report::new(args.json, styles.out, &replay.against)?;
     for recording in source {
         let recording = recording?;
         match replay.again(&recording).await {
@@ -106,6 +109,8 @@ struct Replay {
     sessions: Sessions,
     vocabulary: Vocabulary,
     against: Against,
+    /// The automations that were not run, of sessions whose agent has not stopped since.
+    pending: HashMap<SessionId, BTreeSet<String>>,
 }
 
 impl Replay {
@@ -120,23 +125,78 @@ impl Replay {
         let ends = draft.point == AfterSession::INFO;
         let session = self.sessions.of(&draft).map_err(|_| "their session was closed".to_owned())?;
         let receipt = publication(&session, draft).publish_any().await.map_err(|error| error.to_string())?;
+        let stopping = self.stopping(&session, &receipt);
         // What is for the agent goes nowhere.
-        drop(session.collect().ready().accept());
+        let mut messages = session.collect().ready().accept();
+        if let Some(child) = stopping.as_ref().filter(|stopping| stopping.id() != session.id()) {
+            messages.extend(child.collect().ready().accept());
+        }
         if ends {
             self.sessions.closed(&session);
             session.close().await;
         }
         let not_run = receipt.remarks.iter().filter(|by| by.what == NOT_RUN);
-        let not_run: Vec<String> = not_run.map(|by| receipt.name(by.hook).to_owned()).collect();
+        let mut not_run: Vec<String> = not_run.map(|by| receipt.name(by.hook).to_owned()).collect();
+        let withheld = withheld(&receipt, &messages);
+        let (verdict, author) = match withheld.is_empty() {
+            true => (&receipt.verdict, receipt.author),
+            false => without_author(&receipt),
+        };
+        // What has come before the stop might have been in order, or have come later.
+        for message in messages.iter().filter(|message| was_not_run(message)) {
+            self.pending.entry(message.session.clone()).or_default().insert(message.hook.to_string());
+        }
+        if let Some(stopping) = &stopping {
+            not_run.extend(self.pending.remove(stopping.id()).unwrap_or_default());
+        }
         // A block ends everything, whatever the others would have said.
-        let is_certain = not_run.is_empty() || receipt.verdict.strength().is_final();
+        let is_certain = not_run.is_empty() || verdict.strength().is_final();
         Ok(Now {
-            verdict: receipt.verdict.strength(),
-            by: receipt.author().map(|hook| hook.name.to_string()),
-            reason: receipt.verdict.reason().map(|reason| reason.as_str().to_owned()),
+            verdict: verdict.strength(),
+            by: author.map(|place| receipt.name(place).to_owned()),
+            reason: verdict.reason().map(|reason| reason.as_str().to_owned()),
             payload: receipt.event.payload().to_json(),
             not_run,
             is_certain,
         })
     }
+
+    /// The session of the agent that stops by an event.
+    fn stopping(&self, session: &Session, receipt: &Receipt) -> Option<Session> {
+        let point = receipt.event.point();
+        if point == BeforeStop::INFO {
+            return Some(session.clone());
+        }
+        let child = receipt.event.payload().text("child_session").filter(|_| point == AfterSubagent::INFO)?;
+        self.assembly.bus().find(child)
+    }
+}
+
+/// Whether a message says nothing but that its automation was not run.
+fn was_not_run(message: &ContextMessage) -> bool {
+    message.text.ends_with(NOT_RUN)
+}
+
+/// The automations that have kept the agent working by nothing but that they were not run. None where one of those that have
+/// kept it working has run.
+fn withheld(receipt: &Receipt, messages: &[ContextMessage]) -> BTreeSet<String> {
+    let is_result = |message: &&ContextMessage| receipt.results.contains(&message.id);
+    let results: Vec<&ContextMessage> = messages.iter().filter(is_result).collect();
+    if !results.iter().all(|result| was_not_run(result)) {
+        return BTreeSet::new();
+    }
+    results.iter().map(|message| message.hook.to_string()).collect()
+}
+
+/// The verdict without what its author has said, and who has given that.
+fn without_author(receipt: &Receipt) -> (&Verdict, Option<u32>) {
+    let others = receipt.runs.iter().filter(|run| Some(run.hook) != receipt.author);
+    let said = others.filter_map(|run| Some((run.outcome.verdict()?, run.hook)));
+    let mut greatest = (&Verdict::Continue, None);
+    for (verdict, hook) in said {
+        if verdict.strength() > greatest.0.strength() {
+            greatest = (verdict, Some(hook));
+        }
+    }
+    greatest
 }

@@ -11,15 +11,31 @@ use lineside::json::{Map, Value};
 use tempfile::TempDir;
 
 use crate::folder_copy::copy;
+use crate::painter::one_line;
 use crate::places::{Ground, PlaceArgs, directory, environment};
+use crate::project::Found;
 
 /// Hooks, and where they stand.
 pub(super) struct Against {
     pub(super) ground: Ground,
     /// The project that was copied, and where to.
     copied: Option<(PathBuf, PathBuf)>,
+    /// Whose hooks they are, in words.
+    pub(super) whose: String,
+    /// The project whose hooks they are; none where those of one file judge the events of every project alike.
+    pub(super) project: Option<PathBuf>,
     /// Holds what is there for the replay alone.
     _scratch: Option<TempDir>,
+}
+
+/// What is said of the hooks of the user and of a project; without a standing there is none here.
+fn of_project(root: &Path, standing: Option<&str>) -> String {
+    match standing {
+        Some(standing) => {
+            format!("of the user and of {} ({standing})", one_line(&root.display().to_string()))
+        }
+        None => "of the user; no project with hooks is here".to_owned(),
+    }
 }
 
 /// The file of hooks of a project.
@@ -35,7 +51,10 @@ impl Against {
         let file = named.filter(|path| path.is_file());
         if file.is_none() && !live {
             let ground = PlaceArgs::of(named.map(Path::to_path_buf)).ground()?;
-            return Ok(Self { ground, copied: None, _scratch: None });
+            let project = PathBuf::from(&*ground.project);
+            let standing = ground.found.as_ref().map(Found::word);
+            let whose = of_project(&project, standing.or(named.map(|_| "named")));
+            return Ok(Self { ground, copied: None, whose, project: Some(project), _scratch: None });
         }
         let scratch = tempfile::Builder::new().prefix("lineside-replay-").tempdir();
         let scratch = scratch.context("failed to make a folder for the replay")?;
@@ -73,8 +92,12 @@ impl Against {
         if file.is_some() {
             ground.dialects.retain(|dialect| dialect.name() == NATIVE);
         }
+        let (whose, of) = match file {
+            Some(file) => (format!("of {} alone", one_line(&file.display().to_string())), None),
+            None => (of_project(&root, Some("in a copy")), Some(root.clone())),
+        };
         let copied = live.then_some((root, project));
-        Ok(Self { ground, copied, _scratch: Some(scratch) })
+        Ok(Self { ground, copied, whose, project: of, _scratch: Some(scratch) })
     }
 
     /// The root of the project as sessions name it that say nothing else.

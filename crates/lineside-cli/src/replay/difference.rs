@@ -1,6 +1,7 @@
 //! What would be decided differently, and what all of it comes to.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -9,6 +10,7 @@ use lineside::json::{Map, Value, json};
 use lineside::log::Kept;
 use lineside::points;
 
+use super::against::Against;
 use super::recording::Recording;
 use crate::page::fitting::{column, wrapped};
 use crate::page::subject::subject;
@@ -87,6 +89,11 @@ impl Difference {
 pub(super) struct Report {
     as_json: bool,
     style: Style,
+    /// Whose hooks judge, and of which project they are.
+    whose: String,
+    project: Option<PathBuf>,
+    /// How many events were of other projects.
+    elsewhere: u64,
     replayed: u64,
     differ: u64,
     redacted: u64,
@@ -97,9 +104,31 @@ pub(super) struct Report {
 }
 
 impl Report {
-    pub(super) fn new(as_json: bool, style: Style) -> Self {
+    /// Prints whose hooks judge.
+    ///
+    /// # Errors
+    /// The output cannot be written.
+    pub(super) fn new(as_json: bool, style: Style, against: &Against) -> Result<Self> {
+        let (whose, project) = (against.whose.clone(), against.project.clone());
+        if !as_json {
+            print_unbroken([style.paint(Tone::Dim, &format!("hooks {whose}")), String::new()])?;
+        }
         let (refused, not_run, left_out) = Default::default();
-        Self { as_json, style, replayed: 0, differ: 0, redacted: 0, uncertain: 0, refused, not_run, left_out }
+        let (elsewhere, replayed, differ, redacted, uncertain) = Default::default();
+        Ok(Self {
+            as_json,
+            style,
+            whose,
+            project,
+            elsewhere,
+            replayed,
+            differ,
+            redacted,
+            uncertain,
+            refused,
+            not_run,
+            left_out,
+        })
     }
 
     /// Counts a decision, and prints it where it differs.
@@ -108,6 +137,11 @@ impl Report {
     /// The output cannot be written.
     pub(super) fn take(&mut self, difference: &Difference) -> Result<()> {
         self.replayed += 1;
+        let is_elsewhere = |project: &PathBuf| {
+            let root = difference.then.text("project_root");
+            !root.is_empty() && Path::new(root) != project
+        };
+        self.elsewhere += u64::from(self.project.as_ref().is_some_and(is_elsewhere));
         self.redacted += u64::from(difference.then.kept == Kept::Redacted);
         self.uncertain += u64::from(!difference.now.is_certain);
         for hook in &difference.now.not_run {
@@ -142,7 +176,7 @@ impl Report {
         let code = if self.differ > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS };
         if self.as_json {
             print_json(&json!({
-                "kind": "sum", "replayed": self.replayed, "differ": self.differ, "redacted": self.redacted,
+                "kind": "sum", "hooks": self.whose, "elsewhere": self.elsewhere, "replayed": self.replayed, "differ": self.differ, "redacted": self.redacted,
                 "uncertain": self.uncertain, "refused": self.refused, "not_run": self.not_run, "left_out": self.left_out,
             }))?;
             return Ok(code);
@@ -153,6 +187,9 @@ impl Report {
         let mut lines = vec![format!("{} replayed, {differ}", count(number(self.replayed), "event"))];
         if self.differ > 0 {
             lines.insert(0, String::new());
+        }
+        if self.elsewhere > 0 {
+            lines.push(format!("{} of other projects, judged without the hooks of those", self.elsewhere));
         }
         if self.redacted > 0 {
             lines.push(format!(

@@ -1,7 +1,8 @@
 //! `lineside test --record`: logged decisions as a case file, which passes.
 //!
 //! A case has the hooks of its project as they are now, one event, and what was decided about it. It is run before it is kept:
-//! a decision that comes out differently now would be a case that fails from the first day.
+//! a decision that comes out differently now would be a case that fails from the first day. Where those of the project do not
+//! decide it, it also has the user's own file of hooks.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ use lineside::points;
 
 use super::case_run::{self, Keeping};
 use super::crew::Crew;
-use super::layout::PROJECT;
+use super::layout::{HOME, PROJECT};
 use super::outcome::{Outcome, Status};
 use super::{Planned, yaml_text};
 use crate::daemon_paths::DaemonPaths;
@@ -66,11 +67,26 @@ pub(super) async fn record(query: &str, file: &Path, store: &StoreArgs) -> Resul
     if known.is_empty() && left_out.is_empty() {
         tell(&format!("nothing that `{}` asks for is in the log", one_line(query)));
     }
-    let passing = passing(&cases, file).await?;
-    let failing = cases.len() - passing.len();
-    cases.retain(|case| case.get("id").and_then(Value::as_str).is_some_and(|id| passing.contains(id)));
-    if failing > 0 {
-        left_out.insert("decided differently by the hooks of the project alone, as they are now", failing);
+    let of_project = passing(&cases, file).await?;
+    let own = of_user_file(&folder);
+    if let Some((copy, path)) = &own {
+        for case in cases.iter_mut().filter(|case| !is_among(case, &of_project)) {
+            if let Some(Value::Object(files)) = case.get_mut("files") {
+                files.insert(format!("{HOME}/{OWN}"), copy.clone());
+            }
+        }
+        let others: Vec<Map> = cases.iter().filter(|case| !is_among(case, &of_project)).cloned().collect();
+        let passing = passing(&others, file).await?;
+        if !passing.is_empty() {
+            tell(&format!("{} with the hooks of {path}, which is copied", count(passing.len(), "case")));
+        }
+        let all = cases.len();
+        cases.retain(|case| is_among(case, &of_project) || is_among(case, &passing));
+        leave_differing(&mut left_out, all - cases.len());
+    } else {
+        let all = cases.len();
+        cases.retain(|case| is_among(case, &of_project));
+        leave_differing(&mut left_out, all - cases.len());
     }
     if !cases.is_empty() {
         std::fs::write(file, yaml_text::document(&suite(&cases)))
@@ -85,6 +101,32 @@ pub(super) async fn record(query: &str, file: &Path, store: &StoreArgs) -> Resul
         return Ok(ExitCode::FAILURE);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn leave_differing(left_out: &mut BTreeMap<&'static str, usize>, differing: usize) {
+    if differing > 0 {
+        let why =
+            "decided differently by the hooks.yaml of the user and the hooks of the project, as they are now";
+        left_out.insert(why, differing);
+    }
+}
+
+fn is_among(case: &Map, ids: &HashSet<String>) -> bool {
+    case.get("id").and_then(Value::as_str).is_some_and(|id| ids.contains(id))
+}
+
+/// Where the user's own hooks lie, below a home.
+const OWN: &str = ".config/lineside/hooks.yaml";
+
+/// The user's own file of hooks as an entry of a case, and as a person knows it.
+fn of_user_file(folder: &Path) -> Option<(Value, String)> {
+    let environment = environment();
+    let home = PathBuf::from(environment.get("HOME")?);
+    let config = environment.get("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let path = config.map_or_else(|| home.join(OWN), |config| config.join("lineside/hooks.yaml"));
+    let from = path.strip_prefix(folder).unwrap_or(&path);
+    let shown = one_line(&path.display().to_string());
+    path.is_file().then(|| (json!({"copy": from.display().to_string()}), shown))
 }
 
 fn suite(cases: &[Map]) -> Value {

@@ -128,6 +128,72 @@ fn a_hook_that_may_do_more_than_answer_runs_in_a_copy_alone() {
 }
 
 #[test]
+fn an_automation_that_is_not_run_keeps_no_agent_working() {
+    let stage = Stage::new();
+    stage.file("project/.lineside/hooks.yaml", HOOKS);
+    let edited = json!({"tool_name": "WriteFile", "tool_input": {"file_path": "a.rs"}, "tool_output": ""});
+    let events = [("after_tool", edited), ("before_stop", json!({"stop_active": false}))]
+        .map(|(point, payload)| json!({"point": point, "payload": payload}).to_string() + "\n");
+    let said = stage.run(&["run", "--project", ".", "--log", "log.sqlite", "--quiet"], events.concat());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let tests = "hooks:\n  - name: tests\n    on: after_tool\n    command: \"touch ran; exit 1\"\n    automate: {join: before_next_model}\n";
+    stage.file("project/.lineside/hooks.yaml", tests);
+    let said = replay(&stage, &["--against", ".", "--json"]);
+    let counted = sum(&said);
+    assert_eq!(
+        (said.code, &counted["differ"], &counted["refused"]),
+        (Some(0), &json!(0), &json!({})),
+        "{said:?}"
+    );
+    assert_eq!((&counted["uncertain"], &counted["not_run"]), (&json!(1), &json!({"tests": 1})), "{said:?}");
+    assert!(!stage.path("project/ran").exists());
+    // Another gate's word at the same event stands.
+    let gate = "  - {name: stays, on: before_stop, verdict: block, reason: not yet}\n";
+    stage.file("project/.lineside/hooks.yaml", &(tests.to_owned() + gate));
+    let counted = sum(&replay(&stage, &["--against", ".", "--json"]));
+    assert_eq!((&counted["refused"], &counted["differ"]), (&json!({"stays": 1}), &json!(1)), "{counted}");
+}
+
+#[test]
+fn a_replay_says_whose_hooks_judge_and_how_many_events_are_of_other_projects() {
+    let stage = recorded();
+    fs::create_dir_all(stage.path("elsewhere")).unwrap();
+    let said = replay(&stage, &["--against", "."]);
+    let head = "hooks of the user and of [stage]/project (named)\n";
+    assert!(said.out.starts_with(head) && !said.out.contains("of other projects"), "{said:?}");
+    let elsewhere = stage.path("elsewhere").display().to_string();
+    let said = replay(&stage, &["--against", &elsewhere]);
+    assert!(said.out.contains("7 of other projects, judged without the hooks of those"), "{said:?}");
+    stage.file("project/enforced.yaml", HOOKS);
+    let said = replay(&stage, &["--against", "enforced.yaml"]);
+    assert!(said.out.starts_with("hooks of enforced.yaml alone\n"), "{said:?}");
+}
+
+#[test]
+fn what_the_hooks_of_the_user_have_decided_becomes_a_case_with_their_file() {
+    let stage = Stage::new();
+    let policy = "hooks:\n  - {name: no-push, on: before_tool, match: {runs: {program: git, subcommand: push}}, verdict: block, reason: no}\n";
+    stage.file("home/.config/lineside/hooks.yaml", policy);
+    let events = ["git push", "ls"].map(shell).concat();
+    let said = stage.run(&["run", "--log", "log.sqlite", "--quiet"], events);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let record =
+        |file: &str| stage.run(&["test", "--record", "point:before_tool", "--log", "log.sqlite", file], "");
+    let said = record("own.cases.yaml");
+    assert!(said.code == Some(0) && said.err.contains("2 cases written to own.cases.yaml"), "{said:?}");
+    let copied = "1 case with the hooks of [stage]/home/.config/lineside/hooks.yaml";
+    assert!(said.err.contains(copied), "{said:?}");
+    let said = stage.run(&["test", "own.cases.yaml"], "");
+    assert!(said.code == Some(0) && said.out.contains("2 passed, 0 failed"), "{said:?}");
+    stage.file("home/.config/lineside/hooks.yaml", "hooks: []\n");
+    let said = record("other.cases.yaml");
+    assert!(
+        said.err.contains("1 decision left out: decided differently by the hooks.yaml of the user"),
+        "{said:?}"
+    );
+}
+
+#[test]
 fn logged_decisions_become_a_case_file_that_passes() {
     let stage = recorded();
     stage.file("project/.lineside/hooks.yaml", &HOOKS.replace("mode: shadow", "mode: enforced"));
