@@ -198,7 +198,13 @@ pub(crate) async fn run(args: &InstallArgs, styles: Styles) -> Result<ExitCode> 
         let acts = match performed(acts, which.dry_run, &paths.state) {
             Ok(acts) => acts,
             Err(error) if is_one_of_all && level == Level::Project && reads_no_project(host, &places) => {
-                report.remark(&format!("{error:#}"));
+                let is_covered = machine::recorded(host, Level::User, &places).is_some();
+                report.remark(&match is_covered {
+                    true => {
+                        format!("{host} reads no hooks from a project; its entry of the user covers this one")
+                    }
+                    false => format!("{error:#}: until then its agents here are not covered"),
+                });
                 continue;
             }
             Err(error) if is_one_of_all => {

@@ -73,10 +73,33 @@ pub(crate) async fn run(args: &WhyArgs, styles: Styles) -> Result<ExitCode> {
             tell(&format!("lineside: {why_not}"));
             return Ok(ExitCode::FAILURE);
         }
-        Ok(why) if args.json => print_json(&with_lost(why.to_json(), &why))?,
-        Ok(why) => print_unbroken(page::lines(&why, columns().unwrap_or(COLUMNS), styles.out))?,
+        Ok(why) if args.json => {
+            let mut object = with_lost(why.to_json(), &why);
+            if let Some(begun) = session_refused(&look, &why) {
+                object.insert("session_refused".to_owned(), json!(begun.to_string()));
+            }
+            print_json(&object)?;
+        }
+        Ok(why) => {
+            let mut lines = page::lines(&why, columns().unwrap_or(COLUMNS), styles.out);
+            if let Some(begun) = session_refused(&look, &why) {
+                lines.push(format!("  its session was refused when it began: `lineside why {begun}`"));
+            }
+            print_unbroken(lines)?;
+        }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The event whose refusal had refused the whole session, where this one was refused without a hook being asked.
+fn session_refused(look: &Look, why: &Why) -> Option<EventId> {
+    let decision = &why.decision;
+    if !why.hooks.is_empty() || decision.verdict < Strength::Block || decision.by.is_some() {
+        return None;
+    }
+    let asked = ["point:before_session", "verdict:refused", &format!("session:\"{}\"", decision.session)];
+    let begun = look.why_last(&query(&asked.map(str::to_owned)).ok()?).ok()??;
+    (begun.decision.session == decision.session).then_some(begun.decision.id)
 }
 
 /// The fields that hooks have changed and the agent program went on with as they were, each with a sentence that says so.

@@ -273,9 +273,14 @@ fn a_program_without_hooks_of_projects_is_passed_over_where_all_are_installed() 
     let said = run(&stage, &["install", "all", "--project", "--untried"], &[]);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(
-        said.err.ends_with("\nnote: kimi reads no hooks from a project; install them for the user\n"),
+        said.err.ends_with(
+            "\nnote: kimi reads no hooks from a project; install them for the user: until then its agents here are not covered\n"
+        ),
         "{said:?}"
     );
+    assert_eq!(run(&stage, &["install", "kimi", "--untried"], &[]).code, Some(0));
+    let said = run(&stage, &["install", "all", "--project", "--untried"], &[]);
+    assert!(said.err.ends_with("its entry of the user covers this one\n"), "{said:?}");
     assert!(stage.path("project/.cursor/hooks.json").exists());
     let said = run(&stage, &["install", "opencode", "--untried"], &[]);
     assert!(said.err.ends_with("\nnote: OpenCode was not found on this machine\n"), "{said:?}");

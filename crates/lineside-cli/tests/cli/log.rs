@@ -219,3 +219,38 @@ fn a_change_that_its_program_does_not_take_is_said_by_why() {
     let page = words(why("session:claude", &[]));
     assert!(page.contains("tool_output was changed by redact") && !page.contains("takes no"), "{page}");
 }
+
+#[test]
+fn a_prompt_of_a_session_that_was_refused_leads_to_that_refusal() {
+    let stage = Stage::new();
+    let refuses = "hooks: [{name: closed, on: before_session, verdict: block, reason: not today}]\n";
+    stage.file("home/.config/lineside/hooks.yaml", refuses);
+    let _daemon = crate::daemon::Daemon::start(&stage);
+    let call = |event: &str, more: &Value| {
+        let mut document =
+            json!({"session_id": "s1", "hook_event_name": event, "cwd": stage.path("project")});
+        for (name, value) in more.as_object().unwrap().iter() {
+            document[&**name] = value.clone();
+        }
+        stage.run(&["hook", "claude"], document.to_string())
+    };
+    call("SessionStart", &json!({"source": "startup"}));
+    call("UserPromptSubmit", &json!({"prompt": "go on"}));
+    // The log is written behind the decision.
+    let last = |query: &[&str]| {
+        let words = [&["why", "--json", "--last"], query].concat();
+        std::iter::from_fn(|| Some(stage.run(&words, ""))).find(|said| said.code == Some(0)).unwrap()
+    };
+    let begun = last(&["point:before_session"]).json()[0]["id"].as_str().unwrap().to_owned();
+    let prompt = last(&["point:before_prompt"]).json()[0].clone();
+    assert_eq!(
+        (&prompt["verdict"], &prompt["session_refused"]),
+        (&json!("block"), &json!(begun)),
+        "{prompt}"
+    );
+    let page = stage.run(&["why", prompt["id"].as_str().unwrap()], "");
+    assert!(
+        page.out.ends_with(&format!("its session was refused when it began: `lineside why {begun}`\n")),
+        "{page:?}"
+    );
+}
