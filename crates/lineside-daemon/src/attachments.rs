@@ -574,19 +574,20 @@ mod tests {
         assert!(bytes > 0 && bytes < MOST_READ + 100_000 && refused > 4, "{bytes}, {refused}");
     }
 
-    #[tokio::test(flavor = "multi_thread")]
-    async fn entries_are_read_beside_the_requests_of_others_and_without_the_lock() {
+    #[test]
+    fn entries_are_read_beside_the_requests_of_others_and_without_the_lock() {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
         let all = Attachments::default();
         let (owner, _place) = all.place(None, None).unwrap();
         let entry = with_pattern(&owner, "h", "a");
-        let places = all.reading.all_places().await;
+        let places = runtime.block_on(all.reading.all_places());
         let mut reads = std::pin::pin!(all.read(vec![entry], None));
-        assert!(poll!(&mut reads).is_pending(), "read without a place beside the requests");
+        let at_once = runtime.block_on(async { poll!(&mut reads) });
+        assert!(at_once.is_pending(), "read without a place beside the requests");
         let _lock = all.state();
         drop(places);
         // It is read while something else has the lock.
-        let runtime = tokio::runtime::Handle::current();
-        assert!(tokio::task::block_in_place(|| runtime.block_on(reads)).pop().unwrap().hook.is_ok());
+        assert!(runtime.block_on(reads).pop().unwrap().hook.is_ok());
     }
 
     #[tokio::test]
