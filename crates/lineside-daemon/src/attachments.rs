@@ -193,13 +193,13 @@ impl Attachments {
         Err(Problem::conflict("not-attached", "The program has not attached", detail))
     }
 
-    /// Registers a hook of a program on a session; `confined` is the session below which who registers it is confined,
-    /// `None` for the user. One of the same name there whose program is gone gives way to it, as
-    /// does what the program had declared of this hook before; one that is this hook already stays.
+    /// Registers a hook of a program on a session; `confined` is the session below which the registering program is confined,
+    /// `None` for the user. One of the same name there whose program is gone gives way to it, as does what the program had
+    /// declared of this hook before; one that is this hook already stays.
     ///
     /// # Errors
-    /// The program is not known, the entry is none, or it is too long, or its patterns are too large, a program that is there has a hook of that name on the session, or one that was confined
-    /// less, or there are too many.
+    /// The program is not known, the entry is none, or it is too long, or its patterns are too large, a program that is there
+    /// has a hook of that name on the session, or one that was confined less, or there are too many.
     pub(crate) fn register(
         &self,
         assembly: &Assembly,
@@ -577,6 +577,7 @@ mod tests {
     #[test]
     fn entries_are_read_beside_the_requests_of_others_and_without_the_lock() {
         let runtime = tokio::runtime::Runtime::new().unwrap();
+        let _within = runtime.enter();
         let all = Attachments::default();
         let (owner, _place) = all.place(None, None).unwrap();
         let entry = with_pattern(&owner, "h", "a");
