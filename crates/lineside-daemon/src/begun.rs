@@ -37,7 +37,7 @@ pub(crate) fn attach(daemon: &Arc<Daemon>, upgrade: OnUpgrade, from: Connection,
         let Connection { stream, place: at_door, peer, .. } = from;
         let Some((stream, begun)) = freed(upgrade, stream, held.ending.clone()).await else { return };
         let lines = Begun::of(&held.room, held.agents.tree(peer), at_door);
-        if place.connect_within(stream, begun, Box::new(lines)).is_err() {
+        if place.connect(stream, begun, Box::new(lines)).is_err() {
             tracing::warn!("a program has attached twice with one token; the second connection is closed");
         }
     });

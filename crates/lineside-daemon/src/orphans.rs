@@ -19,14 +19,16 @@ const GIVEN: [&str; 10] = [
 
 /// Whether a process and those above it, the nearest first, are all that is left of what has started it.
 pub(crate) fn is_orphan(line: &[Process]) -> bool {
-    let stats: Vec<Stat> = line.iter().copied().filter_map(Stat::of_process).collect();
-    is_left(&stats, is_given)
+    is_left(&stats(line), is_given)
 }
 
 /// Whether what is left of what has started a process has an environment that agent programs give.
 pub(crate) fn has_environment_of_agents(line: &[Process]) -> bool {
-    let stats: Vec<Stat> = line.iter().copied().filter_map(Stat::of_process).collect();
-    own(&stats).is_some_and(|own| own.last().is_some_and(|top| is_given(top.process)))
+    own(&stats(line)).and_then(|own| own.last().copied()).is_some_and(|top| is_given(top.process))
+}
+
+fn stats(line: &[Process]) -> Vec<Stat> {
+    line.iter().copied().filter_map(Stat::of_process).collect()
 }
 
 /// Whether a process was started with a variable of agents.

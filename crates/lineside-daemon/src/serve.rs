@@ -89,6 +89,17 @@ pub enum ServeError {
 }
 
 impl Server {
+    /// One in a folder, for a test of something within it.
+    #[cfg(test)]
+    #[allow(clippy::unwrap_used)]
+    pub(crate) async fn in_folder(root: &Path) -> Self {
+        use lineside::dialects::{Places, Trust};
+        let cwd = root.to_owned();
+        let places = Places { environment: [].into(), project_root: None, cwd, trust: Trust::Withheld };
+        let settings = Settings::new(root.join("run/lineside.sock"), root.join("state"), places);
+        Self::start(settings).await.unwrap()
+    }
+
     /// Starts a daemon: it answers when this returns.
     ///
     /// The state folder is made with mode 0700 or verified to be the user's own. Opening its journals is what keeps a

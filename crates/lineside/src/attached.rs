@@ -50,25 +50,12 @@ impl Attachment {
     }
 
     /// The program is at the other end of this connection, of which this much has been read already. It takes the place
-    /// of one that is over.
-    ///
-    /// # Errors
-    /// The connection, when there is one already that waits for its turn, or the place was given up.
-    pub fn connect(&self, stream: Stream, begun: Vec<u8>) -> Result<(), Stream> {
-        self.seat.connect_after(stream, begun)
-    }
-
-    /// The same with the room for what the program has begun to write and has not ended; that is held for as long as the
+    /// of one that is over. The room is for what it has begun to write and has not ended, and is held for as long as the
     /// connection is there.
     ///
     /// # Errors
-    /// As [`connect`](Self::connect).
-    pub fn connect_within(
-        &self,
-        stream: Stream,
-        begun: Vec<u8>,
-        room: Box<dyn LineRoom>,
-    ) -> Result<(), Stream> {
+    /// The connection, when there is one already that waits for its turn, or the place was given up.
+    pub fn connect(&self, stream: Stream, begun: Vec<u8>, room: Box<dyn LineRoom>) -> Result<(), Stream> {
         self.seat.connect_within(stream, begun, room)
     }
 

@@ -292,12 +292,11 @@ mod tests {
     use std::pin::pin;
 
     use futures_util::poll;
-    use lineside::dialects::{Places, Trust};
     use lineside::json::{from_value, json};
 
     use super::super::{jobs, receipts};
     use super::*;
-    use crate::{Server, Settings};
+    use crate::Server;
 
     #[tokio::test]
     async fn a_session_that_is_being_opened_with_hooks_holds_up_none_that_is_open() {
@@ -307,10 +306,7 @@ mod tests {
         fs::create_dir_all(project.join(".lineside")).unwrap();
         fs::create_dir(project.join(".git")).unwrap();
         fs::write(project.join(".lineside/hooks.yaml"), "hooks: []\nkey: 1\n").unwrap();
-        let cwd = root.clone();
-        let places = Places { environment: [].into(), project_root: None, cwd, trust: Trust::Withheld };
-        let settings = Settings::new(root.join("run/lineside.sock"), root.join("state"), places);
-        let server = Server::start(settings).await.unwrap();
+        let server = Server::in_folder(&root).await;
         let (daemon, bus) = (&Arc::clone(&server.daemon), server.bus().clone());
         let open = bus.session("s").open_now().unwrap();
         let below = open.subagent("below").open_now().unwrap();
@@ -341,11 +337,7 @@ mod tests {
     #[tokio::test]
     async fn lists_are_made_beside_the_requests_of_others() {
         let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
-        let places =
-            Places { environment: [].into(), project_root: None, cwd: root.clone(), trust: Trust::Withheld };
-        let settings = Settings::new(root.join("run/lineside.sock"), root.join("state"), places);
-        let server = Server::start(settings).await.unwrap();
+        let server = Server::in_folder(&folder.path().canonicalize().unwrap()).await;
         let daemon = Arc::clone(&server.daemon);
         server.bus().session("s").open_now().unwrap();
         let (user, id) = (Caller::user, || Path("s".to_owned()));

@@ -359,15 +359,6 @@ mod tests {
         assert_eq!(family.members.len(), 2 + MOST_ENDED);
     }
 
-    async fn served(folder: &std::path::Path) -> crate::Server {
-        use lineside::dialects::{Places, Trust};
-        let root = folder.canonicalize().unwrap();
-        let places =
-            Places { environment: [].into(), project_root: None, cwd: root.clone(), trust: Trust::Withheld };
-        let settings = crate::Settings::new(root.join("run/lineside.sock"), root.join("state"), places);
-        crate::Server::start(settings).await.unwrap()
-    }
-
     fn reader(daemon: &Arc<Daemon>, session: Option<&str>, query: Option<&str>) -> Reader {
         let fitting = query.map(|text| Arc::new(asked(text, daemon.bus().wall_clock()).unwrap()));
         Reader {
@@ -388,7 +379,7 @@ mod tests {
     #[tokio::test]
     async fn a_reader_that_wants_little_of_much_lets_others_have_their_turn() {
         let folder = tempfile::tempdir().unwrap();
-        let server = served(folder.path()).await;
+        let server = crate::Server::in_folder(&folder.path().canonicalize().unwrap()).await;
         let daemon = Arc::clone(&server.daemon);
         for number in 0..4 * AT_ONCE {
             server.bus().session(number.to_string()).open_now().unwrap();
@@ -407,7 +398,7 @@ mod tests {
     #[tokio::test]
     async fn a_query_is_compared_with_long_signals_beside_the_requests_of_others() {
         let folder = tempfile::tempdir().unwrap();
-        let server = served(folder.path()).await;
+        let server = crate::Server::in_folder(&folder.path().canonicalize().unwrap()).await;
         let daemon = Arc::clone(&server.daemon);
         let session = server.bus().session("s").open().await.unwrap();
         let from = daemon.feed().counts().0;

@@ -48,19 +48,11 @@ impl WorkerSeat {
     /// # Errors
     /// The connection.
     pub fn connect(&self, stream: Stream) -> Result<(), Stream> {
-        self.connect_after(stream, Vec::new())
+        self.come(Come { stream, begun: Vec::new(), room: None })
     }
 
-    /// The same with what was read from the connection already.
-    ///
-    /// # Errors
-    /// The connection.
-    pub fn connect_after(&self, stream: Stream, begun: Vec<u8>) -> Result<(), Stream> {
-        self.come(Come { stream, begun, room: None })
-    }
-
-    /// The same with the room for what the worker has begun to write and has not ended; that is held for as long as the
-    /// connection is there.
+    /// The same with what was read from the connection already, and the room for what the worker has begun to write and has
+    /// not ended; that is held for as long as the connection is there.
     ///
     /// # Errors
     /// The connection.

@@ -250,7 +250,10 @@ fn entry(host: Host, kind: FileKind, event: &'static str, rows: &[&Row], program
     };
     let cut = quirks.cut.filter(|(points, _)| rows.iter().any(|row| points.contains(&row.point)));
     let time = cut.map_or(time, |(_, most)| most);
-    let handler = {
+    let fields = fields(event, &quoted(&line), time);
+    let handler = if quirks.is_one_list {
+        format!("{{{}}}", fields.join(", "))
+    } else {
         let (start, limit) = (quirks.start, quirks.limit);
         let thousand = if quirks.in_milliseconds { "000" } else { "" };
         let loops = match is_stop && quirks.has_loop_limit {
@@ -259,9 +262,7 @@ fn entry(host: Host, kind: FileKind, event: &'static str, rows: &[&Row], program
         };
         format!(r#"{{{start}"command":{starts},"{limit}":{time}{thousand}{}{loops}}}"#, closing.member())
     };
-    let fields = fields(event, &quoted(&line), time);
     let table = format!("[[hooks]]\n{}", fields.join("\n"));
-    let handler = if quirks.is_one_list { format!("{{{}}}", fields.join(", ")) } else { handler };
     let element = if quirks.is_grouped { format!(r#"{{"hooks":[{handler}]}}"#) } else { handler.clone() };
     Wanted { event, handler, element, table, command }
 }
