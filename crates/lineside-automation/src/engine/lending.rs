@@ -79,7 +79,22 @@ impl Automations {
     ///
     /// Dropping the future after its first poll fails the attempt.
     pub async fn lend(&self, job: u64, hook: &str) -> Option<LentRun> {
+        self.lend_within(job, hook, usize::MAX).await
+    }
+
+    /// The same, and `None` where what it is for takes more than this many bytes as text: it waits for its turn here.
+    ///
+    /// Dropping the future after its first poll may fail the attempt.
+    pub async fn lend_within(&self, job: u64, hook: &str, longest: usize) -> Option<LentRun> {
         let engine = &self.engine;
+        // Measured before its attempt counts: written as text it may take six times its bytes.
+        let is_short = |event: &_| json::to_string(event).is_ok_and(|text| text.len() <= longest);
+        if longest < usize::MAX {
+            let event = engine.core().machine.event_for_run(JobId(job));
+            if !event.is_none_or(|event| is_short(&event)) {
+                return None;
+            }
+        }
         let run = {
             let core = engine.core();
             let automation = core.machine.automation_of(JobId(job))?;

@@ -99,6 +99,11 @@ impl<E: Occurrence> Machine<E> {
         self.jobs.get(&id).map_or((0, 0), |job| (job.attempts.len(), job.weight))
     }
 
+    /// What a run of a job that begins now is for.
+    pub(crate) fn event_for_run(&self, id: JobId) -> Option<E> {
+        self.jobs.get(&id).map(|job| job.whole())
+    }
+
     /// Has another machine run a job that waits for a turn; nothing becomes of any other.
     pub(super) fn lend(&mut self, id: JobId) {
         let Some(place) = self.jobs.get(&id).map(|job| job.automation) else { return };

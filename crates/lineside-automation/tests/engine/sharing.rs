@@ -106,7 +106,9 @@ async fn what_finds_no_turn_is_spare_is_lent_once_and_ends_as_the_other_machine_
     assert!(automations.lend(1, HOOK).await.is_none(), "it runs here");
     assert!(automations.lend(2, "content.other").await.is_none(), "it is of another hook");
     let records = disk.entries().len();
-    let lent = automations.lend(2, HOOK).await.unwrap();
+    assert!(automations.lend_within(2, HOOK, 9).await.is_none(), "it does not fit");
+    assert_eq!(disk.entries().len(), records, "no attempt of it is made");
+    let lent = automations.lend_within(2, HOOK, 9_000).await.unwrap();
     assert!(disk.entries().len() > records, "its attempt is on record before it begins");
     assert!(automations.lend(2, HOOK).await.is_none(), "it has begun");
     assert_eq!((lent.attempt, lent.events), (1, 1));

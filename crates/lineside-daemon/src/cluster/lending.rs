@@ -47,7 +47,8 @@ impl Joined {
         };
         let (joined, held) = (Arc::clone(self), Arc::clone(daemon));
         daemon.tracker().spawn(async move {
-            let Some(mut run) = held.automations().lend(job, &hook).await else {
+            let longest = joined.longest_event();
+            let Some(mut run) = held.automations().lend_within(job, &hook, longest).await else {
                 return question.answer(over().into()).await;
             };
             let (words, heard) = mpsc::channel(MOST_WORDS);

@@ -12,8 +12,8 @@ use super::Here;
 use super::joined::Joined;
 use super::keys::named;
 
-/// How many are named at once.
-const AT_ONCE: usize = 64;
+/// How many are named at once: the server answers for all of them together.
+const AT_ONCE: usize = 512;
 /// How often all that wait are named again: a name that is not taken goes after an hour.
 const AGAIN: Duration = Duration::from_secs(30 * 60);
 /// The pause after that could not be done.
@@ -58,10 +58,15 @@ impl Joined {
         }
     }
 
-    async fn name(&self, spare: &[SpareJob], round: u64) -> Result<(), String> {
+    /// How long an event may be that is sent to another machine, as text.
+    pub(super) fn longest_event(&self) -> usize {
         let server = self.cluster().health().borrow().server.as_ref().map(|server| server.longest);
-        let longest = server.unwrap_or(MESSAGE).saturating_sub(AROUND);
-        // An event takes about twice its weight at most where it is written.
+        server.unwrap_or(MESSAGE).saturating_sub(AROUND)
+    }
+
+    async fn name(&self, spare: &[SpareJob], round: u64) -> Result<(), String> {
+        let longest = self.longest_event();
+        // One that takes more than twice its weight where it is written is not lent.
         let fits = |spare: &&SpareJob| spare.bytes <= longest / 2;
         let name = |spare: &SpareJob| NewName {
             job: spare.job,

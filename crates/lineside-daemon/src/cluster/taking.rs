@@ -2,6 +2,7 @@
 //! asked to begin it, and hears how it has ended. Nothing of it is on record here.
 
 use std::collections::{BTreeSet, HashMap};
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -169,16 +170,7 @@ impl Joined {
                 Came::Ran(Ran { fence, outcome: Some(Err((FailureKind::Closed, why))), until })
             })
         };
-        let (mut came, mut holds) = (std::pin::pin!(came), interval(HOLD));
-        holds.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let came = loop {
-            tokio::select! {
-                biased;
-                came = &mut came => break came,
-                _ = holds.tick() => taken.hold().await,
-            }
-        };
-        match came {
+        match beside(came, || taken.hold()).await {
             Came::Over => taken.done().await,
             Came::Later(after) => taken.back(after).await,
             Came::Ran(ran) => {
@@ -298,6 +290,24 @@ impl Joined {
     }
 }
 
+/// Does work, and says this as often as the server wants to hear it: beside the work, which waits for none of it.
+async fn beside<T, F: Future<Output = ()>>(work: impl Future<Output = T>, say: impl Fn() -> F) -> T {
+    tokio::select! {
+        biased;
+        done = work => done,
+        never = again_and_again(say) => match never {},
+    }
+}
+
+async fn again_and_again<F: Future<Output = ()>>(say: impl Fn() -> F) -> Infallible {
+    let mut holds = interval(HOLD);
+    holds.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        holds.tick().await;
+        say().await;
+    }
+}
+
 /// As much of the end of what a run has said as fits into any message.
 fn shorten(outcome: &mut Option<Outcome>) {
     let end = |text: &mut String| {
@@ -314,8 +324,24 @@ fn shorten(outcome: &mut Option<Outcome>) {
 #[cfg(test)]
 mod tests {
     use lineside::automation::Report;
+    use tokio::time::timeout;
 
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_run_goes_on_while_the_server_does_not_hear_that_its_name_is_held() {
+        let said = std::cell::Cell::new(0);
+        let say = || {
+            said.set(said.get() + 1);
+            std::future::pending()
+        };
+        let work = async {
+            sleep(3 * HOLD).await;
+            "done"
+        };
+        assert_eq!(timeout(9 * HOLD, beside(work, say)).await, Ok("done"));
+        assert_eq!(said.get(), 1, "it is still being said");
+    }
 
     #[test]
     fn what_does_not_fit_into_a_message_is_cut_to_its_end() {

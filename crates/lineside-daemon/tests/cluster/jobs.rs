@@ -205,6 +205,29 @@ async fn a_job_that_is_dropped_is_given_up_where_it_runs() {
 }
 
 #[tokio::test]
+async fn a_job_whose_event_is_too_long_for_an_answer_once_it_is_written_runs_on_its_own_machine() {
+    let mut scene = Scene::new("").await;
+    scene.hooks = scene.hooks.replace("on_idle", "on_wait_confirm");
+    let ((a, root), (_b, _)) = (scene.a(WAITS).await, scene.b("repo", WAITS).await);
+    let waits = async |id: &'static str, message: String| {
+        let session = a.client().session(id).cwd(root.to_string_lossy()).open().await.unwrap();
+        let _heard = session.publish(OnWaitConfirm::new().message(message)).await.unwrap();
+    };
+    waits("s1", String::new()).await;
+    scene.until(|lines| lines.len() == 1).await;
+    // Half a message takes it as it is, and no message as JSON.
+    waits("s2", "\u{1}".repeat(300_000)).await;
+    waits("s3", String::new()).await;
+    // The other machine has had the name of the second before that of the third.
+    scene.until(|lines| lines.iter().any(|line| line.starts_with("s3 1 begin"))).await;
+    scene.end(&["s1", "s2", "s3"]);
+    let said = scene.until(|lines| lines.len() == 6).await;
+    assert!(said.contains(&format!("s2 1 begin {}", root.display())), "{said}");
+    let status = a.until(|status| status["live_jobs"] == json!(0)).await;
+    assert_eq!(status["dead_jobs"], json!(0));
+}
+
+#[tokio::test]
 async fn a_job_with_a_key_of_the_cluster_runs_elsewhere_with_that_key() {
     let scene = Scene::new(", concurrency: one, scope: cluster").await;
     let script = format!("echo $fence >>$log.fences\n{WAITS}");
