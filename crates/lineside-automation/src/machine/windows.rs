@@ -1,6 +1,7 @@
 //! What is kept with other machines: the windows in which events are held together, and the starts of rates. Here it is known
 //! what this machine has of them; when a window is over and whether a rate has room is decided elsewhere.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use lineside_core::EventId;
@@ -62,25 +63,28 @@ impl<E: Occurrence> Machine<E> {
         let Some((place, rules)) = known else { return };
         self.sharing.closing.remove(&(place, Arc::clone(window)));
         let held = self.automations[place].held.as_mut();
-        let Some(mut own) = held.and_then(|held| held.take_if(&**window, |_| true)) else { return };
+        let Some(own) = held.and_then(|held| held.take_if(&**window, |_| true)) else { return };
         let Some(job) = own.first().map(|(job, _)| *job) else { return };
+        let mut places: HashMap<_, _> = own.iter().zip(0..).map(|((_, own), at)| (own.id(), at)).collect();
+        let mut own: Vec<_> = own.into_iter().map(Some).collect();
         let (mut events, mut last) = (Vec::with_capacity(all.len() + own.len()), None);
         for event in all {
-            match own.iter().position(|(_, own)| own.id() == event.id()) {
-                Some(at) => {
+            let at: Option<usize> = places.remove(&event.id());
+            match at.and_then(|at| own.get_mut(at)?.take()) {
+                Some(own) => {
                     last = Some(events.len());
-                    events.push(own.remove(at));
+                    events.push(own);
                 }
                 None => events.push((job, event)),
             }
         }
         // Others have come here since, or the last one of this machine was not that of the window.
         match last {
-            Some(last) if own.is_empty() => {
+            Some(last) if places.is_empty() => {
                 let last = events.remove(last);
                 events.push(last);
             }
-            _ => events.append(&mut own),
+            _ => events.extend(own.into_iter().flatten()),
         }
         self.close(place, events, &rules);
     }
@@ -90,6 +94,7 @@ impl<E: Occurrence> Machine<E> {
         let Some(place) = self.names.get(id).copied() else { return };
         let Some(held) = self.automations[place].held.as_mut() else { return };
         let Some((job, _)) = held.held(&**window).and_then(|held| held.first()).cloned() else { return };
+        let gone: HashSet<_> = gone.iter().collect();
         held.retain(&**window, |(_, event)| !gone.contains(&event.id()));
         let left: Vec<E> =
             held.held(&**window).unwrap_or_default().iter().map(|(_, event)| event.clone()).collect();
@@ -232,21 +237,35 @@ mod tests {
 
     #[test]
     fn what_another_machine_runs_for_is_over_here_and_what_came_since_is_held_on() {
-        let (mut machine, _) = holds(&debounced(), &[1, 2]);
         let window = Arc::from("*");
-        let mut elsewhere = |gone: &[u128]| {
+        let elsewhere = |machine: &mut Machine<Ev>, gone: &[u128]| {
             let gone = gone.iter().map(|number| id(*number)).collect();
             machine.step(UnixMicros::millis(2), Input::Elsewhere("a".into(), Arc::clone(&window), gone))
         };
-        assert!(elsewhere(&[1, 7]).is_empty());
-        let effects = elsewhere(&[2]);
+        let own = |machine: &Machine<Ev>| {
+            let held = machine.window(&"a".into(), &window)?;
+            Some(held.events.iter().map(|(_, event)| event.0).collect::<Vec<_>>())
+        };
+        let begun = || {
+            let (mut machine, _) = holds(&debounced(), &[1, 2, 3]);
+            let job = machine.window(&"a".into(), &window).unwrap().events[0].0;
+            // The first one, for which the job was made, is among what is gone.
+            assert!(elsewhere(&mut machine, &[1, 7]).is_empty());
+            assert_eq!((own(&machine), machine.size_of(job)), (Some(vec![2, 3]), (0, 2)));
+            machine
+        };
+        let close = Input::Close("a".into(), Arc::clone(&window), Vec::new());
+        let effects = begun().step(UnixMicros::millis(2), close);
+        assert_eq!(accepted(&effects), Some((Ev(3, vec![2, 3], "s".into()), vec![id(2), id(3)])));
+        let mut machine = begun();
+        let effects = elsewhere(&mut machine, &[2, 3]);
         let settled = |effect: &Effect<Ev>| match effect {
             Effect::Persist(Record::Settled { settled, .. }) => Some(settled.clone()),
             _ => None,
         };
         assert_eq!(effects.iter().find_map(settled), Some(Settled::Cancelled(Why::Elsewhere)));
-        assert!(elsewhere(&[2]).is_empty());
-        assert_eq!(machine.live(), 0);
+        assert!(elsewhere(&mut machine, &[3]).is_empty());
+        assert_eq!((own(&machine), machine.live()), (None, 0));
     }
 
     #[test]
