@@ -3,7 +3,7 @@
 use std::fmt;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use async_nats::client::RequestErrorKind;
@@ -52,6 +52,8 @@ pub(crate) struct Shared {
     /// The stream of the names of jobs was there.
     pub(crate) has_jobs: AtomicBool,
     pub(crate) health: watch::Sender<Health>,
+    /// See [`Cluster::answer_at_once`].
+    pub(crate) at_once: OnceLock<Box<AtOnce>>,
     /// Something is to be written.
     pub(crate) to_write: Notify,
     /// Something that is followed has changed.
@@ -59,6 +61,9 @@ pub(crate) struct Shared {
     pub(crate) ending: CancellationToken,
     tracker: TaskTracker,
 }
+
+/// What takes a question, or gives it back.
+type AtOnce = dyn Fn(Question) -> Option<Question> + Send + Sync;
 
 /// The questions to a member.
 #[derive(Debug)]
@@ -102,6 +107,7 @@ impl Cluster {
             leases: AtomicU64::default(),
             has_jobs: AtomicBool::default(),
             health,
+            at_once: OnceLock::new(),
             to_write: Notify::new(),
             changed: Notify::new(),
             ending: CancellationToken::new(),
@@ -109,6 +115,12 @@ impl Cluster {
         });
         joined::spawn(&shared, linked, asked);
         Ok((Self(shared), Questions(questions)))
+    }
+
+    /// Has this take questions as soon as they are heard, before they wait in [`Questions`]: what it gives back waits there. It
+    /// must return soon, as nothing else is heard meanwhile. The first one counts.
+    pub fn answer_at_once(&self, take: impl Fn(Question) -> Option<Question> + Send + Sync + 'static) {
+        self.0.at_once.set(Box::new(take)).ok();
     }
 
     /// Its settings.

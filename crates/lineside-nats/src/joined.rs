@@ -446,7 +446,13 @@ async fn take(shared: &Shared, asked: &mpsc::Sender<Question>, message: Message)
         question.answer(Bytes::from(shared.settings.life.to_string())).await;
         return;
     }
-    if let Err(error) = asked.try_send(question) {
+    let waits = match shared.at_once.get() {
+        Some(take) => take(question),
+        None => Some(question),
+    };
+    if let Some(question) = waits
+        && let Err(error) = asked.try_send(question)
+    {
         error.into_inner().refuse().await;
     }
 }

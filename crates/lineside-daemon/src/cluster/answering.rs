@@ -1,7 +1,7 @@
 //! What this machine is asked by others: its hooks, for their events, and how its sessions are.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::Here;
 use super::jobs::Heard;
 use super::joined::Joined;
-use super::words::{Reply, Word, read, written};
+use super::words::{CALL, Reply, Word, read, written};
 use crate::api::shapes::ClusterLogQuery;
 
 /// How many questions are being answered at once; a further one is refused.
@@ -200,6 +200,21 @@ impl Answering {
             }
         }
     }
+}
+
+/// Takes the call of a hook: an agent waits for it, and it waits for no other question. Gives what is none back.
+pub(super) fn take_call<H: Here + 'static>(
+    joined: &Weak<Joined>,
+    daemon: &Weak<H>,
+    question: Question,
+) -> Option<Question> {
+    let (Some(joined), Some(daemon)) = (joined.upgrade(), daemon.upgrade()) else { return Some(question) };
+    if !question.text.starts_with(CALL) || daemon.ending().is_cancelled() {
+        return Some(question);
+    }
+    let daemon: Arc<dyn Here> = daemon;
+    joined.answering.take(&joined, &daemon, question);
+    None
 }
 
 pub(super) fn answer(daemon: &Arc<dyn Here>, question: Question, text: Vec<u8>) {

@@ -9,6 +9,7 @@ use lineside_nats::cluster::Questions;
 use lineside_nats::{Cluster, Credentials, JoinClusterError, JoinSettings, Sync, Token};
 use sha2::Digest as _;
 
+use super::answering::take_call;
 use super::joined::Joined;
 use super::keys::ClusterKeys;
 use super::windows::ClusterWindows;
@@ -40,6 +41,8 @@ pub(crate) async fn begin<H: Here + 'static>(
     match join(settings?, state).await {
         Ok((joined, questions)) => {
             membership(here).put(Arc::clone(&joined));
+            let (weak, daemon) = (Arc::downgrade(&joined), Arc::downgrade(here));
+            joined.cluster().answer_at_once(move |question| take_call(&weak, &daemon, question));
             let (cluster, draining) = (joined.cluster().clone(), joined.draining.clone());
             let ending = here.ending().clone();
             let windows = ClusterWindows { cluster: cluster.clone(), draining: draining.clone(), ending };

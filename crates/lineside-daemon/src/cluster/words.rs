@@ -101,6 +101,9 @@ pub(super) enum Word {
     Signals { query: String, after: Option<String> },
 }
 
+/// How the text of a call begins.
+pub(super) const CALL: &[u8] = br#"{"type":"call","#;
+
 /// What is answered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -215,6 +218,7 @@ mod tests {
             tree: None,
         };
         let text = written(&call, "{\"a\":\n1}");
+        assert!(text.starts_with(CALL));
         assert_eq!(read::<Word>(&text), Some((call, "{\"a\":\n1}")));
         assert_eq!(read::<Word>(b"{}\n"), None);
         assert_eq!(read::<Word>(b"{}"), None);

@@ -332,6 +332,26 @@ async fn an_entry_that_is_longer_than_the_server_takes_takes_no_other_along_and_
 }
 
 #[tokio::test]
+async fn what_is_answered_at_once_waits_for_no_other_question_and_what_is_given_back_waits_for_its_turn() {
+    let nats = Nats::new().await;
+    let (a, mut questions) = member(&nats.url(), "a").await;
+    let (b, _questions_b) = member(&nats.url(), "b").await;
+    a.answer_at_once(|question| {
+        if question.text != "now" {
+            return Some(question);
+        }
+        tokio::spawn(question.answer(Bytes::from("at once")));
+        None
+    });
+    let asks = b.clone();
+    let later = tokio::spawn(async move { asks.ask("a", Bytes::from("later"), LONG).await });
+    let asked = timeout(LONG, questions.next()).await.expect("it is asked").unwrap();
+    assert_eq!(b.ask("a", Bytes::from("now"), LONG).await.unwrap(), "at once");
+    asked.answer(Bytes::from("in its turn")).await;
+    assert_eq!(later.await.unwrap().unwrap(), "in its turn");
+}
+
+#[tokio::test]
 async fn a_question_under_way_fails_when_the_machine_that_is_asked_goes() {
     let nats = Nats::new().await;
     let (a, mut questions_a) = member(&nats.url(), "a").await;

@@ -1,13 +1,16 @@
 //! Three servers of which any may be away, and servers whose users may do what they need alone.
 
+use std::time::Duration;
+
 use bytes::Bytes;
-use lineside_nats::{Cluster, Credentials, EntryName, JoinSettings, Link, NewName, Token};
+use lineside_nats::{Cluster, Credentials, EntryName, JoinSettings, Link, NewName, StartsIn, Token};
 use tokio::time::timeout;
 
 use crate::cluster::{answering, has, is};
 use crate::jobs::next;
 use crate::members::{member, settings, stands};
 use crate::nats::{LONG, Nats};
+use crate::windows::{Holds, Runs};
 
 const ONE: EntryName = EntryName(1);
 
@@ -85,6 +88,17 @@ async fn machines_with_the_permissions_of_the_example_join_and_write_in_no_other
     let fences =
         timeout(LONG, futures_util::future::join_all(fences)).await.expect("each has the key in time");
     assert_ne!(fences[0].clone().unwrap(), fences[1].clone().unwrap());
+    let (runs, window) = (Runs::default(), Token::new("w").unwrap());
+    let held = [Holds::new(0, &runs), Holds::new(1, &runs)];
+    held[0].push("one".to_owned());
+    held[1].push("other".to_owned());
+    let parts = [&a, &b].into_iter().zip(&held).map(|(one, held)| one.take_part(&window, held));
+    timeout(LONG, futures_util::future::join_all(parts)).await.expect("the window is over in time");
+    let ran = runs.lock().unwrap().clone();
+    assert!(matches!(&ran[..], [(_, events)] if events.len() == 2), "{ran:?}");
+    let one = StartsIn { starts: 1, period: Duration::from_secs(3_600) };
+    let starts = [a.let_in(&key, one, false).await, b.let_in(&key, one, false).await];
+    assert_eq!(starts, [true, false], "one is let in");
     let name = NewName { job: 7, round: "1".to_owned(), hook: "content.hook".to_owned(), key: None };
     a.name_jobs(vec![name]).await.unwrap();
     assert_eq!(b.hooks_with_jobs().await, ["content.hook"]);

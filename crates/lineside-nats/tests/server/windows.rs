@@ -24,11 +24,11 @@ fn key(name: &str) -> Token {
 }
 
 /// The runs of all machines: the events of each, and which machine it was.
-type Runs = Arc<Mutex<Vec<(usize, Vec<String>)>>>;
+pub(crate) type Runs = Arc<Mutex<Vec<(usize, Vec<String>)>>>;
 
 /// A machine that holds events.
 #[derive(Clone)]
-struct Holds(Arc<Inner>);
+pub(crate) struct Holds(Arc<Inner>);
 
 struct Inner {
     number: usize,
@@ -38,12 +38,12 @@ struct Inner {
 }
 
 impl Holds {
-    fn new(number: usize, runs: &Runs) -> Self {
+    pub(crate) fn new(number: usize, runs: &Runs) -> Self {
         let (held, changed, runs) = (Mutex::default(), Notify::new(), Arc::clone(runs));
         Self(Arc::new(Inner { number, held, changed, runs }))
     }
 
-    fn push(&self, event: String) {
+    pub(crate) fn push(&self, event: String) {
         self.0.held.lock().unwrap().push(event);
         self.0.changed.notify_one();
     }
