@@ -1,9 +1,10 @@
-//! What was done over a cluster that is cut again and again, and whether that could have been: decisions (none lost, none by
-//! hooks that were no longer in force) and context (accepted once).
+//! What was done over a cluster that is cut again and again, and whether that could have been: decisions (none lost, each by one
+//! generation of a hook, which was in force) and context (accepted once).
 //!
 //! The order of cuts comes from a seed. `LINESIDE_CYCLES` says how many cycles there are; a night has thousands.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use lineside::client::{Registration, Session};
@@ -12,13 +13,13 @@ use lineside::prelude::*;
 use tokio::task::{JoinSet, yield_now};
 use tokio::time::timeout;
 
-use crate::machine::{Machine, comes_to, reason};
+use crate::machine::{Machine, comes_to};
 use crate::mailboxes::{REMINDS, accepted, collected};
 use crate::nats::{LONG, Nats};
 use crate::proxy::Proxy;
 
 /// How many cycles there are, unless it is said otherwise.
-const CYCLES: usize = 20;
+const CYCLES: usize = 200;
 /// How many commands are asked for at once.
 const AT_ONCE: usize = 6;
 
@@ -37,8 +38,19 @@ impl Dice {
     }
 }
 
-/// Who was asked for what, by the generation of the hook: how often.
-type Asked = Arc<Mutex<HashMap<(usize, String), usize>>>;
+/// Which generation of the hook was asked for which command, in order.
+type Asked = Arc<Mutex<Vec<(usize, String)>>>;
+
+/// What came of a command.
+struct Decided {
+    command: String,
+    /// The generation that was in force when it was asked for, and the last one that was registered when it was decided.
+    from: usize,
+    to: usize,
+    /// The generation of the hook whose refusal stands, and that of the answer; none where it could not be asked.
+    author: usize,
+    answered: Option<usize>,
+}
 
 /// The hook of a generation: it refuses everything, and says which it is.
 async fn hook(session: &Session, generation: usize, asked: &Asked) -> Registration {
@@ -49,29 +61,53 @@ async fn hook(session: &Session, generation: usize, asked: &Asked) -> Registrati
         .matching(tool("Shell"));
     let gate = gate.gate(move |call, _cx| {
         let command = call.command().unwrap_or_default().to_string();
-        *asked.lock().unwrap().entry((generation, command.clone())).or_default() += 1;
+        asked.lock().unwrap().push((generation, command.clone()));
         std::future::ready(Verdict::block(format!("generation {generation} refuses {command}")))
     });
     gate.await.unwrap()
 }
 
-/// A command that is asked for, and what came of it: it is refused, by a hook that was in force when it was asked for, or
-/// because none could be asked.
-async fn decided(child: &Session, command: String, from: usize) -> Option<usize> {
-    let reason = reason(child, &command).await;
-    let reason = reason.unwrap_or_else(|| panic!("`{command}` was let through"));
+/// Asks for a command, while generations are registered.
+async fn decided(child: &Session, command: String, registered: &AtomicUsize) -> Decided {
+    let from = registered.load(Ordering::SeqCst) / 2;
+    let call = BeforeTool::new("Shell", json!({"command": command}));
+    let decision = child.publish(call).await.unwrap();
+    let to = registered.load(Ordering::SeqCst).div_ceil(2);
+    assert!(decision.is_refused(), "`{command}` was let through");
+    let reason = decision.reason().map(|reason| reason.as_str().to_owned()).unwrap();
+    let number = |text: &str| text.parse().ok();
+    let author = decision.author().and_then(|author| author.strip_prefix("guard-")).and_then(number);
+    let author =
+        author.unwrap_or_else(|| panic!("`{command}` was refused by no hook of the parent: {reason}"));
     let by = reason.strip_prefix("generation ").and_then(|rest| rest.split_once(" refuses "));
-    let Some((generation, of)) = by else {
-        assert!(reason.contains("guard-"), "`{command}` was refused by no hook of the parent: {reason}");
-        return None;
-    };
-    let generation: usize = generation.parse().unwrap();
-    assert_eq!(of, command, "an answer is that to another question");
-    assert!(
-        generation >= from,
-        "`{command}` was decided by generation {generation}, and {from} was in force"
-    );
-    Some(generation)
+    let answered = by.map(|(generation, of)| {
+        assert_eq!(of, command, "an answer is that to another question");
+        number(generation).unwrap()
+    });
+    Decided { command, from, to, author, answered }
+}
+
+/// Every command was decided once, by one generation, which was in force and was asked for that alone. Gives how many a hook has
+/// answered.
+fn check(commands: usize, all: &[Decided], asked: &[(usize, String)]) -> usize {
+    let once: HashSet<_> = all.iter().map(|decided| &decided.command).collect();
+    assert_eq!((all.len(), once.len()), (commands, commands), "a decision is lost, or there are two");
+    let mut of_commands: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (generation, command) in asked {
+        of_commands.entry(command).or_default().push(*generation);
+    }
+    for Decided { command, from, to, author, answered } in all {
+        let asked = of_commands.remove(&**command).unwrap_or_default();
+        let once: HashSet<_> = asked.iter().collect();
+        assert_eq!(once.len(), asked.len(), "`{command}`: one generation was asked twice: {asked:?}");
+        let in_force = *from..=*to;
+        let others: Vec<_> = asked.iter().filter(|generation| !in_force.contains(generation)).collect();
+        assert!(others.is_empty(), "`{command}`: {others:?} were asked, and {in_force:?} were in force");
+        let Some(answered) = answered else { continue };
+        assert_eq!(author, answered, "`{command}` was decided by two generations");
+        assert!(asked.contains(answered), "`{command}`: {answered} was not asked: {asked:?}");
+    }
+    all.iter().filter(|decided| decided.answered.is_some()).count()
 }
 
 /// What became of messages for the context.
@@ -86,14 +122,44 @@ impl Messages {
     /// Collects over a machine, and accepts over it or another one.
     async fn pass(&mut self, collects: &Machine, accepts: &Machine) {
         let Ok(delivery) = collected(&collects.client()).await else { return };
-        let ids = ids(&delivery);
+        self.handed_over(&delivery);
+        self.accept(accepts, &delivery).await;
+    }
+
+    /// The same when they have gone back, and are out again from the machine of the session.
+    async fn pass_late(&mut self, own: &Machine, collects: &Machine, accepts: &Machine) {
+        let Ok(late) = collected(&collects.client()).await else { return };
+        let again = async {
+            loop {
+                let again = collected(&own.client()).await.unwrap();
+                if ids(&late).iter().all(|id| ids(&again).contains(id)) {
+                    return again;
+                }
+                yield_now().await;
+            }
+        };
+        let again = timeout(LONG, again).await.expect("they go back in time");
+        self.handed_over(&late);
+        self.handed_over(&again);
+        self.accept(accepts, &late).await;
+        self.accept(own, &again).await;
+    }
+
+    fn handed_over(&self, delivery: &Map) {
+        let twice: Vec<_> = ids(delivery).into_iter().filter(|id| self.accepted.contains(id)).collect();
+        assert!(twice.is_empty(), "{twice:?} were accepted, and are handed over again");
+    }
+
+    async fn accept(&mut self, over: &Machine, delivery: &Map) {
+        let ids = ids(delivery);
         if ids.is_empty() {
             return;
         }
-        let twice: Vec<_> = ids.iter().filter(|id| self.accepted.contains(*id)).collect();
-        assert!(twice.is_empty(), "{twice:?} were accepted, and are handed over again");
-        match accepted(&accepts.client(), &delivery).await {
-            Ok(_) => self.accepted.extend(ids),
+        match accepted(&over.client(), delivery).await {
+            Ok(_) => {
+                self.handed_over(delivery);
+                self.accepted.extend(ids);
+            }
             Err(_) => self.in_doubt.extend(ids),
         }
     }
@@ -118,17 +184,19 @@ async fn over_cuts_no_decision_is_lost_and_no_message_comes_twice() {
     let parent = a.client().session("s1").cwd(root.to_string_lossy()).open().await.unwrap();
     let child = b.below(&parent).session("s2").cwd("/").open().await.unwrap();
     let (asked, mut dice, mut messages) = (Asked::default(), Dice(7), Messages::default());
-    let (mut generation, mut in_force) = (0, hook(&parent, 0, &asked).await);
-    let (mut refused, mut sent) = ([0, 0], 0);
+    let (mut in_force, mut generation) = (hook(&parent, 0, &asked).await, 0);
+    // Twice the generation that is in force, and one more while the next one is being registered.
+    let (registered, mut all, mut sent) = (Arc::new(AtomicUsize::new(0)), Vec::new(), 0);
     for cycle in 0..cycles {
         let mut commands = JoinSet::new();
         for number in 0..AT_ONCE {
-            let (child, command, from) = (child.clone(), format!("rm {cycle}-{number}"), generation);
-            commands.spawn(async move { decided(&child, command, from).await });
+            let (child, registered) = (child.clone(), Arc::clone(&registered));
+            let command = format!("rm {cycle}-{number}");
+            commands.spawn(async move { decided(&child, command, &registered).await });
         }
         // Some are over when it is cut, and some under way.
         for _ in 0..dice.roll(AT_ONCE as u64) {
-            refused[usize::from(commands.join_next().await.unwrap().unwrap().is_none())] += 1;
+            all.push(commands.join_next().await.unwrap().unwrap());
         }
         let cut = usize::try_from(dice.roll(3)).unwrap();
         match proxies.get(cut) {
@@ -141,9 +209,11 @@ async fn over_cuts_no_decision_is_lost_and_no_message_comes_twice() {
         }
         if dice.roll(2) == 0 {
             // The next one is in force before this one leaves.
-            let next = hook(&parent, generation + 1, &asked).await;
-            std::mem::replace(&mut in_force, next).remove().await.unwrap();
             generation += 1;
+            registered.fetch_add(1, Ordering::SeqCst);
+            let next = hook(&parent, generation, &asked).await;
+            std::mem::replace(&mut in_force, next).remove().await.unwrap();
+            registered.fetch_add(1, Ordering::SeqCst);
         }
         assert!(!parent.publish(BeforeTool::new("Look", json!({}))).await.unwrap().is_refused());
         sent += 1;
@@ -153,9 +223,12 @@ async fn over_cuts_no_decision_is_lost_and_no_message_comes_twice() {
             2 => (&b, &a),
             _ => (&b, &b),
         };
-        messages.pass(collects, accepts).await;
-        while let Some(by) = commands.join_next().await {
-            refused[usize::from(by.unwrap().is_none())] += 1;
+        match dice.roll(4) {
+            0 => messages.pass_late(&a, collects, accepts).await,
+            _ => messages.pass(collects, accepts).await,
+        }
+        while let Some(decided) = commands.join_next().await {
+            all.push(decided.unwrap());
         }
         proxies.iter().for_each(Proxy::heal);
         if dice.roll(4) > 0 {
@@ -166,11 +239,8 @@ async fn over_cuts_no_decision_is_lost_and_no_message_comes_twice() {
     }
     let last = format!("generation {generation} refuses rm");
     comes_to(&child, "rm", |reason| reason == Some(&last)).await;
-    let asked = asked.lock().unwrap().clone();
-    let again: Vec<_> = asked.iter().filter(|((_, command), times)| command != "rm" && **times > 1).collect();
-    assert!(again.is_empty(), "asked more than once: {again:?}");
-    assert_eq!(refused[0] + refused[1], cycles * AT_ONCE, "every command was decided once");
-    assert!(refused[0] > 0 && refused[1] > 0, "both are to be seen: {refused:?}");
+    let answered = check(cycles * AT_ONCE, &all, &asked.lock().unwrap());
+    assert!(0 < answered && answered < all.len(), "some are answered, and some are not: {answered}");
     // What was out is back, and nothing is lost.
     for machine in [&a, &b] {
         machine.until(|status| status["cluster"]["together"] == json!(true)).await;
