@@ -1,5 +1,6 @@
 //! What a cluster costs, beside what NATS costs by itself: a hook on another machine, a key taken and given back, a registry that
-//! is joined, and events of a daemon that has joined and where nothing is elsewhere.
+//! is joined, events of a daemon that has joined and where nothing is elsewhere, and jobs that wait and are named to other
+//! machines.
 //!
 //! `cargo xtask bench --only nats` starts a server on the loopback for it, and ends with lines `RATIO name value target` and
 //! `FIGURE name value unit target`, of medians of interleaved samples.
@@ -10,6 +11,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
+use lineside::automation::Automations;
 use lineside::client::Client;
 use lineside::core::payload::Payload as _;
 use lineside::core::propagation::GRANT;
@@ -35,6 +37,11 @@ const REGISTERED: u64 = 100_000;
 /// How many rounds of how many of each kind, one after another in each round.
 const ROUNDS: usize = 30;
 const TIMES: usize = 100;
+/// How many jobs are accepted in each round, and how many are named at once after that.
+const JOBS: u64 = 1_000;
+const NAMED: u64 = 50_000;
+/// The automation of these jobs: the first one has the only turn.
+const HOOKS: &str = "hooks: [{name: waits, on: on_idle, command: [sleep, '3600'], automate: {where: anywhere}}]\n";
 
 fn main() {
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
@@ -44,6 +51,7 @@ fn main() {
             let nats = Nats::new().await;
             gate(&nats).await;
             key(&nats).await;
+            jobs(&nats).await;
             registry(&nats).await;
         }),
     }
@@ -58,6 +66,7 @@ async fn daemon(folder: &Path, of: Option<(&str, &str)>) -> Server {
     let places =
         Places { environment, project_root: Some(project.clone()), cwd: project, trust: Trust::Granted };
     let mut settings = Settings::new(folder.join("run/lineside.sock"), folder.join("state"), places);
+    settings.limits.running = 1;
     settings.cluster = of.map(|(url, machine)| ClusterSettings {
         servers: url.to_owned(),
         machine: Some(machine.to_owned()),
@@ -186,6 +195,68 @@ async fn key(nats: &Nats) {
     let other = || async { revision.set(bare.update("k", "1".into(), revision.get()).await.unwrap()) };
     ratio("key_taken_and_given_back", in_turn(one, other).await, "<=2.2");
     cluster.leave(Duration::from_secs(5)).await;
+}
+
+/// Jobs that wait for a turn: how many are named to other machines in a second, and how many accepted meanwhile, beside a daemon
+/// that has not joined.
+async fn jobs(nats: &Nats) {
+    let folders: [TempDir; 2] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let mut daemons = Vec::new();
+    for (folder, machine) in folders.iter().map(TempDir::path).zip([Some("jobs"), None]) {
+        let own = folder.join("home/.config/lineside");
+        std::fs::create_dir_all(&own).unwrap();
+        std::fs::write(own.join("hooks.yaml"), HOOKS).unwrap();
+        let url = nats.url();
+        let server = daemon(folder, machine.map(|machine| (&*url, machine))).await;
+        let client = Client::new(folder.join("run/lineside.sock"));
+        client.session("own").cwd(folder.to_string_lossy()).open().await.unwrap();
+        let session = server.bus().find("own").unwrap();
+        let automations = Automations::of(server.bus()).unwrap();
+        daemons.push((server, client, session, automations));
+    }
+    let published = async |count: u64| {
+        loop {
+            let status: Map = daemons[0].1.get("/v1/status").await.unwrap();
+            if status["cluster"]["jobs"]["published"].as_u64().unwrap() >= count {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let accepts = async |place: usize, jobs: u64| {
+        let (_, _, session, automations) = &daemons[place];
+        let began = Instant::now();
+        for _ in 0..jobs {
+            let _heard = session.publish(OnIdle::new()).await.unwrap();
+        }
+        automations.kept().await.unwrap();
+        began.elapsed()
+    };
+    // The first has the turn, and the second says that the naming has begun.
+    accepts(0, 2).await;
+    accepts(1, 1).await;
+    published(1).await;
+    daemons[0].3.share_jobs(false);
+    accepts(0, NAMED).await;
+    let began = Instant::now();
+    daemons[0].3.share_jobs(true);
+    // The second job is named once more.
+    published(NAMED + 2).await;
+    println!("FIGURE jobs_named {:.0} /s >=50000", (NAMED + 1) as f64 / began.elapsed().as_secs_f64());
+    let (mut joined, mut alone) = (Vec::new(), Vec::new());
+    for round in 1..=ROUNDS as u64 {
+        joined.push(accepts(0, JOBS).await);
+        // What is named still takes nothing of the other one's time.
+        published(NAMED + 2 + round * JOBS).await;
+        alone.push(accepts(1, JOBS).await);
+    }
+    let (joined, alone) = (of_all(joined), of_all(alone));
+    println!("FIGURE jobs_accepted_while_named {:.0} /s -", JOBS as f64 / joined.as_secs_f64());
+    let ratio = alone.as_secs_f64() / joined.as_secs_f64();
+    println!("RATIO jobs_accepted_while_named/alone {ratio:.3} >=0.9");
+    for (server, ..) in daemons {
+        server.end().await;
+    }
 }
 
 /// A machine that joins where others have many sessions, in a process of its own.
