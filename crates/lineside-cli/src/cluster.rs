@@ -10,6 +10,7 @@ use lineside::json::{Map, Value, json};
 
 use crate::control::{ControlArgs, NO_DAEMON, ask, is_no_daemon, span};
 use crate::daemon_paths::DaemonPaths;
+use crate::page::fitting::width;
 use crate::painter::one_line;
 use crate::style::{Style, Styles, Tone, count, print, print_json, tell};
 use crate::table::{Cell, Table};
@@ -147,6 +148,41 @@ pub(crate) fn summary(cluster: &Map, style: Style) -> String {
         _ => style.paint(Tone::Bad, "apart; `lineside cluster` says why"),
     };
     format!("  cluster   {name}: {state}")
+}
+
+/// The machines on one line of so many columns: those that are away first, with how long, and how many there are more.
+pub(crate) fn machines(cluster: &Map, columns: usize, style: Style) -> String {
+    let since = |millis: Option<&Value>| {
+        span(Duration::from_millis(millis.and_then(Value::as_u64).unwrap_or_default()))
+    };
+    let is = |of: &Value, field: &str| of[field].as_bool() == Some(true);
+    let apart = (cluster.get("together").and_then(Value::as_bool) != Some(true))
+        .then(|| (Tone::Bad, format!("✗ apart for {}", since(cluster.get("since_ms")))));
+    let mut all: Vec<&Value> = members(cluster).iter().collect();
+    all.sort_by_key(|member| is(member, "there"));
+    let machine = |member: &&Value| {
+        let name = one_line(member["machine"].as_str().unwrap_or_default());
+        match (is(member, "there"), is(member, "this")) {
+            (false, _) => (Tone::Bad, format!("✗ {name} away for {}", since(member.get("heard_ms")))),
+            (true, true) => (Tone::Good, format!("● {name} (this)")),
+            (true, false) => (Tone::Good, format!("● {name}")),
+        }
+    };
+    let parts: Vec<_> = apart.into_iter().chain(all.iter().map(machine)).collect();
+    let head =
+        format!("cluster {}", one_line(cluster.get("cluster").and_then(Value::as_str).unwrap_or_default()));
+    let (mut used, mut line) = (width(&head), style.paint(Tone::Bold, &head));
+    for (at, (tone, part)) in parts.iter().enumerate() {
+        let more = format!("  and {} more", parts.len() - at);
+        used += 2 + width(part);
+        let is_last = at + 1 == parts.len();
+        if used + if is_last { 0 } else { width(&more) } > columns {
+            return line + &style.paint(Tone::Dim, &more);
+        }
+        line.push_str("  ");
+        line.push_str(&style.paint(*tone, part));
+    }
+    line
 }
 
 fn page(cluster: &Map, what: Option<What>, style: Style) -> Vec<String> {

@@ -203,6 +203,8 @@ impl Source {
     /// The greatest distance of a session from its root: hooks that start agents whose hooks start agents come to an
     /// end.
     pub const DEEPEST: u32 = 32;
+    /// What the connection of a session is called that is on another machine, before the name of that machine.
+    pub const ELSEWHERE: &str = "cluster:";
 
     /// The source of a root session of that name; everything else is absent or a default.
     pub fn root(session: impl Into<SessionId>) -> Self {
@@ -294,6 +296,12 @@ impl std::ops::Deref for Extra {
 }
 
 impl Source {
+    /// The machine that it is on, where that is another one of a cluster: what stands in for it here has that in its connection.
+    #[must_use]
+    pub fn machine(&self) -> Option<&str> {
+        self.connection.as_deref()?.strip_prefix(Self::ELSEWHERE)
+    }
+
     /// About how many bytes its texts take, without the ids of sessions and agents.
     #[must_use]
     pub fn weight(&self) -> usize {

@@ -1,15 +1,12 @@
-//! Sessions that are on another machine: what stands in for one here has that in its connection, and takes no events.
+//! Sessions that are on another machine: what stands in for one here takes no events.
 
 use lineside::Session;
 
 use crate::problem::Problem;
 
-/// What the connection of such a session is called, before the name of its machine.
-pub(crate) const ELSEWHERE: &str = "cluster:";
-
 /// The machine that a session is on, if that is another one.
 pub(crate) fn machine(session: &Session) -> Option<&str> {
-    session.source().connection.as_deref()?.strip_prefix(ELSEWHERE)
+    session.source().machine()
 }
 
 /// That a session is on this machine.

@@ -151,7 +151,7 @@ function named(agent, x, y, isAt) {
   const from = x + indent + 26 + pen.measureText(agent.name).width;
   pen.font = "11px system-ui, sans-serif";
   pen.fillStyle = colours.dim;
-  pen.fillText(agent.project || agent.host, from, y + 14);
+  pen.fillText(agent.on || agent.project || agent.host, from, y + 14);
   pen.restore();
   if (agent.signs) {
     pen.fillStyle = colours.accent;
@@ -176,8 +176,9 @@ function redraw() {
 function take(frame) {
   if (frame.all) agents.clear();
   for (const place of frame.gone) agents.delete(place);
-  for (const [place, root, depth, session, name, host, project] of frame.new) {
-    agents.set(place, { place, root: root ?? place, depth, session, name, host, project, state: 4, signs: 0 });
+  for (const [place, root, depth, session, name, host, project, machine] of frame.new) {
+    const on = machine && `on ${machine}`;
+    agents.set(place, { place, root: root ?? place, depth, session, name, host, project, on, state: 4, signs: 0 });
   }
   for (const [place, state, signs] of frame.at) {
     const agent = agents.get(place);
@@ -224,7 +225,7 @@ function point(to) {
   if (agent) {
     if (!tip.isConnected) canvas.parentElement.append(tip);
     const signs = SIGNS.filter(([bit]) => agent.signs & bit).map(([, text]) => text);
-    tip.textContent = [agent.name, agent.host, agent.project, STATES[agent.state], ...signs].filter(Boolean).join(" · ");
+    tip.textContent = [agent.name, agent.host, agent.project, agent.on, STATES[agent.state], ...signs].filter(Boolean).join(" · ");
     const [x, y] = where(at);
     const isRight = x > canvas.clientWidth / 2;
     tip.style.left = isRight ? "auto" : `${x + 12}px`;

@@ -111,7 +111,7 @@ impl Top {
             Do::Filter => self.prompt = Prompt::Filter(self.filter.clone()),
             Do::Command => self.prompt = Prompt::Command(String::new()),
             Do::Go(kind) => self.goes(kind),
-            Do::Sort => self.sort = self.sort.next(self.size.0),
+            Do::Sort => self.sort = self.sort.next(self.table()),
             Do::Reverse => self.sort = self.sort.reversed(),
             Do::Tree => {
                 self.view_mut().is_tree ^= true;

@@ -2,16 +2,17 @@
 
 use crossterm::event::KeyCode;
 use lineside::fleet::{Sign, State};
-use lineside::json::Value;
+use lineside::json::{Map, Value};
 use ratatui::Frame;
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Text};
 
 use super::keys::{Kind, meaning, usual};
 use super::pages::{empty, wrong};
-use super::sessions::{heading, line, short, sign};
+use super::sessions::{Room, heading, line, short, sign};
 use super::spans;
 use super::state::{Link, Prompt, Top};
+use crate::cluster::machines;
 use crate::page::fitting::{cut, width, wrapped};
 use crate::page::milliseconds;
 use crate::painter::one_line;
@@ -26,7 +27,9 @@ impl Top {
     pub(crate) fn screen(&mut self, (columns, rows): (usize, usize), now: i64) -> Vec<Line<'static>> {
         let (columns, rows) = (columns.max(SMALLEST.0), rows.max(SMALLEST.1));
         let is_other = self.size.0 != columns;
-        let mut lines = vec![self.counts(), self.rates(columns), self.path(columns)];
+        let mut lines = vec![self.counts(), self.rates(columns)];
+        lines.extend(self.cluster().map(|cluster| machines(cluster, columns, self.style)));
+        lines.push(self.path(columns));
         let notice = self.notice(columns);
         let is_table = self.view().kind == Kind::Sessions;
         self.now = now;
@@ -38,7 +41,7 @@ impl Top {
             self.fill();
         }
         if is_table {
-            lines.push(heading(columns, self.sort, self.style));
+            lines.push(heading(self.table(), self.sort, self.style));
         }
         let before = lines.len();
         let mut shown: Vec<Line<'static>> = lines.iter().map(|line| spans::line(line)).collect();
@@ -49,6 +52,16 @@ impl Top {
         self.lines.truncate(before + room);
         shown.extend(notice.iter().chain(&footer).map(|line| spans::line(line)));
         shown
+    }
+
+    fn cluster(&self) -> Option<&Map> {
+        self.status.get("cluster")?.as_object()
+    }
+
+    /// What the table of sessions has room for.
+    pub(super) fn table(&self) -> Room<'_> {
+        let machine = self.cluster().and_then(|cluster| cluster.get("machine")?.as_str());
+        Room { columns: self.size.0, machine }
     }
 
     /// How many agents there are, and how they stand.
@@ -162,7 +175,7 @@ impl Top {
         let seen = view.window(room);
         for (at, row) in view.rows.iter().enumerate().take(seen.end).skip(seen.start) {
             let agent = self.fleet.agent(&row.about).filter(|_| view.kind == Kind::Sessions);
-            let of_agent = agent.map(|agent| line(agent, row.depth, self.size.0, self.now, self.style));
+            let of_agent = agent.map(|agent| line(agent, row.depth, self.table(), self.now, self.style));
             for (line_at, line) in row.lines.iter().chain(&of_agent).enumerate() {
                 let is_chosen = at == view.at && line_at == 0 && !view.is_text() && !row.about.is_empty();
                 shown.push(self.marked(line, is_chosen));

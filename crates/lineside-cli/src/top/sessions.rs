@@ -77,10 +77,11 @@ impl Cell<'_> {
 struct Column(&'static str, usize, usize, fn(&Agent, i64) -> Cell<'_>);
 
 /// The columns behind the name of the agent. Words stand on the left of theirs, numbers on the right.
-const COLUMNS: [Column; 12] = [
+const COLUMNS: [Column; 13] = [
     Column("state", 7, 110, |agent, _| Cell::State(agent.state)),
     Column("program", 8, 70, |agent, _| Cell::Word(&agent.host)),
     Column("project", 10, 80, |agent, _| Cell::Word(&agent.project)),
+    Column("machine", 10, 0, |agent, _| Cell::Word(&agent.machine)),
     Column("ev/s", 5, 0, |agent, now| Cell::Pace(agent.pace(now))),
     Column("events", 6, 0, |agent, _| Cell::Count(agent.events(), Tone::Plain)),
     Column("allow", 6, 132, |agent, _| Cell::Count(said(agent, Strength::Allow), Tone::Good)),
@@ -91,8 +92,26 @@ const COLUMNS: [Column; 12] = [
     Column("p99", 8, 60, |agent, _| Cell::Time(agent.times.quantile(0.99))),
     Column("last", 6, 0, |agent, _| Cell::Since(agent.last)),
 ];
-/// How many of them are words.
-const WORDS: usize = 3;
+/// How many of them are words, the last of them the machine: it is there where the daemon has joined a cluster.
+const WORDS: usize = 4;
+const MACHINE: usize = WORDS - 1;
+
+/// What a table has room for.
+#[derive(Clone, Copy)]
+pub(super) struct Room<'a> {
+    /// The width of the screen.
+    pub(super) columns: usize,
+    /// What this machine is called in its cluster.
+    pub(super) machine: Option<&'a str>,
+}
+
+impl Room<'_> {
+    fn has(self, at: usize) -> bool {
+        // With the machine the other columns need a screen that is so much wider.
+        let taken = if self.machine.is_some() { COLUMNS[MACHINE].1 + 1 } else { 0 };
+        if at == MACHINE { taken > 0 } else { COLUMNS[at].2 + taken <= self.columns }
+    }
+}
 
 /// The narrowest screen that also has what an agent does, and how wide that is at most.
 const DOING: (usize, usize) = (140, 40);
@@ -121,10 +140,10 @@ pub(super) struct Sort {
 }
 
 impl Sort {
-    /// By the next column that a screen of this width has, and at last as the tree again.
-    pub(super) fn next(self, columns: usize) -> Self {
+    /// By the next column that there is room for, and at last as the tree again.
+    pub(super) fn next(self, room: Room<'_>) -> Self {
         let after = self.by.map_or(0, |by| by + 1);
-        let next = (after..COLUMNS.len()).find(|at| *at == 0 || COLUMNS[*at].2 <= columns);
+        let next = (after..COLUMNS.len()).find(|at| *at == 0 || room.has(*at));
         Self { by: next, is_reversed: false }
     }
 
@@ -172,9 +191,10 @@ pub(super) fn rows(fleet: &Model, only: Option<&HashSet<String>>, sort: Sort, no
     rows
 }
 
-/// The columns of a screen of this width, with their places, and how wide the name is and what an agent does.
-fn columns(screen: usize) -> (impl Iterator<Item = (usize, &'static Column)> + Clone, usize, usize) {
-    let shown = COLUMNS.iter().enumerate().filter(move |(_, column)| column.2 <= screen);
+/// The columns that there is room for, with their places, and how wide the name is and what an agent does.
+fn columns(room: Room<'_>) -> (impl Iterator<Item = (usize, &'static Column)> + Clone, usize, usize) {
+    let screen = room.columns;
+    let shown = COLUMNS.iter().enumerate().filter(move |(at, _)| room.has(*at));
     let taken: usize = shown.clone().map(|(_, column)| column.1 + 1).sum();
     let doing = if screen >= DOING.0 { DOING.1.min(screen.saturating_sub(taken + BEFORE + 34)) } else { 0 };
     let name = screen.saturating_sub(taken + BEFORE + if doing > 0 { doing + 2 } else { 0 });
@@ -182,8 +202,8 @@ fn columns(screen: usize) -> (impl Iterator<Item = (usize, &'static Column)> + C
 }
 
 /// The heading of the table.
-pub(super) fn heading(screen: usize, sort: Sort, style: Style) -> String {
-    let (shown, name, doing) = columns(screen);
+pub(super) fn heading(room: Room<'_>, sort: Sort, style: Style) -> String {
+    let (shown, name, doing) = columns(room);
     let mut line = format!("{:BEFORE$}{}", "", column("session", name));
     for (at, of) in shown {
         let mark = match (sort.by == Some(at), sort.is_reversed) {
@@ -207,8 +227,8 @@ fn placed(text: &str, at: usize) -> String {
 }
 
 /// The line of an agent, behind the mark of the chosen one.
-pub(super) fn line(agent: &Agent, depth: usize, screen: usize, now: i64, style: Style) -> String {
-    let (shown, name, doing) = columns(screen);
+pub(super) fn line(agent: &Agent, depth: usize, table: Room<'_>, now: i64, style: Style) -> String {
+    let (shown, name, doing) = columns(table);
     let (mark, tone) = sign(agent.state);
     let look = if agent.signs() != 0 { style.paint(Tone::Warning, "!") } else { " ".to_owned() };
     let mut line = format!("{}{look} ", style.paint(tone, mark));
@@ -229,7 +249,11 @@ pub(super) fn line(agent: &Agent, depth: usize, screen: usize, now: i64, style: 
     line.push_str(&" ".repeat(gap));
     line.push_str(&style.paint(id_tone, &id));
     for (at, of) in shown {
-        let (text, tone) = (of.3)(agent, now).text(now);
+        let cell = match (of.3)(agent, now) {
+            Cell::Word("") if at == MACHINE => Cell::Word(table.machine.unwrap_or_default()),
+            cell => cell,
+        };
+        let (text, tone) = cell.text(now);
         line.push(' ');
         line.push_str(&style.paint(tone, &placed(&text, at)));
     }

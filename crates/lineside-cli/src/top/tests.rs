@@ -162,6 +162,36 @@ fn a_narrow_screen_has_the_columns_that_fit() {
 }
 
 #[test]
+fn machines_and_the_machine_of_each_session_are_shown_where_there_is_a_cluster() {
+    let mut status = json!({"cluster": {"cluster": "build", "machine": "a", "together": true, "since_ms": 60_000, "members": [
+        {"machine": "a", "this": true, "there": true, "heard_ms": 10, "stand_ins": 0},
+        {"machine": "b", "this": false, "there": true, "heard_ms": 900, "stand_ins": 1},
+        {"machine": "c\u{1b}[31m", "this": false, "there": false, "heard_ms": 200_000, "stand_ins": 0},
+    ]}});
+    let sessions = [
+        json!({"id": "p1", "agent": {"id": "main", "kind": "main"}, "machine": "b", "last_seq": 0}),
+        json!({"id": "s1", "parent": "p1", "root": "p1", "depth": 1, "agent": {"id": "reviewer", "kind": "subagent"},
+            "project_root": "/repo/billing", "host": "codex", "last_seq": 3}),
+    ];
+    for (columns, name) in [(80, "machines_narrow"), (160, "machines_wide")] {
+        let mut stage = Stage::new((columns, 10));
+        stage.told(&Ask::Sessions, Told::Sessions(sessions.clone().map(map).to_vec()));
+        let without = stage.text();
+        assert!(!without.contains("machine") && !without.contains("cluster"), "{without}");
+        stage.told(&Ask::Status, Told::Status(map(status.clone())));
+        insta::assert_snapshot!(name, stage.text());
+    }
+    // What there is no room for is counted, and all are apart from this one without the server.
+    let cluster = &mut status["cluster"];
+    cluster["together"] = json!(false);
+    let many = (0..40)
+        .map(|number| json!({"machine": format!("m{number}"), "there": number > 1, "heard_ms": 9_000}));
+    cluster["members"] = many.collect();
+    let line = crate::cluster::machines(cluster.as_object().unwrap(), 80, Style::PLAIN);
+    assert_eq!(line, "cluster build  ✗ apart for 1 min  ✗ m0 away for 9 s  and 39 more");
+}
+
+#[test]
 fn sessions_are_sorted_by_a_column_and_back_to_the_tree() {
     let mut stage = Stage::new((100, 14)).fleet(20);
     let tree = stage.text();

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use lineside::Session;
+use lineside::core::envelope::Source;
 use lineside::core::{Agent, SessionId};
 use lineside::json;
 use lineside_nats::{Cluster, EntryName};
@@ -23,7 +24,7 @@ use super::remote::Ways;
 use super::stand_ins::{StandIns, close};
 use super::words::{ProjectEntry, Reply, SessionEntry, Word, read, written};
 use crate::api::shapes::{ClusterMember, ClusterServer, ClusterStatus};
-use crate::elsewhere::{ELSEWHERE, machine};
+use crate::elsewhere::machine;
 
 /// How long a registration waits for the machines where something is below its session.
 const CONFIRMED: Duration = Duration::from_secs(2);
@@ -243,7 +244,9 @@ impl Joined {
                 return None;
             }
             let below = session.subagent(format!("{name}@{machine}"));
-            let below = below.agent(Agent::subagent("elsewhere")).connection(format!("{ELSEWHERE}{machine}"));
+            let below = below
+                .agent(Agent::subagent("elsewhere"))
+                .connection(format!("{}{machine}", Source::ELSEWHERE));
             // A session that has ended has something open below it already, or is over. One that is open is held, or its hooks
             // would go with it while something elsewhere is under them.
             let below = below.open_now().ok();

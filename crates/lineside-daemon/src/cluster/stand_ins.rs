@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashMap, hash_map};
 use std::sync::Arc;
 
+use lineside::core::envelope::Source;
 use lineside::core::{Notice, SessionId};
 use lineside::{AttachedHook, Session};
 use lineside_nats::EntryName;
@@ -14,7 +15,6 @@ use super::files::{Files, ProjectsElsewhere};
 use super::remote::{RemoteHook, Ways};
 use super::words::SessionEntry;
 use crate::api::shapes::ClusterUntrusted;
-use crate::elsewhere::ELSEWHERE;
 use crate::inherited::Inherited;
 use crate::problem::Problem;
 
@@ -310,7 +310,7 @@ fn opened(
         None => daemon.sessions().root(&entry.id, None),
         Some(parent) => parent.subagent(entry.id.as_str()),
     };
-    let opening = opening.agent(entry.agent.clone()).connection(format!("{ELSEWHERE}{machine}"));
+    let opening = opening.agent(entry.agent.clone()).connection(format!("{}{machine}", Source::ELSEWHERE));
     let opening =
         entry.traceparent.iter().fold(opening, |opening, trace| opening.traceparent(trace.as_str()));
     opening.open_now().map_err(|error| {

@@ -19,7 +19,7 @@ use lineside_dashboard::{assets, page as pages};
 use serde::Deserialize;
 
 use super::gate::refused;
-use crate::api::shapes::Failing;
+use crate::api::shapes::{ClusterMember, Failing};
 use crate::api::{approvals, control};
 use crate::body::{Json, Path, Query};
 use crate::daemon::Daemon;
@@ -87,6 +87,14 @@ fn failing(failing: &Failing) -> String {
     format!("hook {hook} has failed {times} times within the hour, last at {point} ({failed}): {detail}")
 }
 
+fn machine(member: &ClusterMember) -> pages::fleet::Machine {
+    pages::fleet::Machine {
+        name: member.machine.clone(),
+        is_this: member.this,
+        away: (!member.there).then_some(member.heard_ms),
+    }
+}
+
 /// The whole page, or its content where that alone is asked for again.
 fn shown(daemon: &Daemon, headers: &HeaderMap, mut shell: Shell<'_>, content: &page::Markup) -> Response {
     if headers.contains_key("x-part") {
@@ -118,6 +126,7 @@ pub(super) async fn fleet(
             .collect(),
         failing: status.failing.iter().map(failing).collect(),
         is_off: status.off,
+        machines: status.cluster.iter().flat_map(|cluster| &cluster.members).map(machine).collect(),
     };
     let fits = |session: &str| only.as_ref().is_none_or(|only| only.contains(session));
     let content = daemon

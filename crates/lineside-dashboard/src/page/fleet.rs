@@ -24,6 +24,19 @@ pub struct Beside {
     pub failing: Vec<String>,
     /// Whether all hooks are switched off.
     pub is_off: bool,
+    /// The machines of the cluster; none where there is no cluster.
+    pub machines: Vec<Machine>,
+}
+
+/// A machine of the cluster.
+#[derive(Debug, Clone, Default)]
+pub struct Machine {
+    /// Its name.
+    pub name: String,
+    /// Whether it is this one.
+    pub is_this: bool,
+    /// For how long it is away, in milliseconds; none where it is there.
+    pub away: Option<u64>,
 }
 
 /// The content. `fits` says of which agents something is listed.
@@ -57,6 +70,7 @@ pub fn content(model: &Model, beside: &Beside, now: i64, fits: &dyn Fn(&str) -> 
             }
             aside.side aria-label="What needs attention" {
                 (attention(model, beside, now, fits))
+                @if !beside.machines.is_empty() { (machines(&beside.machines)) }
             }
         }
         section aria-label="Latest refusals, questions and failures" {
@@ -87,6 +101,7 @@ fn attention(model: &Model, beside: &Beside, now: i64, fits: &dyn Fn(&str) -> bo
                     b { (shape(agent.state)) (session_link(agent.session.as_str(), &agent.label)) }
                     span.when { (ago(agent.last, now)) }
                     span.why {
+                        @if !agent.machine.is_empty() { "on " (agent.machine) " · " }
                         @if !agent.project.is_empty() { (agent.project) " · " }
                         (why(agent))
                         @if !agent.doing.is_empty() { " · " (agent.doing) }
@@ -95,6 +110,29 @@ fn attention(model: &Model, beside: &Beside, now: i64, fits: &dyn Fn(&str) -> bo
             }
         }
         @if agents.len() > LISTED { p.none { "and " (number((agents.len() - LISTED) as u64)) " more; the filter narrows them" } }
+    }
+}
+
+/// Those that are away first.
+fn machines(all: &[Machine]) -> Markup {
+    let (away, there): (Vec<_>, Vec<_>) = all.iter().partition(|machine| machine.away.is_some());
+    html! {
+        h2 { "Machines" span.count { (number(there.len() as u64)) " of " (number(all.len() as u64)) " are there" } }
+        ul.attention {
+            @for machine in away.into_iter().chain(there).take(LISTED) {
+                @match machine.away {
+                    Some(away) => li.s-blocked {
+                        b { (shape(State::Blocked)) (line(&machine.name)) }
+                        span.when { "away for " (ago(0, i64::try_from(away).unwrap_or(i64::MAX))) }
+                    },
+                    None => li.s-running {
+                        b { (shape(State::Running)) (line(&machine.name)) }
+                        @if machine.is_this { span.when { "this machine" } }
+                    },
+                }
+            }
+        }
+        @if all.len() > LISTED { p.none { "and " (number((all.len() - LISTED) as u64)) " more; " code { "lineside cluster" } " has all of them" } }
     }
 }
 

@@ -94,6 +94,7 @@ fn row(agent: &Agent, chosen: Option<&Chosen>) -> Markup {
         a.{ @if agent.has(Sign::Mismatch) { "mismatch" } } href={ (BASE) "/lineage?session=" (encoded(session)) } aria-current=[is_chosen.then_some("true")] { (agent.label) }
         @if agent.depth == 0 && !agent.project.is_empty() { span.project { (agent.project) } }
         span.dim {
+            @if !agent.machine.is_empty() { "on " (agent.machine) " · " }
             @if !agent.host.is_empty() { (agent.host) " · " }
             @if let Some(process) = agent.process { "process " (process) " · " }
             @if let Some(by) = agent.attributed { "by " (by) " · " }

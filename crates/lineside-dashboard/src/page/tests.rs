@@ -68,6 +68,7 @@ fn receipt(text: &str) -> lineside_core::Receipt {
             .gate(move |_, _| std::future::ready(lineside_core::Verdict::block(reason.clone())));
         gate.unwrap();
         let opening = bus.session(text).agent(Agent::subagent(text)).host(text).project_root(text).cwd(text);
+        let opening = opening.connection(format!("{}{text}", lineside_core::envelope::Source::ELSEWHERE));
         let session = opening.open().await.unwrap();
         let call = BeforeTool::new(text, json!({"command": text, (text): text}));
         let decision = session.any_event(std::sync::Arc::new(call)).publish_any().await.unwrap();
@@ -90,6 +91,7 @@ fn whatever_stands_in_a_field_is_shown_and_nothing_more() {
             findings: vec![("warning".to_owned(), text.to_owned())],
             projects: vec![(text.to_owned(), "untrusted".to_owned())],
             failing: vec![text.to_owned()],
+            machines: vec![fleet::Machine { name: text.to_owned(), ..fleet::Machine::default() }],
             ..fleet::Beside::default()
         };
         harmless(&whole(&fleet::content(&model, &beside, 2, &|_| true)), "fleet");
@@ -178,6 +180,25 @@ fn each_filter_that_is_proposed_is_a_query() {
         let read = Query::parse(&query.replace("&gt;", ">"), Timestamp::from_millisecond(1).unwrap());
         assert!(read.is_ok(), "{query}: {read:?}");
     }
+}
+
+#[test]
+fn machines_of_a_cluster_are_listed_and_those_that_are_away_first() {
+    let mut model = Model::default();
+    for _ in 0..4 {
+        model.decided(&receipt("b"), 1);
+    }
+    model.settle(2);
+    let shown = |beside: &fleet::Beside| fleet::content(&model, beside, 2, &|_| true).into_string();
+    assert!(!shown(&fleet::Beside::default()).contains("Machines"));
+    let machine = |name: &str, away| fleet::Machine { name: name.to_owned(), is_this: name == "a", away };
+    let machines = vec![machine("a", None), machine("c", Some(200_000))];
+    let page = shown(&fleet::Beside { machines, ..fleet::Beside::default() });
+    let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}: {page}"));
+    assert!(at("1 of 2 are there") < at("away for 3 min") && at("away for 3 min") < at("this machine"));
+    assert!(page.contains("on b · "), "{page}");
+    let tree = lineage::content(&model, None, &|_| true).into_string();
+    assert!(tree.contains("on b · "), "{tree}");
 }
 
 #[test]

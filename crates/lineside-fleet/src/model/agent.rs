@@ -112,6 +112,8 @@ pub struct Agent {
     pub host: String,
     /// The folder of its project.
     pub project: String,
+    /// The machine that it is on, where that is another one of the daemon's cluster.
+    pub machine: String,
     /// How its place in the tree was found.
     pub attributed: Option<&'static str>,
     /// Its process.
@@ -167,6 +169,7 @@ impl Agent {
             label: label(source),
             host: text(&source.host),
             project: project(source),
+            machine: head(source.machine().unwrap_or_default(), NAME),
             attributed: source.attribution.map(|attribution| attribution.by.as_str()),
             process: source.attribution.and_then(|attribution| attribution.process),
             state: State::Idle,

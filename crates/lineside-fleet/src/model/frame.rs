@@ -11,7 +11,7 @@ impl Model {
     /// The frame for a reader that has seen everything up to a version; of 0 everything that there is.
     ///
     /// Members: `v`, the version; `all`, whether nothing before counts any more; `new`, the agents that came, each as place,
-    /// place of the root, depth, session, name, program and project; `gone`, places; `at`, place, state and signs; `only`,
+    /// place of the root, depth, session, name, program, project and machine; `gone`, places; `at`, place, state and signs; `only`,
     /// the places that a filter lets through, where there is one; `states`, `events`, `refused`, `lost`, `heard`.
     #[must_use]
     pub fn frame(&self, since: u64, only: Option<&HashSet<String>>) -> String {
@@ -45,6 +45,8 @@ impl Model {
 
     fn description(&self, place: usize, agent: &Agent) -> Value {
         let root = self.places.get(&agent.root).copied();
-        json!([place, root, agent.depth, agent.session, agent.label, agent.host, agent.project])
+        json!([
+            place, root, agent.depth, agent.session, agent.label, agent.host, agent.project, agent.machine
+        ])
     }
 }

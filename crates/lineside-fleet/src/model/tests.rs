@@ -122,12 +122,12 @@ async fn what_a_person_may_want_to_see_is_remembered_without_secrets_and_within_
 async fn a_reader_gets_what_has_changed_since_it_looked_and_one_that_was_away_gets_it_once() {
     let mut heard = Heard::new();
     let one = heard.session("one").await;
-    let other = one.subagent("other").open().await.unwrap();
+    let other = one.subagent("other").connection(format!("{}b", Source::ELSEWHERE)).open().await.unwrap();
     let read = |text: &str| lineside_core::json::from_str::<Value>(text).unwrap();
     let model = heard.hears(NOW);
     let first = read(&model.frame(0, None));
     assert_eq!(first["all"], json!(true));
-    assert_eq!(first["new"][1], json!([1, 0, 1, "other", "subagent", "", ""]), "{first}");
+    assert_eq!(first["new"][1], json!([1, 0, 1, "other", "subagent", "", "", "b"]), "{first}");
     let seen = model.version();
     assert_eq!(read(&model.frame(seen, None))["at"], json!([]));
     for _ in 0..500 {
