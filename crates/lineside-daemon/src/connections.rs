@@ -1,8 +1,6 @@
 //! The task owner of the crate: connections, the feed, and what goes back in time run here, tracked and cancelled.
 
 use std::any::Any;
-use std::future::Future;
-use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -35,12 +33,7 @@ use crate::place::Place;
 use crate::publishing;
 use crate::settings::Limits;
 use crate::shared_stream::{SharedStream, Stream};
-use crate::shares::{PART, Shares, Tree};
-use crate::socket::Socket;
-use crate::strangers::{LONGEST_HEAD, Strangers};
-
-/// How long accepting rests when the system refuses, for example for want of descriptors.
-const REST: Duration = Duration::from_millis(50);
+use crate::strangers::LONGEST_HEAD;
 
 /// How long the end of the daemon waits for clients to take the answers that they are owed.
 const OWED: Duration = Duration::from_secs(2);
@@ -48,11 +41,8 @@ const OWED: Duration = Duration::from_secs(2);
 /// For how long signals that nothing waits for are taken together: at this pace the bus keeps 400,000 a second.
 const TOGETHER: Duration = Duration::from_millis(10);
 
-/// What part of the room of the socket is for the calls of agent programs alone.
-const RESERVED: usize = 16;
-
 /// How often deliveries are looked through for those that were not accepted, and the path of the socket for its file.
-const LOOK: Duration = Duration::from_secs(1);
+pub(crate) const LOOK: Duration = Duration::from_secs(1);
 
 /// In how many looks each agent program has its turn, and how many have it in each look at least.
 const ROUND: usize = 15;
@@ -61,70 +51,15 @@ const AT_LEAST: usize = 32;
 /// Everything that a daemon runs beside requests. Clones run in the same places.
 #[derive(Clone)]
 pub(crate) struct Tasks {
-    tracker: TaskTracker,
+    pub(crate) tracker: TaskTracker,
     /// Cancelled when connections are to end after the answers that they owe.
-    graceful: CancellationToken,
+    pub(crate) graceful: CancellationToken,
     /// Cancelled when what never ends by itself is to end.
     now: CancellationToken,
     /// Cancelled when connections are not waited for any more.
-    cut: CancellationToken,
+    pub(crate) cut: CancellationToken,
     /// How many connections each door has room for.
-    connections: usize,
-}
-
-/// Where connections come from.
-pub(crate) trait Source: Send + Sync + 'static {
-    type Io: Stream;
-
-    /// The next connection, and the number of the process at its other end, where the system knows it.
-    fn next(&mut self) -> impl Future<Output = io::Result<(Self::Io, Option<u32>)>> + Send;
-
-    /// Whether a connection may be that of another user until it has shown otherwise.
-    fn has_strangers(&self) -> bool;
-
-    /// The word for it.
-    fn door(&self) -> &'static str;
-}
-
-impl Source for Socket {
-    type Io = UnixStream;
-
-    async fn next(&mut self) -> io::Result<(Self::Io, Option<u32>)> {
-        loop {
-            if let Ok(accepted) = timeout(LOOK, self.accept()).await {
-                let stream = accepted?;
-                let peer = stream.peer_cred().ok().and_then(|peer| u32::try_from(peer.pid()?).ok());
-                return Ok((UnixStream::new(stream)?, peer));
-            }
-            self.renew().await;
-        }
-    }
-
-    fn has_strangers(&self) -> bool {
-        false
-    }
-
-    fn door(&self) -> &'static str {
-        "socket"
-    }
-}
-
-impl Source for TcpListener {
-    type Io = tokio::net::TcpStream;
-
-    async fn next(&mut self) -> io::Result<(Self::Io, Option<u32>)> {
-        let (stream, _) = self.accept().await?;
-        stream.set_nodelay(true)?;
-        Ok((stream, None))
-    }
-
-    fn has_strangers(&self) -> bool {
-        true
-    }
-
-    fn door(&self) -> &'static str {
-        "http"
-    }
+    pub(crate) connections: usize,
 }
 
 impl Tasks {
@@ -137,79 +72,6 @@ impl Tasks {
             cut: daemon.cut.clone(),
             connections,
         }
-    }
-
-    /// Serves what comes in by one door until the daemon ends.
-    ///
-    /// Each door has room of its own. At the socket what an agent has started has a part of it, and some of it is left for
-    /// the calls of agent programs. At loopback HTTP a connection has a part in that when it has shown the token; until
-    /// then it is one of few strangers.
-    pub(crate) fn accept(&self, daemon: &Arc<Daemon>, mut source: impl Source, router: Router) {
-        let (daemon, tracker, all) = (Arc::clone(daemon), self.tracker.clone(), self.connections);
-        let is_open = source.has_strangers();
-        let reserved = if is_open { 0 } else { all / RESERVED };
-        let [room, reserve] = [all - reserved, reserved].map(|most| Arc::new(Semaphore::new(most)));
-        let (shares, own_shares) = (Shares::of(all), Shares::of(reserved));
-        let (graceful, cut) = (self.graceful.clone(), self.cut.clone());
-        let strangers = is_open.then(|| Strangers::new(self.connections));
-        self.tracker.spawn(async move {
-            loop {
-                let next = async {
-                    let taken = async {
-                        tokio::select! {
-                            biased;
-                            room = Arc::clone(&room).acquire_owned() => (room.ok(), false),
-                            room = Arc::clone(&reserve).acquire_owned() => (room.ok(), true),
-                        }
-                    };
-                    let taken = if is_open { (None, false) } else { taken.await };
-                    (source.next().await, taken)
-                };
-                let accepted = tokio::select! {
-                    () = graceful.cancelled() => return,
-                    accepted = next => accepted,
-                };
-                let (stream, (taken, is_reserved)) = accepted;
-                let (stream, peer) = match stream {
-                    Ok(accepted) => accepted,
-                    Err(error) => {
-                        tracing::warn!(%error, "failed to accept a connection");
-                        sleep(REST).await;
-                        continue;
-                    }
-                };
-                // Where a part of the room is free, no tree has more than that.
-                let is_crowded = !is_open && room.available_permits() < all - reserved - all / PART;
-                let tree = is_crowded.then(|| daemon.agents.tree(peer)).flatten();
-                let mut share = tree.map(|tree| shares.take(tree, 1));
-                let mut is_reserved = is_reserved;
-                // What the agent has started does not keep the agent itself from asking.
-                if let (Some(Tree::Agent(agent)), Some(None)) = (tree, &share)
-                    && daemon.agents.is_entry_of(agent, peer)
-                {
-                    (share, is_reserved) = (Some(own_shares.take(Tree::Agent(agent), 1)), true);
-                }
-                if matches!(share, Some(None)) {
-                    tracing::warn!(
-                        peer,
-                        "closed a connection: what its agent has started has as many as it may"
-                    );
-                    continue;
-                }
-                let number = daemon.counts.accepted.fetch_add(1, Ordering::Relaxed) + 1;
-                let connection: Arc<str> = format!("{}:{number}", source.door()).into();
-                let (daemon, router) = (Arc::clone(&daemon), router.clone());
-                let (graceful, cut) = (graceful.clone(), cut.clone());
-                let stranger = strangers.as_ref().map(Strangers::come);
-                let door = Arc::clone(&room);
-                tracker.spawn(async move {
-                    let place =
-                        Arc::new(Place::new(&daemon, door, taken, stranger, (is_reserved, share.flatten())));
-                    serve(stream, (connection, peer, place), router, &daemon.settings.limits, graceful, cut)
-                        .await;
-                });
-            }
-        });
     }
 
     /// Serves the listeners that are opened while the daemon runs.
@@ -424,13 +286,12 @@ pub(crate) fn afterwards(daemon: &Arc<Daemon>, afterwards: Afterwards) {
 }
 
 /// One connection to its end.
-async fn serve(
+pub(crate) async fn serve(
     stream: impl Stream,
     (name, peer, place): (Arc<str>, Option<u32>, Arc<Place>),
     router: Router,
     limits: &Limits,
-    graceful: CancellationToken,
-    cut: CancellationToken,
+    (graceful, cut): (CancellationToken, CancellationToken),
 ) {
     let stream = SharedStream::new(stream);
     let seen = Arc::new(stream.other());

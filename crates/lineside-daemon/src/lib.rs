@@ -64,6 +64,8 @@ mod inline_waker;
 mod pace;
 mod deciding;
 mod publishing;
+mod turns;
+mod accepting;
 mod connections;
 pub mod serve;
 
