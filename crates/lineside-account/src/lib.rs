@@ -10,5 +10,7 @@ mod places;
 mod peer;
 
 pub use account::Account;
-pub use peer::{ConnectError, connect, is_own};
+#[cfg(target_os = "linux")]
+pub use peer::peer_of;
+pub use peer::{ConnectError, connect, is_own, own_user};
 pub use places::{Named, Places, is_of_own};

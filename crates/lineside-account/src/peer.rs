@@ -39,7 +39,7 @@ impl std::error::Error for ConnectError {}
 /// # Errors
 /// Nothing listens there, or another user may.
 pub fn connect(socket: &Path) -> Result<UnixStream, ConnectError> {
-    let own = rustix::process::geteuid().as_raw();
+    let own = own_user();
     let folder = socket.parent().ok_or(ConnectError::Foreign)?;
     let found = folder.symlink_metadata().map_err(refused)?;
     if !found.is_dir() {
@@ -71,14 +71,29 @@ fn refused(error: io::Error) -> ConnectError {
 pub fn is_own(stream: impl AsFd) -> bool {
     #[cfg(target_os = "linux")]
     {
-        let peer = rustix::net::sockopt::socket_peercred(stream);
-        peer.is_ok_and(|peer| peer.uid == rustix::process::geteuid())
+        peer_of(stream).is_ok_and(|(user, _)| user == own_user())
     }
     #[cfg(not(target_os = "linux"))]
     {
         let _ = stream;
         true
     }
+}
+
+/// The user of this process.
+#[must_use]
+pub fn own_user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// The user of the process at the other end of a Unix socket, and the number of that process where it is known here.
+///
+/// # Errors
+/// The system does not say it.
+#[cfg(target_os = "linux")]
+pub fn peer_of(stream: impl AsFd) -> io::Result<(u32, Option<u32>)> {
+    let peer = rustix::net::sockopt::socket_peercred(stream)?;
+    Ok((peer.uid.as_raw(), u32::try_from(peer.pid.as_raw_pid()).ok()))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::account::Account;
+use crate::peer::own_user;
 
 /// Below the runtime folder of a user.
 const IN_RUNTIME: &str = "lineside/lineside.sock";
@@ -156,7 +157,7 @@ impl Places {
 /// no other user may write, and none can have another folder stand in the place of that.
 #[must_use]
 pub fn is_of_own(path: &Path) -> bool {
-    let own = rustix::process::geteuid().as_raw();
+    let own = own_user();
     // There is mostly nothing.
     let Some(parent) =
         path.parent().filter(|_| path.symlink_metadata().is_ok_and(|found| found.uid() == own))

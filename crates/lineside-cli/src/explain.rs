@@ -133,7 +133,7 @@ impl ExplainedSubject {
     /// As people read it.
     pub(crate) fn lines(&self, columns: Option<usize>, style: Style) -> Vec<String> {
         let Self { explanation, note, command } = self;
-        let mut lines = vec![page::verdict(&explanation.hooks, style)];
+        let mut lines = vec![page::verdict(&explanation.foreseen, style)];
         if let Some((command, scene)) = command {
             lines.extend(report::lines(command, scene, &explanation.hooks, columns, style));
             lines.extend([String::new(), style.paint(Tone::Bold, "Hooks")]);

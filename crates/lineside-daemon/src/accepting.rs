@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::future::Future;
 use std::io;
+use std::os::unix::net::UnixStream as StdUnixStream;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -15,7 +16,7 @@ use std::time::Duration;
 use axum::Router;
 use futures_util::poll;
 use lineside::stream::Stream as UnixStream;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{unconstrained, yield_now};
 use tokio::time::{Instant, sleep, timeout};
@@ -47,10 +48,15 @@ const KNOWN: Duration = Duration::from_millis(50);
 
 /// Where connections come from.
 pub(crate) trait Source: Send + Sync + 'static {
+    /// A connection that waits for its turn.
+    type Waiting: Send + 'static;
     type Io: Stream;
 
     /// The next connection, and the number of the process at its other end, where the system knows it.
-    fn next(&mut self) -> impl Future<Output = io::Result<(Self::Io, Option<u32>)>> + Send;
+    fn next(&mut self) -> impl Future<Output = io::Result<(Self::Waiting, Option<u32>)>> + Send;
+
+    /// A connection whose turn it is.
+    fn open(waiting: Self::Waiting) -> io::Result<Self::Io>;
 
     /// Whether a connection may be that of another user until it has shown otherwise.
     fn has_strangers(&self) -> bool;
@@ -60,17 +66,20 @@ pub(crate) trait Source: Send + Sync + 'static {
 }
 
 impl Source for Socket {
+    type Waiting = StdUnixStream;
     type Io = UnixStream;
 
-    async fn next(&mut self) -> io::Result<(Self::Io, Option<u32>)> {
+    async fn next(&mut self) -> io::Result<(Self::Waiting, Option<u32>)> {
         loop {
             if let Ok(accepted) = timeout(LOOK, self.accept()).await {
-                let stream = accepted?;
-                let peer = stream.peer_cred().ok().and_then(|peer| u32::try_from(peer.pid()?).ok());
-                return Ok((UnixStream::new(stream)?, peer));
+                return accepted;
             }
             self.renew().await;
         }
+    }
+
+    fn open(waiting: Self::Waiting) -> io::Result<Self::Io> {
+        UnixStream::register(waiting)
     }
 
     fn has_strangers(&self) -> bool {
@@ -83,12 +92,17 @@ impl Source for Socket {
 }
 
 impl Source for TcpListener {
-    type Io = tokio::net::TcpStream;
+    type Waiting = TcpStream;
+    type Io = TcpStream;
 
-    async fn next(&mut self) -> io::Result<(Self::Io, Option<u32>)> {
+    async fn next(&mut self) -> io::Result<(Self::Waiting, Option<u32>)> {
         let (stream, _) = self.accept().await?;
         stream.set_nodelay(true)?;
         Ok((stream, None))
+    }
+
+    fn open(waiting: Self::Waiting) -> io::Result<Self::Io> {
+        Ok(waiting)
     }
 
     fn has_strangers(&self) -> bool {
@@ -131,8 +145,8 @@ impl Known {
 }
 
 /// A connection that was let in.
-struct LetIn<Io> {
-    stream: Io,
+struct LetIn<S: Source> {
+    stream: S::Waiting,
     name: Arc<str>,
     peer: Option<u32>,
     place: Arc<Place>,
@@ -260,7 +274,7 @@ async fn let_in<S: Source>(tasks: Tasks, daemon: Arc<Daemon>, mut source: S, mut
         let stranger = door.strangers.as_ref().map(Strangers::come);
         let room = Arc::clone(&door.room);
         let place = Arc::new(Place::new(&daemon, room, taken, stranger, (is_last || is_of_own, share)));
-        let let_in = LetIn { stream, name, peer, place };
+        let let_in = LetIn::<S> { stream, name, peer, place };
         match turn {
             Some(turn) => begin(&tasks, &daemon, let_in, turn, router.clone()),
             None => turns.wait(of, let_in),
@@ -270,16 +284,20 @@ async fn let_in<S: Source>(tasks: Tasks, daemon: Arc<Daemon>, mut source: S, mut
 
 /// Serves a connection. Its turn is over when it waits for something for the first time: what has a request then, and hooks
 /// that wait for nothing, is done by that.
-fn begin<Io: Stream>(
+fn begin<S: Source>(
     tasks: &Tasks,
     daemon: &Arc<Daemon>,
-    let_in: LetIn<Io>,
+    let_in: LetIn<S>,
     turn: OwnedSemaphorePermit,
     router: Router,
 ) {
     let (daemon, of) = (Arc::clone(daemon), tasks.clone());
     tasks.tracker.spawn(async move {
         let LetIn { stream, name, peer, place } = let_in;
+        let stream = match S::open(stream) {
+            Ok(stream) => stream,
+            Err(error) => return tracing::warn!(%error, "failed to serve a connection"),
+        };
         let ends = (of.graceful, of.cut);
         let mut served = pin!(serve(stream, (name, peer, place), router, &daemon.settings.limits, ends));
         let begun = poll!(served.as_mut());
@@ -288,4 +306,32 @@ fn begin<Io: Stream>(
             served.await;
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+    use crate::serve::Server;
+
+    #[tokio::test]
+    async fn the_queue_of_the_system_is_emptied_before_those_who_are_let_in_are_done() {
+        const ASKED: u64 = 600;
+        let folder = tempfile::tempdir().unwrap();
+        let server = Server::in_folder(folder.path()).await;
+        let before = server.daemon.counts.accepted.load(Ordering::Relaxed);
+        // Each is a request whose sender does not wait for the answer.
+        for _ in 0..ASKED {
+            let mut stream = StdUnixStream::connect(server.socket()).unwrap();
+            stream.write_all(b"GET /v1/status HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+        }
+        let mut turns = 0;
+        while server.daemon.counts.accepted.load(Ordering::Relaxed) - before < ASKED {
+            turns += 1;
+            yield_now().await;
+        }
+        assert!(turns <= 5, "{turns} turns of all others are between them");
+        server.end().await;
+    }
 }

@@ -8,7 +8,11 @@ use std::os::unix::fs::{
 use std::os::unix::net::{UnixListener as StdUnixListener, UnixStream as StdUnixStream};
 use std::path::{Path, PathBuf};
 
-use tokio::net::{UnixListener, UnixStream};
+use lineside_account::own_user;
+#[cfg(target_os = "linux")]
+use lineside_account::peer_of;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 use tokio::task::spawn_blocking;
 
 /// The longest path of a socket that every Unix takes, in bytes.
@@ -95,7 +99,7 @@ pub enum BindSocketError {
 /// ```
 #[derive(Debug)]
 pub struct Socket {
-    listener: UnixListener,
+    listener: AsyncFd<StdUnixListener>,
     path: PathBuf,
     own: u32,
     /// The file that was bound, so that only that one is taken away; none when it is another's to take away.
@@ -126,7 +130,7 @@ impl Socket {
         // Between the look at a stale socket and the bind, another daemon may have bound; its socket is not stale.
         let _alone = alone(path).map_err(io_at(path))?;
         clear(path, own)?;
-        let listener = UnixListener::bind(path).map_err(io_at(path))?;
+        let listener = StdUnixListener::bind(path).and_then(listening).map_err(io_at(path))?;
         // The folder lets no other user in, so that the moment between the two calls is not seen.
         fs::set_permissions(path, Permissions::from_mode(SOCKET)).map_err(io_at(path))?;
         let bound = fs::symlink_metadata(path).map_err(io_at(path))?;
@@ -150,8 +154,7 @@ impl Socket {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let folder = folder.ok_or_else(|| BindSocketError::NoFolder(path.clone()))?;
         let own = private_folder(folder)?;
-        listener.set_nonblocking(true).map_err(io_at(&path))?;
-        let listener = UnixListener::from_std(listener).map_err(io_at(&path))?;
+        let listener = listening(listener).map_err(io_at(&path))?;
         Ok(Self { listener, path, own, inode: None, is_lost: false, other: None })
     }
 
@@ -162,18 +165,23 @@ impl Socket {
         self
     }
 
-    /// The next peer of the same user; others are closed without an answer.
+    /// The next peer of the same user, and the number of its process where the system knows it; others are closed without
+    /// an answer. The connection does not block, and is registered with no runtime: that costs more than all else here, and
+    /// it may have no room.
     ///
     /// Cancel safe.
     ///
     /// # Errors
     /// The system cannot accept, for example because the process has too many descriptors.
-    pub async fn accept(&self) -> io::Result<UnixStream> {
+    pub async fn accept(&self) -> io::Result<(StdUnixStream, Option<u32>)> {
         loop {
-            let (stream, _) = self.listener.accept().await?;
-            match stream.peer_cred() {
-                Ok(peer) if peer.uid() == self.own => return Ok(stream),
-                Ok(peer) => tracing::warn!(uid = peer.uid(), "refused a connection of another user"),
+            let (stream, _) = self.listener.async_io(Interest::READABLE, StdUnixListener::accept).await?;
+            match peer_of(&stream) {
+                Ok((user, process)) if user == self.own => {
+                    stream.set_nonblocking(true)?;
+                    return Ok((stream, process));
+                }
+                Ok((uid, _)) => tracing::warn!(uid, "refused a connection of another user"),
                 Err(error) => tracing::warn!(%error, "refused a connection whose user is unknown"),
             }
         }
@@ -248,7 +256,7 @@ pub fn private_folder(folder: &Path) -> Result<u32, BindSocketError> {
     if !found.is_dir() {
         return Err(BindSocketError::NotAFolder(folder.to_path_buf()));
     }
-    let own = own_user(folder)?;
+    let own = own_user();
     if found.uid() != own {
         let (path, owner) = (folder.to_path_buf(), found.uid());
         return Err(BindSocketError::ForeignFolder { path, owner, own });
@@ -260,10 +268,24 @@ pub fn private_folder(folder: &Path) -> Result<u32, BindSocketError> {
     Ok(own)
 }
 
-/// The user of this process: the peer at either end of a pair of sockets that it makes itself.
-fn own_user(about: &Path) -> Result<u32, BindSocketError> {
-    let pair = UnixStream::pair().and_then(|(one, _other)| one.peer_cred());
-    Ok(pair.map_err(io_at(about))?.uid())
+/// A listener as the runtime has it, in whose context this is called.
+#[allow(
+    deprecated,
+    reason = "deprecated for types whose descriptor can change under the runtime, which a `UnixListener` cannot; \
+              the replacement is `unsafe`"
+)]
+fn listening(listener: StdUnixListener) -> io::Result<AsyncFd<StdUnixListener>> {
+    listener.set_nonblocking(true)?;
+    AsyncFd::with_interest(listener, Interest::READABLE)
+}
+
+/// The user and the number of the process at the other end.
+#[cfg(not(target_os = "linux"))]
+fn peer_of(stream: &StdUnixStream) -> io::Result<(u32, Option<u32>)> {
+    let copy = stream.try_clone()?;
+    copy.set_nonblocking(true)?;
+    let peer = tokio::net::UnixStream::from_std(copy)?.peer_cred()?;
+    Ok((peer.uid(), peer.pid().and_then(|pid| u32::try_from(pid).ok())))
 }
 
 /// Lets one process at a time look at a socket and take its place, until the file is dropped.

@@ -8,7 +8,7 @@ use lineside_core::exchange::{Post, Posted};
 use lineside_core::invocation::{Ended, Environment, Invocation, Program};
 use lineside_core::report::Report;
 use lineside_core::worker::{HookCall, HookWorker, WorkerCall, WorkerEnded};
-use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Notice, SessionId, SkipReason};
+use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Notice, SessionId, SkipReason, Strength};
 use lineside_guards::Limit;
 
 use crate::near_keys::AnswerKeys;
@@ -41,6 +41,12 @@ pub trait Handler: Send + Sync {
 
     /// The limit that it counts events by, which goes on with what it has counted when the file of the hook is loaded again.
     fn limit(&self) -> Option<&Limit> {
+        None
+    }
+
+    /// What it says of every event that its filters let through, where nothing has to run for that; `None` where only a run,
+    /// or what has happened before, shows it.
+    fn says(&self) -> Option<Strength> {
         None
     }
 

@@ -49,6 +49,8 @@ pub struct Notable {
     pub agent: String,
     /// See [`agent`](Self::agent).
     pub project: String,
+    /// Its program.
+    pub host: String,
     /// The point.
     pub point: String,
     /// The tool, where there is one.
@@ -274,22 +276,36 @@ impl Model {
                 self.rates.push_back((second, 1, u32::from(verdict.is_final())));
             }
         }
+        let who = match self.agent(decided.session) {
+            Some(agent) => [agent.label.clone(), agent.project.clone(), agent.host.clone()],
+            None => [head(decided.session, agent::NAME), String::new(), String::new()],
+        };
+        self.note(decided, who);
+    }
+
+    /// Takes in what was decided in a session that has ended: what a person may want to see, and no agent.
+    pub fn recall(&mut self, receipt: &Receipt) {
+        let source = &receipt.event.envelope().source;
+        let host = head(source.host.as_deref().unwrap_or_default(), agent::NAME);
+        self.note(&Decided::of(receipt), [agent::label(source), agent::project(source), host]);
+    }
+
+    /// Keeps what a person may want to see, with the agent, the folder of its project and its program.
+    fn note(&mut self, decided: &Decided<'_>, [agent, project, host]: [String; 3]) {
+        let verdict = decided.verdict;
         if verdict <= Strength::Allow && decided.failures == 0 {
             return;
         }
-        let (session, agent, project) = match self.agent(decided.session) {
-            Some(agent) => (agent.session.clone(), agent.label.clone(), agent.project.clone()),
-            None => (decided.session.into(), head(decided.session, agent::NAME), String::new()),
-        };
         if self.notable.len() >= NOTABLE {
             self.notable.pop_front();
         }
         self.notable.push_back(Notable {
             time: decided.time,
             event: decided.event,
-            session,
+            session: decided.session.into(),
             agent,
             project,
+            host,
             point: head(decided.point, agent::NAME),
             tool: decided.tool.map(|tool| head(tool, agent::NAME)),
             verdict,

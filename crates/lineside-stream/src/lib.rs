@@ -14,12 +14,17 @@ use std::path::Path;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
+use std::time::Duration;
 
 use rustix::buffer::spare_capacity;
 use rustix::io::retry_on_intr;
 use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::UnixStream;
+use tokio::time::sleep;
+
+/// After what time it is asked again to be let in, where too many wait for that.
+const AGAIN: Duration = Duration::from_millis(1);
 
 /// One end of a connection. Clones are the same, and the last one closes it; one of them reads at a time, and one writes.
 ///
@@ -57,17 +62,31 @@ impl Stream {
     /// # Errors
     /// It cannot be registered.
     pub fn new(stream: UnixStream) -> io::Result<Self> {
-        let io = registered(stream.into_std()?, Interest::READABLE)?;
+        Self::register(stream.into_std()?)
+    }
+
+    /// Takes a connection over that no runtime has yet, and that does not block.
+    ///
+    /// # Errors
+    /// It cannot be registered.
+    pub fn register(stream: StdUnixStream) -> io::Result<Self> {
+        let io = registered(stream, Interest::READABLE)?;
         Ok(Self(Arc::new(Shared { io, room: Mutex::default() })))
     }
 
     /// Connects to the socket at a path, behind which a process of this user must listen: the permission to make a
-    /// socket there is none to decide. Cancel safe.
+    /// socket there is none to decide. Where more have asked for that than the system keeps waiting, it asks again until it
+    /// is let in. Cancel safe.
     ///
     /// # Errors
     /// Nothing listens there, it may not be connected to, another user does, or there are too many files open.
     pub async fn connect(path: &Path) -> io::Result<Self> {
-        let stream = UnixStream::connect(path).await?;
+        let stream = loop {
+            match UnixStream::connect(path).await {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => sleep(AGAIN).await,
+                connected => break connected?,
+            }
+        };
         if stream.peer_cred()?.uid() != rustix::process::geteuid().as_raw() {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, "another user listens there"));
         }
@@ -263,7 +282,8 @@ impl AsyncWrite for Stream {
 
 #[cfg(test)]
 mod tests {
-    use std::future::poll_fn;
+    use std::future::{Future, poll_fn};
+    use std::os::unix::net::UnixListener;
     use std::thread;
 
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -288,6 +308,35 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[tokio::test]
+    async fn whom_the_system_keeps_waiting_no_more_is_let_in_once_it_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let listener = UnixListener::bind(&path).unwrap();
+        rustix::net::listen(&listener, 1).unwrap();
+        let mut waiting = Vec::new();
+        let full = loop {
+            match UnixStream::connect(&path).await {
+                Ok(stream) => waiting.push(stream),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(full.kind(), io::ErrorKind::WouldBlock);
+        let mut connecting = pin!(Stream::connect(&path));
+        assert!(polled_once(connecting.as_mut()).await.is_none());
+        drop(listener.accept().unwrap());
+        connecting.await.unwrap();
+    }
+
+    /// What a future comes to when it is polled once.
+    async fn polled_once<F: Future>(mut future: Pin<&mut F>) -> Option<F::Output> {
+        poll_fn(|cx| match future.as_mut().poll(cx) {
+            Poll::Ready(done) => Poll::Ready(Some(done)),
+            Poll::Pending => Poll::Ready(None),
+        })
+        .await
     }
 
     /// The peer reads each question before it answers, which is news to none who waits for an answer.

@@ -12,7 +12,7 @@ use lineside_core::control::Control;
 use lineside_core::hook::{Hook, NATIVE};
 use lineside_core::invocation::Inherit;
 use lineside_core::worker::HookWorker;
-use lineside_core::{Diagnostic, Layer, Origin, Severity, SkipReason};
+use lineside_core::{Diagnostic, Layer, Origin, Severity, SkipReason, Strength};
 use lineside_dialects::hosts::{never_reported, served_without_format};
 use lineside_dialects::native::inherited;
 use lineside_dialects::{
@@ -141,6 +141,8 @@ pub struct LoadedHook {
     pub kept: bool,
     /// How it is paced, if it is an automation.
     pub control: Option<Arc<Control>>,
+    /// What it says of every event that its filters let through, where nothing has to run for that.
+    pub says: Option<Strength>,
 }
 
 /// Whether a hook that was found can run.

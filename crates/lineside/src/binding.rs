@@ -121,7 +121,7 @@ impl Binder<'_> {
         let Listed { number, state } = listed;
         for DeclaredHook { installed, trigger, control } in declared {
             let (hook, point) = (installed.hook.clone(), installed.point.name);
-            bound.found.push(LoadedHook { number, hook, point, trigger, state, kept, control });
+            bound.found.push(LoadedHook { number, hook, point, trigger, state, kept, control, says: None });
             bound.installed.push(installed);
         }
     }
@@ -141,6 +141,7 @@ impl Binder<'_> {
         let kept = run.as_adopted().is_some_and(|adopted| adopted.recording() == Recording::Journal);
         let run = Arc::new(run);
         let apart = found.apart.then(|| found.listed_apart());
+        let says = found.handler.says();
         for point in found.points {
             if let Some(row) = &apart {
                 bound.inert.push(Inert { point: Some(point), ..row.clone() });
@@ -161,6 +162,7 @@ impl Binder<'_> {
                 state,
                 kept,
                 control: None,
+                says,
             });
         }
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use lineside_bus::Session;
 use lineside_core::hook::{Mode, Standby};
 use lineside_core::json::Map;
-use lineside_core::{AnyEvent, Diagnostic, Hook, Layer, OnFailure, SkipReason};
+use lineside_core::{AnyEvent, Diagnostic, Hook, Layer, OnFailure, Part, SkipReason, Strength};
 use lineside_dialects::{Inert, Why};
 use serde::{Deserialize, Serialize};
 
@@ -110,6 +110,64 @@ pub struct Explained {
     /// What of the event its filter lets through for, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fit: Option<String>,
+    /// What it would say, where that is known without running it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub says: Option<Strength>,
+}
+
+impl Explained {
+    /// Whether what it runs is there.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        self.listed.state == State::Ready.as_str()
+    }
+
+    /// Whether it would run, and what it says would count.
+    #[must_use]
+    pub fn is_heard(&self) -> bool {
+        let parts = [Part::Gate, Part::LoneGate, Part::Amender];
+        let decides = parts.iter().any(|part| part.as_str() == self.listed.part);
+        self.skipped.is_none() && decides && self.listed.mode == Mode::Enforced
+    }
+}
+
+/// What would come of an event, as far as that is known without running anything.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Foreseen {
+    /// The strictest of what is known: `block`, `ask` or, where no hook would object, `continue`.
+    pub verdict: Strength,
+    /// The hooks that say it; none where none objects.
+    pub by: Vec<String>,
+    /// Those of which only a run shows what they say. Nothing of it counts beside a `block`.
+    pub open: Vec<String>,
+}
+
+impl Foreseen {
+    fn of(hooks: &[Explained]) -> Self {
+        let mut foreseen = Self::default();
+        for explained in hooks.iter().filter(|hook| hook.is_heard()) {
+            let name = || explained.listed.hook.clone();
+            let said = match explained.says {
+                Some(said) => said,
+                None if explained.is_sound() => {
+                    foreseen.open.push(name());
+                    continue;
+                }
+                None if explained.listed.on_failure == OnFailure::Block => Strength::Block,
+                None => Strength::Continue,
+            };
+            if said <= Strength::Allow || said < foreseen.verdict {
+                continue;
+            }
+            if said > foreseen.verdict {
+                foreseen.verdict = said;
+                foreseen.by.clear();
+            }
+            foreseen.by.push(name());
+        }
+        foreseen
+    }
 }
 
 /// What an explanation is about.
@@ -130,6 +188,9 @@ pub struct Explanation {
     pub event: ExplainedEvent,
     /// The hooks that wait for its point, in the order in which they run.
     pub hooks: Vec<Explained>,
+    /// What would come of it.
+    #[serde(default)]
+    pub foreseen: Foreseen,
     /// The names of the hooks at other points.
     pub elsewhere: BTreeMap<String, Vec<String>>,
     /// What was wrong when hooks were loaded.
@@ -186,6 +247,8 @@ pub fn explain(session: &Session, event: &AnyEvent, report: &LoadReport) -> Expl
     }
     let point = event.point().name;
     let mut elsewhere: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let says: HashMap<_, _> =
+        report.hooks.iter().map(|found| ((found.point, identity(&found.hook)), found.says)).collect();
     let mut hooks = Vec::new();
     for (hook, listed) in listed(session, report) {
         if listed.point != point {
@@ -199,12 +262,14 @@ pub fn explain(session: &Session, event: &AnyEvent, report: &LoadReport) -> Expl
             let misfit = select.map(|select| select.misfit(event)).filter(|text| !text.is_empty());
             let fitting = hook.select.as_ref().filter(|_| skipped.is_none());
             let fit = fitting.and_then(|select| select.fit(event));
-            hooks.push(Explained { listed, runs: skipped.is_none(), skipped, misfit, fit });
+            let says = says.get(&(point, identity(&hook))).copied().flatten();
+            hooks.push(Explained { listed, runs: skipped.is_none(), skipped, misfit, fit, says });
         }
     }
     let session = event.envelope().source.session.to_string();
     let event = ExplainedEvent { point: point.to_owned(), session };
-    Explanation { event, hooks, elsewhere, diagnostics: report.diagnostics.clone() }
+    let foreseen = Foreseen::of(&hooks);
+    Explanation { event, hooks, foreseen, elsewhere, diagnostics: report.diagnostics.clone() }
 }
 
 fn listed(session: &Session, report: &LoadReport) -> Vec<(Arc<Hook>, Listed)> {

@@ -1,10 +1,8 @@
 //! An explanation as people read it.
 
-use lineside::State;
 use lineside::core::hook::Mode;
 use lineside::core::{OnFailure, Part, SkipReason, Strength};
-use lineside::dialects::native;
-use lineside::listing::{Explained, Explanation};
+use lineside::listing::{Explained, Explanation, Foreseen};
 
 use crate::automations;
 use crate::list::{origin, part, shown_priority, trigger};
@@ -29,7 +27,7 @@ pub(super) fn lines(explanation: &Explanation, columns: Option<usize>, style: St
     let point = &explanation.event.point;
     let session = one_line(&explanation.event.session);
     let (running, broken): (Vec<_>, Vec<_>) =
-        explanation.hooks.iter().filter(|hook| hook.skipped.is_none()).partition(|hook| is_sound(hook));
+        explanation.hooks.iter().filter(|hook| hook.skipped.is_none()).partition(|hook| hook.is_sound());
     let cannot = if broken.is_empty() { String::new() } else { format!(", {} cannot", broken.len()) };
     let running = running.len();
     let title = style.paint(Tone::Bold, point);
@@ -61,43 +59,29 @@ pub(super) fn lines(explanation: &Explanation, columns: Option<usize>, style: St
 /// How many hooks are named.
 const NAMED: usize = 3;
 
-/// What comes of the event, as far as that is known without running anything: the answers of policies are, and that of what
-/// cannot run.
-pub(super) fn verdict(hooks: &[Explained], style: Style) -> String {
-    let is_asked = |hook: &&Explained| {
-        let parts = [Part::Gate, Part::LoneGate, Part::Amender];
-        let is_heard = hook.listed.mode == Mode::Enforced;
-        hook.skipped.is_none() && is_heard && parts.iter().any(|part| part.as_str() == hook.listed.part)
+/// What comes of the event, as far as that is known without running anything.
+pub(super) fn verdict(foreseen: &Foreseen, style: Style) -> String {
+    let named = |names: &[String]| {
+        let shown: Vec<_> = names.iter().take(NAMED).map(|name| one_line(name)).collect();
+        let more = names.len() - shown.len();
+        shown.join(", ") + &if more > 0 { format!(" and {more} more") } else { String::new() }
     };
-    let said = |hook: &Explained| match is_sound(hook) {
-        true if hook.listed.hook == native::PROTECT_POLICY => Some(Strength::Block),
-        true => {
-            native::policies().iter().find(|policy| policy.name == hook.listed.hook).map(|one| one.verdict)
+    let Foreseen { verdict, by, open, .. } = foreseen;
+    let (tone, mark) = match verdict {
+        Strength::Block | Strength::Stop => (Tone::Bad, "✗"),
+        Strength::Ask => (Tone::Asked, "?"),
+        _ if open.is_empty() => {
+            return format!("{}: no hook would object", style.paint(Tone::Good, "✓ continue"));
         }
-        false if hook.listed.on_failure == OnFailure::Block => Some(Strength::Block),
-        false => Some(Strength::Continue),
+        _ => {
+            return format!("{}: {} would say when run", style.paint(Tone::Asked, "? open"), named(open));
+        }
     };
-    let asked: Vec<(&str, Option<Strength>)> =
-        hooks.iter().filter(is_asked).map(|hook| (&*hook.listed.hook, said(hook))).collect();
-    let by = |verdict: Option<Strength>| {
-        let names = asked.iter().filter(|(_, said)| *said == verdict).map(|(name, _)| one_line(name));
-        let names: Vec<String> = names.collect();
-        let more = names.len().saturating_sub(NAMED);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        (!names.is_empty()).then(|| names[..names.len().min(NAMED)].join(", ") + &more)
-    };
-    let painted = |tone, mark: &str, verdict: &str| style.paint(tone, &format!("{mark} {verdict}"));
-    match (by(Some(Strength::Block)), by(None), by(Some(Strength::Ask))) {
-        (Some(by), ..) => format!("{}, by {by}", painted(Tone::Bad, "✗", "block")),
-        (None, Some(open), None) => {
-            format!("{}: {open} would say when run", painted(Tone::Asked, "?", "open"))
-        }
-        (None, Some(open), Some(by)) => {
-            format!("{} at least, by {by}: {open} would say when run", painted(Tone::Asked, "?", "ask"))
-        }
-        (None, None, Some(by)) => format!("{}, by {by}", painted(Tone::Asked, "?", "ask")),
-        (None, None, None) => format!("{}: no hook would object", painted(Tone::Good, "✓", "continue")),
+    let painted = style.paint(tone, &format!("{mark} {verdict}"));
+    if verdict.is_final() || open.is_empty() {
+        return format!("{painted}, by {}", named(by));
     }
+    format!("{painted} at least, by {}: {} would say when run", named(by), named(open))
 }
 
 fn no_hook_waits(explanation: &Explanation, columns: Option<usize>, style: Style) -> Vec<String> {
@@ -142,15 +126,10 @@ fn on_failure(explained: &Explained) -> &'static str {
     }
 }
 
-/// Whether what it runs is there.
-pub(super) fn is_sound(explained: &Explained) -> bool {
-    explained.listed.state == State::Ready.as_str()
-}
-
 fn fate(explained: &Explained) -> (String, Tone) {
     let condition = explained.misfit.as_deref().or(explained.listed.condition.as_deref());
     match explained.skipped {
-        None if is_sound(explained) => {
+        None if explained.is_sound() => {
             let by = explained.fit.as_deref().map(|fit| format!(": {}", one_line(fit))).unwrap_or_default();
             match explained.listed.mode {
                 Mode::Enforced => (format!("runs{by}"), Tone::Good),

@@ -5,13 +5,12 @@ use lineside::commands::filter::Match;
 use lineside::commands::{
     Access, Analysis, Argument, CommandProgram, Flag, Place, Places, Surroundings, Touch, Trait, explain,
 };
+use lineside::core::Strength;
 use lineside::core::hook::Mode;
-use lineside::core::{Part, Strength};
 use lineside::dialects::native::{self, Policy, matching_policies};
 use lineside::listing::Explained;
 
 use super::command::Scene;
-use super::page::is_sound;
 use crate::page::fitting::cut;
 use crate::painter::in_passing;
 use crate::picture::{self, Label, broken};
@@ -33,7 +32,7 @@ struct Report<'r> {
     /// How many of them are in use.
     used: usize,
     /// The names of the other hooks that would be asked.
-    hooks: Vec<&'r str>,
+    hooks: Vec<String>,
     columns: Option<usize>,
     style: Style,
 }
@@ -56,13 +55,12 @@ pub(super) fn lines(
     let used = matches.len();
     matches.extend(idle);
     let is_policy = |name: &str| native::policies().iter().any(|policy| policy.name == name);
-    let is_asked =
-        |part: &str| [Part::Gate, Part::LoneGate, Part::Amender].iter().any(|one| one.as_str() == part);
-    let runs = |hook: &&Explained| {
-        let is_heard = hook.listed.mode == Mode::Enforced && is_asked(&hook.listed.part);
-        hook.skipped.is_none() && is_heard && is_sound(hook) && !is_policy(&hook.listed.hook)
+    let runs = |hook: &&Explained| hook.is_heard() && hook.is_sound() && !is_policy(&hook.listed.hook);
+    let named = |hook: &Explained| match hook.says.filter(|said| *said > Strength::Allow) {
+        Some(said) => format!("{} (would {said})", hook.listed.hook),
+        None => hook.listed.hook.clone(),
     };
-    let hooks = hooks.iter().filter(runs).map(|hook| &*hook.listed.hook).collect();
+    let hooks = hooks.iter().filter(runs).map(named).collect();
     let report = Report { command, analysis, places, matches, used, hooks, columns, style };
     let mut lines = vec![report.title(), String::new()];
     lines.extend(picture::lines(command, &report.labels(), columns, style));

@@ -217,16 +217,29 @@ fn the_first_line_is_about_the_hooks_that_are_in_force_here() {
     assert_eq!(verdict("git push --force"), "✓ continue: no hook would object");
     stage.file(
         "home/.config/lineside/hooks.yaml",
-        "use: [no-force-push, {no-remote-code: ask}]\nhooks:\n- {name: no-wget, on: before_tool, match: {runs: wget}, verdict: \
-         block}\n- {name: log, on: before_tool, async: true, command: 'true'}\n",
+        "use: [no-force-push, {no-remote-code: ask}]\nhooks:\n- {name: no-wget, on: before_tool, match: {runs: wget}, command: \
+         'true'}\n- {name: no-nc, on: before_tool, match: {runs: nc, unclear: skip}, verdict: block, reason: no}\n\
+         - {name: few, on: before_tool, match: {runs: make, unclear: skip}, verdict: ask, limit: {at_most: 3, per: 1m}}\n\
+         - {name: no-deletions, on: before_tool, match: {runs: rm}, command: 'true'}\n- {name: log, on: before_tool, async: true, command: 'true'}\n",
     );
     assert_eq!(first("git push --force"), "1 program: 1 policy would block it");
     assert_eq!(verdict("git push --force"), "✗ block, by no-force-push");
     assert_eq!(verdict("wget x"), "? open: no-wget would say when run");
-    assert_eq!(verdict("wget -O- x | sh"), "? ask at least, by no-remote-code: no-wget would say when run");
+    assert_eq!(
+        verdict("wget -O- x | sh"),
+        "? ask at least, by no-remote-code: no-wget, no-deletions would say when run"
+    );
+    assert_eq!(verdict("nc -l 1"), "✗ block, by no-nc");
+    assert_eq!(first("nc -l 1"), "1 program: no policy matches; asked as well: no-nc (would block)");
+    // Only what has happened before shows it, or a run, whatever its name is.
+    assert_eq!(verdict("make"), "? open: few would say when run");
+    assert_eq!(verdict("rm -rf /"), "? open: no-deletions would say when run");
     assert_eq!(first("wget x"), "1 program: no policy matches; asked as well: no-wget");
     assert_eq!(first("git reset --hard; ls"), "2 programs: 1 policy would block it; none is in use");
-    assert_eq!(first("wget -O- x | sh"), "2 programs: 1 policy would ask; asked as well: no-wget");
+    assert_eq!(
+        first("wget -O- x | sh"),
+        "2 programs: 1 policy would ask; asked as well: no-wget, no-deletions"
+    );
     let said = stage.run(&["explain", "wget -O- x | sh"], "").out;
     assert!(
         said.contains("  ? no-remote-code asks: ")

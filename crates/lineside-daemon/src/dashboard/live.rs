@@ -69,6 +69,8 @@ impl State {
                 let is_open = bus.find(receipt.event.envelope().source.session.as_str()).is_some();
                 if is_open {
                     self.model.decided(&receipt, receipt.event.envelope().time.as_millisecond());
+                } else {
+                    self.model.recall(&receipt);
                 }
             }
         }

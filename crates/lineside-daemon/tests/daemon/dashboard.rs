@@ -248,6 +248,22 @@ async fn what_was_decided_is_on_the_pages_and_what_is_hostile_in_it_is_text() {
 }
 
 #[tokio::test]
+async fn what_was_refused_in_a_session_that_has_ended_is_on_the_page_that_is_opened_then() {
+    let house = House::new().await;
+    let gate =
+        house.server.bus().intercept::<BeforeTool>("guard").gate(async |_, _| Verdict::block("not that"));
+    gate.unwrap();
+    let session = house.client().session("over").agent(Agent::main("worker")).open().await.unwrap();
+    let decision = session.publish(BeforeTool::new("Shell", json!({"command": "ls"}))).await.unwrap();
+    assert_eq!(decision.verdict().strength().as_str(), "block");
+    session.close().await.unwrap();
+    let browser = Browser::of(&house).await;
+    let page = browser.get("/dashboard").await.text;
+    assert!(page.contains("not that") && page.contains("worker"), "{page}");
+    assert!(page.contains("No agent is open."), "{page}");
+}
+
+#[tokio::test]
 async fn a_person_answers_a_question_on_the_page_and_the_agent_goes_on() {
     let house = House::with(|mut settings| {
         settings.approvals = Some(ApprovalSettings::default());
@@ -287,6 +303,10 @@ async fn the_lab_says_what_would_happen_and_nothing_happens() {
     let event = "event=%7B%22point%22%3A%22before_tool%22%2C%22session%22%3A%22s%22%2C%22payload%22%3A%7B%22tool_name%22%3A%22Shell%22%2C%22tool_input%22%3A%7B%7D%7D%7D";
     let page = browser.post("/dashboard/lab", event).await;
     assert!(page.status == 200 && page.text.contains("1 of 1 hooks would run"), "{}", page.text);
+    // A form ends lines with CR LF; what is shown can be sent again.
+    let lines = event.replace("%2C%22session", "%2C%0D%0A%22session");
+    let page = browser.post("/dashboard/lab", &lines).await;
+    assert!(page.text.contains("1 of 1 hooks would run") && !page.text.contains("\\u000d"), "{}", page.text);
     let wrong = browser.post("/dashboard/lab", "event=%7B").await;
     assert!(wrong.status == 200 && wrong.text.contains("it is no JSON object"), "{}", wrong.text);
     assert!(!house.folder.path().join("project/ran").exists());

@@ -102,6 +102,7 @@ fn attention(model: &Model, beside: &Beside, now: i64, fits: &dyn Fn(&str) -> bo
                     span.when { (ago(agent.last, now)) }
                     span.why {
                         @if !agent.machine.is_empty() { "on " (agent.machine) " · " }
+                        @if !agent.host.is_empty() { (agent.host) " · " }
                         @if !agent.project.is_empty() { (agent.project) " · " }
                         (why(agent))
                         @if !agent.doing.is_empty() { " · " (agent.doing) }
@@ -149,7 +150,7 @@ fn why(agent: &Agent) -> String {
 fn notable(model: &Model, fits: &dyn Fn(&str) -> bool) -> Markup {
     let rows: Vec<_> = model.notable().filter(|one| fits(one.session.as_str())).take(DECISIONS).collect();
     html! {
-        @if rows.is_empty() { p.none { "Nothing was refused, asked or failed since this page began to look." } }
+        @if rows.is_empty() { p.none { "Nothing of what the daemon remembers was refused, asked or failed." } }
         @else {
             div.scroll { table.rows {
                 thead { tr { th { "time" } th { "verdict" } th { "agent" } th { "point" } th { "tool" } th { "by" } th { "reason" } } }
@@ -158,7 +159,7 @@ fn notable(model: &Model, fits: &dyn Fn(&str) -> bool) -> Markup {
                         tr {
                             td.num { (decision_link(&one.event.to_string(), &lineside_core::Timestamp::from_millisecond(one.time).map(clock).unwrap_or_default())) }
                             td { @if one.has_failed && one.verdict <= Strength::Allow { span.verdict.v-failed { "! failed" } } @else { (verdict(one.verdict.as_str())) } }
-                            td { (session_link(one.session.as_str(), &one.agent)) " " small { (one.project) } }
+                            td { (session_link(one.session.as_str(), &one.agent)) " " small { (one.host) @if !one.host.is_empty() { " · " } (one.project) } }
                             td.dim { (one.point) }
                             td { (one.tool.as_deref().unwrap_or_default()) }
                             td.dim { (one.by.as_deref().unwrap_or_default()) }

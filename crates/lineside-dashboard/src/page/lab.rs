@@ -1,11 +1,12 @@
 //! The lab: an event is edited, and what would become of it is shown. No hook runs, and nothing is published.
 
+use lineside_core::Strength;
 use lineside_core::context::is_unseen;
 use lineside_core::json::{self, Value, json};
 use lineside_log::Decision;
 use maud::{Markup, html};
 
-use super::BASE;
+use super::{BASE, verdict};
 use crate::text::line;
 
 /// An event to begin with.
@@ -30,8 +31,9 @@ pub fn event(decision: &Decision) -> String {
     text
 }
 
-/// A text of JSON in which everything can be seen, and which says the same.
+/// A text of JSON in which everything can be seen, and which says the same. A form has its lines end in CR LF.
 fn seen(text: &str) -> String {
+    let text = text.replace("\r\n", "\n");
     let mut seen = String::with_capacity(text.len());
     for char in text.chars() {
         if matches!(char, '\n' | '\t') || !char.is_control() && !is_unseen(char) {
@@ -96,12 +98,30 @@ pub fn content(event: &str, explained: Option<&Result<Value, String>>) -> Markup
     }
 }
 
+/// What would come of the event, as far as that is known while nothing runs.
+fn foreseen(foreseen: &Value) -> Markup {
+    let names = |field: &str| {
+        let names = foreseen[field].as_array().into_iter().flatten().filter_map(Value::as_str);
+        names.map(|name| line(name).into_owned()).collect::<Vec<_>>().join(", ")
+    };
+    let said = foreseen["verdict"].as_str().and_then(Strength::named).unwrap_or_default();
+    let (by, open) = (names("by"), names("open"));
+    html! {
+        p.foreseen {
+            @if said > Strength::Allow { (verdict(said.as_str())) " by " (by) }
+            @else if open.is_empty() { (verdict(Strength::Continue.as_str())) " no hook would object" }
+            @if !said.is_final() && !open.is_empty() { span.dim { " only a run shows what these say: " (open) } }
+        }
+    }
+}
+
 fn explained_hooks(explanation: &Value) -> Markup {
     let hooks: Vec<&Value> = explanation["hooks"].as_array().into_iter().flatten().collect();
     let run = hooks.iter().filter(|hook| hook["runs"].as_bool() == Some(true)).count();
     let text = |of: &Value, field: &str| line(of[field].as_str().unwrap_or_default()).into_owned();
     html! {
         h2 { (text(&explanation["event"], "point")) span.count { (run) " of " (hooks.len()) " hooks would run" } }
+        (foreseen(&explanation["foreseen"]))
         ol.chain {
             @for hook in &hooks {
                 @let runs = hook["runs"].as_bool() == Some(true);

@@ -9,7 +9,7 @@ use lineside_core::exchange::Post;
 use lineside_core::invocation::{Environment, Invocation, Limits, Program};
 use lineside_core::report::Report;
 use lineside_core::worker::{HookCall, HookWorker, HookWorkerBounds, WorkerReach, WorkerStart};
-use lineside_core::{Answer, AnyEvent, Failure, Propagation, SessionId, Verdict};
+use lineside_core::{Answer, AnyEvent, Failure, Propagation, SessionId, Strength, Verdict};
 
 use lineside_core::json::{Map, json};
 use lineside_guards::Limit;
@@ -149,6 +149,13 @@ impl Handler for NativeHook {
 
     fn limit(&self) -> Option<&Limit> {
         self.definition.limit()
+    }
+
+    fn says(&self) -> Option<Strength> {
+        match &self.definition.run {
+            Run::Rule(ruling) if ruling.limit.is_none() => Some(ruling.strength),
+            _ => None,
+        }
     }
 
     fn refuse(&self, event: &AnyEvent, failure: &Failure) -> Option<Answer> {
