@@ -41,7 +41,8 @@ const TIMES: usize = 100;
 const JOBS: u64 = 1_000;
 const NAMED: u64 = 50_000;
 /// The automation of these jobs: the first one has the only turn.
-const HOOKS: &str = "hooks: [{name: waits, on: on_idle, command: [sleep, '3600'], automate: {where: anywhere}}]\n";
+const HOOKS: &str =
+    "hooks: [{name: waits, on: on_idle, command: [sleep, '3600'], automate: {where: anywhere}}]\n";
 
 fn main() {
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
