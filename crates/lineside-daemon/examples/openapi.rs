@@ -1,5 +1,5 @@
 //! Prints the OpenAPI document of the API.
 
 fn main() {
-    print!("{}", lineside_daemon::api::openapi());
+    print!("{}", lineside_daemon::api::described::openapi());
 }

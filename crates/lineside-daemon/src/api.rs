@@ -12,7 +12,6 @@ use axum::http::Method;
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{delete, get, post};
-use utoipa::OpenApi;
 
 use crate::body::weighed;
 use crate::caller::{self, Connection};
@@ -22,6 +21,9 @@ use crate::problem::Problem;
 
 pub mod shapes;
 
+#[cfg(feature = "describe")]
+pub mod described;
+#[cfg(feature = "describe")]
 mod payloads;
 
 mod sessions;
@@ -40,82 +42,8 @@ mod metrics;
 mod cluster;
 mod dashboard;
 
-/// The description of the API.
-#[derive(OpenApi)]
-#[openapi(
-    info(
-        title = "lineside",
-        description = "One hook bus for every agent program of a user. The same API is served on a Unix socket, for the \
-            same user alone, and on request on loopback HTTP with a bearer token. Bodies are JSON; whatever is not the \
-            documented request is answered with a problem document (RFC 9457). Where a problem has the member `verdict`, \
-            the event that was to be published must not happen.",
-        license(name = "MIT OR Apache-2.0")
-    ),
-    paths(
-        sessions::open,
-        sessions::list,
-        sessions::look_up,
-        sessions::tree,
-        sessions::close,
-        sessions::hooks,
-        hooks::list,
-        hooks::explain,
-        attach::attach,
-        attach::register,
-        attach::remove,
-        events::publish,
-        events::publish_many,
-        events::connection,
-        hosts::serve,
-        context::collect,
-        context::accept,
-        receipts::list,
-        receipts::look_up,
-        jobs::list,
-        jobs::look_up,
-        jobs::retry,
-        jobs::forget,
-        approvals::list,
-        approvals::answer,
-        approvals::forget,
-        signals::stream,
-        control::health,
-        control::status,
-        metrics::metrics,
-        cluster::log,
-        cluster::signals,
-        cluster::drain,
-        control::person,
-        dashboard::invite,
-        control::reload,
-        control::stop,
-        control::openapi,
-    ),
-    components(schemas(Problem, shapes::WaitingApproval, shapes::ApprovalAnswer, shapes::Decision, shapes::Hook, shapes::Job, shapes::Message)),
-    tags(
-        (name = "sessions", description = "Agents' runs, and the tree that they form"),
-        (name = "hooks", description = "Hooks that live in programs which attach"),
-        (name = "events", description = "Publishing, and what was decided"),
-        (name = "hosts", description = "Agent programs with a hook command, in their own words"),
-        (name = "context", description = "Messages for an agent's context"),
-        (name = "jobs", description = "Background work"),
-        (name = "approvals", description = "Questions of hooks that wait for a person"),
-        (name = "daemon", description = "The daemon itself"),
-    )
-)]
-struct Description;
-
-/// The OpenAPI 3.1 document of the API, as it is served and committed.
-#[must_use]
-pub fn openapi() -> String {
-    let mut description = Description::openapi();
-    if let Some(components) = &mut description.components {
-        components.schemas.extend(payloads::schemas());
-    }
-    let mut text = description.to_pretty_json().unwrap_or_default();
-    text.push('\n');
-    text
-}
+/// The OpenAPI 3.1 document of the API, as it is served and committed; with the feature `describe` it is made anew.
+pub const OPENAPI: &str = include_str!("api/openapi.json");
 
 /// Everything behind one door.
 pub(crate) fn router(daemon: &Arc<Daemon>, door: Door) -> Router {

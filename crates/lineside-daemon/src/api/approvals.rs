@@ -20,7 +20,7 @@ use crate::problem::Problem;
 const REASON: usize = 1 << 10;
 
 /// The questions that wait, the oldest first, and the answers for patterns.
-#[utoipa::path(get, path = "/v1/approvals", tag = "approvals", responses((status = 200, body = Approvals)))]
+#[cfg_attr(feature = "describe", utoipa::path(get, path = "/v1/approvals", tag = "approvals", responses((status = 200, body = Approvals))))]
 pub(super) async fn list(State(daemon): State<Arc<Daemon>>, caller: Caller) -> Result<Written, Problem> {
     daemon.agents.remember(caller.peer);
     listed(&daemon, &caller, all).await
@@ -47,7 +47,7 @@ fn rule(rule: &Rule) -> Map {
 /// Answer a question. The first answer counts.
 ///
 /// A person does this, over the socket: whatever stands below an agent is refused, and over HTTP it is not known who asks.
-#[utoipa::path(
+#[cfg_attr(feature = "describe", utoipa::path(
     post, path = "/v1/approvals/{id}", tag = "approvals",
     params(("id" = String, Path, description = "the id of the question")),
     request_body = AnswerApproval,
@@ -58,7 +58,7 @@ fn rule(rule: &Rule) -> Map {
         (status = 404, body = Problem, description = "no question of that id waits"),
         (status = 409, body = Problem, description = "it is over: answered already, given up, or its time is over"),
     )
-)]
+))]
 pub(super) async fn answer(
     State(daemon): State<Arc<Daemon>>,
     caller: Caller,
@@ -98,7 +98,7 @@ pub(crate) fn answered(daemon: &Daemon, id: &str, body: AnswerApproval, by: Stri
 }
 
 /// Take back the answers for patterns that were given to a question; a person does this.
-#[utoipa::path(
+#[cfg_attr(feature = "describe", utoipa::path(
     delete, path = "/v1/approvals/{id}", tag = "approvals",
     params(("id" = String, Path, description = "the id of the question that it was given to")),
     responses(
@@ -106,7 +106,7 @@ pub(crate) fn answered(daemon: &Daemon, id: &str, body: AnswerApproval, by: Stri
         (status = 403, body = Problem, description = "it stands below an agent, or who asks is not known"),
         (status = 404, body = Problem, description = "there is no such answer"),
     )
-)]
+))]
 pub(super) async fn forget(
     State(daemon): State<Arc<Daemon>>,
     Path(id): Path<String>,

@@ -29,14 +29,14 @@ const TOKEN: &str = "lineside-attachment";
 /// token of an earlier attachment, to be asked for the same hooks again. The answer has the token under the same name;
 /// it is a secret of the program. After the answer the connection is that of a worker: the daemon says `hello` first.
 /// Only over the Unix socket.
-#[utoipa::path(
+#[cfg_attr(feature = "describe", utoipa::path(
     post, path = "/v1/attach", tag = "hooks",
     params(("lineside-attachment" = Option<String>, Header, description = "the token of an earlier attachment")),
     responses(
         (status = 101, description = "the connection is that of a worker from here on"),
         (status = 426, body = Problem, description = "the upgrade was not asked for"),
     )
-)]
+))]
 pub(super) async fn attach(
     State(daemon): State<Arc<Daemon>>,
     caller: Caller,
@@ -61,7 +61,7 @@ fn token(headers: &HeaderMap) -> Option<String> {
 /// program is away it has failed, which means what `on_failure` says. A program that registers a hook of the same name on
 /// the same session takes it over when its owner is gone; what is below an agent or shows a grant takes none over of the
 /// user's.
-#[utoipa::path(
+#[cfg_attr(feature = "describe", utoipa::path(
     post, path = "/v1/sessions/{session}/hooks", tag = "hooks", params(("session" = String, Path)),
     request_body = RegisterHook,
     responses(
@@ -70,7 +70,7 @@ fn token(headers: &HeaderMap) -> Option<String> {
         (status = 403, body = Problem, description = "the hook is that of a program of the user"),
         (status = 409, body = Problem, description = "the hook has an owner that is there"),
     )
-)]
+))]
 pub(super) async fn register(
     State(daemon): State<Arc<Daemon>>,
     caller: Caller,
@@ -172,7 +172,7 @@ impl Brought {
 /// Take a hook of a program away. Events under way end with it.
 ///
 /// What is below an agent or shows a grant takes away the hooks of its own program alone, whose token it shows.
-#[utoipa::path(
+#[cfg_attr(feature = "describe", utoipa::path(
     delete, path = "/v1/sessions/{session}/hooks/{hook}", tag = "hooks",
     params(
         ("session" = String, Path),
@@ -184,7 +184,7 @@ impl Brought {
         (status = 403, body = Problem, description = "the hook is that of another program"),
         (status = 404, body = Problem),
     )
-)]
+))]
 pub(super) async fn remove(
     State(daemon): State<Arc<Daemon>>,
     caller: Caller,

@@ -22,14 +22,14 @@ use crate::problem::Problem;
 /// What was decided on all machines of the cluster, each asked for what its own log has.
 ///
 /// A machine that does not answer is named with the reason, and the others are given all the same.
-#[utoipa::path(
+#[cfg_attr(feature = "describe", utoipa::path(
     get, path = "/v1/cluster/log", tag = "daemon", params(ClusterLogQuery),
     responses(
         (status = 200, body = ClusterLog),
         (status = 400, body = Problem, description = "the query is none"),
         (status = 409, body = Problem, description = "the daemon is in no cluster"),
     )
-)]
+))]
 pub(super) async fn log(
     State(daemon): State<Arc<Daemon>>,
     Query(asked): Query<ClusterLogQuery>,
@@ -51,14 +51,14 @@ fn no_cluster() -> Problem {
 /// As `/v1/signals?form=log`, with `machine` in each. A machine that cannot be asked is said with `machine_away` and the
 /// reason as `detail`, and that it answers again with `machine_back`; what it kept meanwhile follows, and what it has
 /// lost is counted in an event `lost`. The stream begins anew for a reader that comes back.
-#[utoipa::path(
+#[cfg_attr(feature = "describe", utoipa::path(
     get, path = "/v1/cluster/signals", tag = "daemon", params(ClusterSignalsQuery),
     responses(
         (status = 200, content_type = "text/event-stream", body = String),
         (status = 400, body = Problem, description = "the query is none"),
         (status = 409, body = Problem, description = "the daemon is in no cluster"),
     )
-)]
+))]
 pub(super) async fn signals(
     State(daemon): State<Arc<Daemon>>,
     Query(ClusterSignalsQuery { query }): Query<ClusterSignalsQuery>,
@@ -93,14 +93,14 @@ const LONGEST: Duration = Duration::from_secs(3_600);
 
 /// Have this machine leave the cluster: it takes nothing more of others, waits for what is under way, and leaves. Answers when it
 /// has, with what was under way still; its own sessions go on.
-#[utoipa::path(
+#[cfg_attr(feature = "describe", utoipa::path(
     post, path = "/v1/cluster/drain", tag = "daemon", request_body = ClusterDrain,
     responses(
         (status = 200, body = ClusterDrained),
         (status = 403, body = Problem, description = "it stands below an agent, or is not known"),
         (status = 409, body = Problem, description = "the daemon is in no cluster"),
     )
-)]
+))]
 pub(super) async fn drain(
     State(daemon): State<Arc<Daemon>>,
     Asked(ClusterDrain { within_ms }, _taken): Asked<ClusterDrain>,

@@ -24,11 +24,11 @@ use crate::shares::Tree;
 ///
 /// They go back to the mailbox, in their place, unless they are accepted within a minute. Those of a session on another
 /// machine of the cluster are asked of that.
-#[utoipa::path(
+#[cfg_attr(feature = "describe", utoipa::path(
     post, path = "/v1/sessions/{session}/context/collect", tag = "context",
     params(("session" = String, Path)), request_body = Collect,
     responses((status = 200, body = Delivery), (status = 404, body = Problem))
-)]
+))]
 pub(super) async fn collect(
     State(daemon): State<Arc<Daemon>>,
     caller: Caller,
@@ -85,11 +85,11 @@ pub(crate) async fn hand_over(
 }
 
 /// The messages are in the agent's context now; they are not delivered again.
-#[utoipa::path(
+#[cfg_attr(feature = "describe", utoipa::path(
     post, path = "/v1/sessions/{session}/context/{delivery}/accept", tag = "context",
     params(("session" = String, Path), ("delivery" = String, Path)),
     responses((status = 200, body = Accepted), (status = 404, body = Problem))
-)]
+))]
 pub(super) async fn accept(
     State(daemon): State<Arc<Daemon>>,
     caller: Caller,

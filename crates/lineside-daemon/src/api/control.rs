@@ -19,13 +19,13 @@ use crate::problem::Problem;
 use crate::projects::Stands;
 
 /// Whether the daemon lives.
-#[utoipa::path(get, path = "/v1/health", tag = "daemon", responses((status = 200, body = Health)))]
+#[cfg_attr(feature = "describe", utoipa::path(get, path = "/v1/health", tag = "daemon", responses((status = 200, body = Health))))]
 pub(super) async fn health(State(daemon): State<Arc<Daemon>>) -> Json<Health> {
     Json(healthy(&daemon))
 }
 
 /// How the daemon stands.
-#[utoipa::path(get, path = "/v1/status", tag = "daemon", responses((status = 200, body = Status)))]
+#[cfg_attr(feature = "describe", utoipa::path(get, path = "/v1/status", tag = "daemon", responses((status = 200, body = Status))))]
 pub(crate) async fn status(State(daemon): State<Arc<Daemon>>) -> Json<Status> {
     let (loaded, lately, projects) = (daemon.loaded(), lately(&daemon), projects(&daemon));
     let (attached, orphaned_hooks) = daemon.attachments.counts();
@@ -192,26 +192,26 @@ fn trusted(places: &Places) -> Option<String> {
 
 /// Whether the caller may take off guards: it stands below no agent. Asked before what is done without the daemon, such as
 /// switching hooks off.
-#[utoipa::path(
+#[cfg_attr(feature = "describe", utoipa::path(
     get, path = "/v1/person", tag = "daemon",
     responses(
         (status = 200, body = Health),
         (status = 403, body = Problem, description = "it stands below an agent, or is not known"),
     )
-)]
+))]
 pub(super) async fn person(State(daemon): State<Arc<Daemon>>) -> Json<Health> {
     Json(healthy(&daemon))
 }
 
 /// Load all hook files anew. Events under way end with the hooks that they began with.
-#[utoipa::path(
+#[cfg_attr(feature = "describe", utoipa::path(
     post, path = "/v1/reload", tag = "daemon",
     responses(
         (status = 200, body = Reloaded),
         (status = 403, body = Problem, description = "it stands below an agent, or is not known"),
         (status = 500, body = Problem, description = "the hooks before stay in force"),
     )
-)]
+))]
 pub(super) async fn reload(State(daemon): State<Arc<Daemon>>) -> Result<Json<Reloaded>, Problem> {
     match daemon.load().await {
         Ok(loaded) => {
@@ -228,26 +228,26 @@ pub(super) async fn reload(State(daemon): State<Arc<Daemon>>) -> Result<Json<Rel
 }
 
 /// End the daemon: what is under way comes to its end first.
-#[utoipa::path(
+#[cfg_attr(feature = "describe", utoipa::path(
     post, path = "/v1/stop", tag = "daemon",
     responses(
         (status = 202, body = Ending),
         (status = 403, body = Problem, description = "it stands below an agent, or is not known"),
     )
-)]
+))]
 pub(super) async fn stop(State(daemon): State<Arc<Daemon>>) -> Response {
     daemon.ending.cancel();
     (StatusCode::ACCEPTED, Json(Ending { status: "ending", pid: std::process::id() })).into_response()
 }
 
 /// This description.
-#[utoipa::path(
+#[cfg_attr(feature = "describe", utoipa::path(
     get, path = "/v1/openapi.json", tag = "daemon",
     responses((status = 200, content_type = "application/json", body = Object))
-)]
+))]
 pub(super) async fn openapi() -> Response {
     let kind = HeaderValue::from_static("application/json");
-    ([(header::CONTENT_TYPE, kind)], super::openapi()).into_response()
+    ([(header::CONTENT_TYPE, kind)], super::OPENAPI).into_response()
 }
 
 fn healthy(daemon: &Daemon) -> Health {

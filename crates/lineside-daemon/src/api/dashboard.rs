@@ -6,7 +6,6 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use serde::Serialize;
-use utoipa::ToSchema;
 
 use crate::body::Json;
 use crate::daemon::Daemon;
@@ -14,7 +13,8 @@ use crate::dashboard::keys::WAITS;
 use crate::problem::Problem;
 
 /// An invitation to the dashboard.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 pub(super) struct Invitation {
     /// What a browser opens, once.
     url: String,
@@ -26,14 +26,14 @@ pub(super) struct Invitation {
 ///
 /// A person does this, over the socket: whatever stands below an agent is refused. The address in the answer is worth
 /// something once, and for a minute.
-#[utoipa::path(
+#[cfg_attr(feature = "describe", utoipa::path(
     post, path = "/v1/dashboard", tag = "daemon",
     responses(
         (status = 200, body = Invitation),
         (status = 403, body = Problem, description = "it stands below an agent, or is not known"),
         (status = 503, body = Problem, description = "no port is free"),
     )
-)]
+))]
 pub(super) async fn invite(State(daemon): State<Arc<Daemon>>) -> Result<Response, Problem> {
     let unopened = |error: std::io::Error| {
         let (word, title) = ("no-dashboard", "The dashboard cannot be opened");

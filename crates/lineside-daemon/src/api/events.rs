@@ -10,7 +10,9 @@ use futures_util::future::join_all;
 use lineside::json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::shapes::{Decision, Decisions, Event, Events, PublishQuery};
+#[cfg(feature = "describe")]
+use super::shapes::{Decision, Decisions, Event};
+use super::shapes::{Events, PublishQuery};
 use super::upgrade::upgraded;
 use crate::aside::Load;
 use crate::body::{Document, JsonText, Query, asked};
@@ -35,7 +37,7 @@ const MOST: usize = 10_000;
 /// What `accepted` claims of background work is kept when the answer is given. A connection that breaks before the answer
 /// leaves an event undecided that has not happened yet; one that has (`after_…`, `on_…`) is decided all the same. Neither is
 /// published again.
-#[utoipa::path(
+#[cfg_attr(feature = "describe", utoipa::path(
     post, path = "/v1/events", tag = "events", params(PublishQuery), request_body = Event,
     responses(
         (status = 200, body = Decision),
@@ -44,7 +46,7 @@ const MOST: usize = 10_000;
         (status = 409, body = Problem, description = "the session was closed"),
         (status = 413, body = Problem, description = "too large for a gate to see; `verdict` is `block`"),
     )
-)]
+))]
 pub(super) async fn publish(
     State(daemon): State<Arc<Daemon>>,
     caller: Caller,
@@ -64,13 +66,13 @@ pub(super) async fn publish(
 /// it; the parameters of that path stand in the line. Its answer is a line with the same `id` and `bytes`, of the type
 /// `decision` or `problem`, and the body that the path would have answered with. `{"type": "cancel", "id": 1}` has the
 /// hooks of an event cancelled that has not happened yet; it is not answered then. Only over the Unix socket.
-#[utoipa::path(
+#[cfg_attr(feature = "describe", utoipa::path(
     post, path = "/v1/events/connection", tag = "events",
     responses(
         (status = 101, description = "the connection is one for events from here on"),
         (status = 426, body = Problem, description = "the upgrade was not asked for"),
     )
-)]
+))]
 pub(super) async fn connection(
     State(daemon): State<Arc<Daemon>>,
     caller: Caller,
@@ -85,10 +87,10 @@ pub(super) async fn connection(
 /// Publish many events; those of one session one after another, sessions beside one another.
 ///
 /// A connection that breaks before the answer leaves those undecided that have not happened; all others are decided.
-#[utoipa::path(
+#[cfg_attr(feature = "describe", utoipa::path(
     post, path = "/v1/events/batch", tag = "events", params(PublishQuery), request_body = Events,
     responses((status = 200, body = Decisions), (status = 400, body = Problem))
-)]
+))]
 pub(super) async fn publish_many(
     State(daemon): State<Arc<Daemon>>,
     caller: Caller,

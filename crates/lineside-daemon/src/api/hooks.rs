@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use futures_util::FutureExt as _;
-use lineside::json::{Map, Value};
+use lineside::json::Map;
+#[cfg(feature = "describe")]
+use lineside::json::Value;
 use lineside::listing::{self, Explanation};
 use lineside::wire::{EventDraft, publication};
 use lineside::{Bus, Session};
 use serde::Deserialize;
-use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
+#[cfg(feature = "describe")]
 use super::shapes::Event;
 use crate::aside::Load;
 use crate::body::{Fields, Query, Written, listed};
@@ -20,48 +22,51 @@ use crate::daemon::{Daemon, Opening};
 use crate::problem::Problem;
 
 /// Every hook that the last load has found, point by point, in the order in which the hooks run there.
-#[derive(ToSchema)]
+#[cfg(feature = "describe")]
+#[derive(utoipa::ToSchema)]
 pub(super) struct HookListing {
     /// The hooks: `hook`, `point`, `order`, `priority`, `layer`, `dialect`, `trigger`, `part`, `on_failure`, `timeout_ms`,
     /// `condition`, `file`, `line`, `state`, `automate`.
-    #[schema(value_type = Vec<Object>)]
+    #[cfg_attr(feature = "describe", schema(value_type = Vec<Object>))]
     _hooks: Vec<Value>,
     /// What was found and is no hook that runs.
-    #[schema(value_type = Vec<Object>)]
+    #[cfg_attr(feature = "describe", schema(value_type = Vec<Object>))]
     _inert: Vec<Value>,
     /// What was wrong: `severity`, `origin`, `text`.
-    #[schema(value_type = Vec<Object>)]
+    #[cfg_attr(feature = "describe", schema(value_type = Vec<Object>))]
     _diagnostics: Vec<Value>,
 }
 
 /// What would become of an event.
-#[derive(ToSchema)]
+#[cfg(feature = "describe")]
+#[derive(utoipa::ToSchema)]
 pub(super) struct EventExplanation {
     /// The `point` and the `session` of the event.
-    #[schema(value_type = Object)]
+    #[cfg_attr(feature = "describe", schema(value_type = Object))]
     _event: Map,
     /// The hooks that wait for its point, in their order, as in the list of hooks, and `runs`, and why not as `skipped`.
-    #[schema(value_type = Vec<Object>)]
+    #[cfg_attr(feature = "describe", schema(value_type = Vec<Object>))]
     _hooks: Vec<Value>,
     /// The names of the hooks at other points.
-    #[schema(value_type = Object)]
+    #[cfg_attr(feature = "describe", schema(value_type = Object))]
     _elsewhere: Map,
     /// What was wrong when hooks were loaded.
-    #[schema(value_type = Vec<Object>)]
+    #[cfg_attr(feature = "describe", schema(value_type = Vec<Object>))]
     _diagnostics: Vec<Value>,
 }
 
 /// Where hooks are asked for.
-#[derive(Deserialize, IntoParams)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::IntoParams))]
 pub(super) struct HooksQuery {
     /// A folder: the hooks of the project that it is in are listed as well.
     cwd: Option<String>,
 }
 
 /// The hooks that the last load has found: those of the user, and of a project that is asked for.
-#[utoipa::path(
+#[cfg_attr(feature = "describe", utoipa::path(
     get, path = "/v1/hooks", tag = "hooks", params(HooksQuery), responses((status = 200, body = HookListing))
-)]
+))]
 pub(super) async fn list(
     State(daemon): State<Arc<Daemon>>,
     caller: Caller,
@@ -78,10 +83,10 @@ pub(super) async fn list(
 /// Which hooks would run for an event, and why the others would not. No hook is run, and the event is not published.
 ///
 /// In a session that is open, hooks that programs have registered there count as well.
-#[utoipa::path(
+#[cfg_attr(feature = "describe", utoipa::path(
     post, path = "/v1/explain", tag = "hooks", request_body = Event,
     responses((status = 200, body = EventExplanation), (status = 400, body = Problem, description = "no event"))
-)]
+))]
 pub(super) async fn explain(
     State(daemon): State<Arc<Daemon>>,
     caller: Caller,

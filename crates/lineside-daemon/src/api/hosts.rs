@@ -62,7 +62,7 @@ const STDOUT: HeaderName = HeaderName::from_static("lineside-stdout-bytes");
 /// the processes above the caller; a call whose session has no place there is refused in the words of the host. A connection
 /// that breaks before the answer leaves an event undecided that has not happened yet; one that tells of what has happened is
 /// decided all the same.
-#[utoipa::path(
+#[cfg_attr(feature = "describe", utoipa::path(
     post, path = "/v1/hosts/{host}", tag = "hosts",
     params(
         ("host" = String, Path, description = "in whose words the answer is: `claude`, `codex`, `copilot`, `cursor`, `gemini`, `kimi`, `opencode` or `qwen`"),
@@ -83,7 +83,7 @@ const STDOUT: HeaderName = HeaderName::from_static("lineside-stdout-bytes");
         (status = 404, body = Problem, description = "there is no such host"),
         (status = 413, body = Problem, description = "too large for a gate to see; `verdict` is `block`"),
     )
-)]
+))]
 pub(super) async fn serve(
     State(daemon): State<Arc<Daemon>>,
     caller: Result<Caller, Problem>,

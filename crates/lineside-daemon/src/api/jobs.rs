@@ -8,7 +8,9 @@ use lineside::automation::machine::job::JobId;
 use lineside::json::{Map, Value};
 use lineside::wire;
 
-use super::shapes::{self, Job, Jobs, JobsQuery};
+#[cfg(feature = "describe")]
+use super::shapes::Job;
+use super::shapes::{self, Jobs, JobsQuery};
 use crate::body::{Json, Path, Query, Written, listed};
 use crate::caller::Caller;
 use crate::daemon::Daemon;
@@ -18,7 +20,7 @@ use crate::problem::Problem;
 const USUAL: usize = 1_000;
 
 /// The jobs that are known.
-#[utoipa::path(get, path = "/v1/jobs", tag = "jobs", params(JobsQuery), responses((status = 200, body = Jobs)))]
+#[cfg_attr(feature = "describe", utoipa::path(get, path = "/v1/jobs", tag = "jobs", params(JobsQuery), responses((status = 200, body = Jobs))))]
 pub(super) async fn list(
     State(daemon): State<Arc<Daemon>>,
     caller: Caller,
@@ -38,10 +40,10 @@ pub(super) async fn list(
 }
 
 /// A job.
-#[utoipa::path(
+#[cfg_attr(feature = "describe", utoipa::path(
     get, path = "/v1/jobs/{job}", tag = "jobs", params(("job" = u64, Path)),
     responses((status = 200, body = Job), (status = 404, body = Problem))
-)]
+))]
 pub(super) async fn look_up(
     State(daemon): State<Arc<Daemon>>,
     Path(job): Path<String>,
@@ -50,10 +52,10 @@ pub(super) async fn look_up(
 }
 
 /// Take a dead job up again, with all its attempts before it.
-#[utoipa::path(
+#[cfg_attr(feature = "describe", utoipa::path(
     post, path = "/v1/jobs/{job}/retry", tag = "jobs", params(("job" = u64, Path)),
     responses((status = 200, body = Job), (status = 404, body = Problem), (status = 409, body = Problem))
-)]
+))]
 pub(crate) async fn retry(
     State(daemon): State<Arc<Daemon>>,
     Path(job): Path<String>,
@@ -70,10 +72,10 @@ pub(crate) async fn retry(
 /// Drop a job: it is cancelled, or forgotten if it is dead; not one that has run, also while what it found is handed over.
 ///
 /// Refused below an agent, as the end of the daemon.
-#[utoipa::path(
+#[cfg_attr(feature = "describe", utoipa::path(
     delete, path = "/v1/jobs/{job}", tag = "jobs", params(("job" = u64, Path)),
     responses((status = 200, body = Job, description = "the job as it was"), (status = 403, body = Problem, description = "below an agent"), (status = 404, body = Problem), (status = 409, body = Problem))
-)]
+))]
 pub(crate) async fn forget(
     State(daemon): State<Arc<Daemon>>,
     Path(job): Path<String>,

@@ -15,10 +15,10 @@ use crate::measures::{BUCKETS, ByName, Counted, Figures, Times};
 
 /// What the daemon counts, in the text format of Prometheus (0.0.4). Of hooks and points the first 256 and 64 have
 /// figures of their own, and all further ones share those of `other`.
-#[utoipa::path(
+#[cfg_attr(feature = "describe", utoipa::path(
     get, path = "/v1/metrics", tag = "daemon",
     responses((status = 200, content_type = "text/plain", body = String))
-)]
+))]
 pub(super) async fn metrics(state: State<Arc<Daemon>>) -> Response {
     let State(daemon) = state;
     let mut page = Page::default();

@@ -27,11 +27,7 @@ impl PartialSchema for Payload {
 impl ToSchema for Payload {}
 
 /// The schemas of payloads and of what stands in them.
-pub(super) fn schemas() -> BTreeMap<String, RefOr<Schema>> {
-    all()
-}
-
-fn all() -> BTreeMap<String, RefOr<Schema>> {
+pub(super) fn all() -> BTreeMap<String, RefOr<Schema>> {
     from_str(SCHEMAS).unwrap_or_default()
 }
 

@@ -8,7 +8,9 @@ use lineside::json::{Map, Value};
 use lineside::wire;
 use tokio::time::timeout;
 
-use super::shapes::{Decision, Receipts, ReceiptsQuery};
+#[cfg(feature = "describe")]
+use super::shapes::Decision;
+use super::shapes::{Receipts, ReceiptsQuery};
 use crate::aside::Load;
 use crate::body::{Json, JsonText, Path, Query, no_room_for_answer};
 use crate::caller::Caller;
@@ -20,7 +22,7 @@ use crate::problem::Problem;
 const USUAL: usize = 100;
 
 /// The latest receipts.
-#[utoipa::path(get, path = "/v1/receipts", tag = "events", params(ReceiptsQuery), responses((status = 200, body = Receipts), (status = 503, body = Problem)))]
+#[cfg_attr(feature = "describe", utoipa::path(get, path = "/v1/receipts", tag = "events", params(ReceiptsQuery), responses((status = 200, body = Receipts), (status = 503, body = Problem))))]
 pub(super) async fn list(
     State(daemon): State<Arc<Daemon>>,
     caller: Caller,
@@ -39,10 +41,10 @@ pub(super) async fn list(
 }
 
 /// The receipt of an event.
-#[utoipa::path(
+#[cfg_attr(feature = "describe", utoipa::path(
     get, path = "/v1/receipts/{event}", tag = "events", params(("event" = String, Path, description = "its id")),
     responses((status = 200, body = Decision), (status = 404, body = Problem))
-)]
+))]
 pub(super) async fn look_up(
     State(daemon): State<Arc<Daemon>>,
     Path(event): Path<String>,

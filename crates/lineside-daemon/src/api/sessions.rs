@@ -26,7 +26,7 @@ use crate::whole::whole;
 ///
 /// With `hooks`, the program of `attachment` has them on it from its first event on. When one cannot be registered, the
 /// session is not opened; on one that was open already the others are registered, and the answer has its problem.
-#[utoipa::path(
+#[cfg_attr(feature = "describe", utoipa::path(
     post, path = "/v1/sessions", tag = "sessions", request_body = OpenSession,
     responses(
         (status = 201, body = Opened),
@@ -35,7 +35,7 @@ use crate::whole::whole;
         (status = 404, body = Problem, description = "the parent is not open"),
         (status = 409, body = Problem, description = "the id is taken"),
     )
-)]
+))]
 pub(super) async fn open(
     State(daemon): State<Arc<Daemon>>,
     caller: Caller,
@@ -160,10 +160,10 @@ fn opened(status: StatusCode, session: &BusSession, hooks: Vec<AttachedOutcome>)
 }
 
 /// The open sessions. With a grant, only with `below`.
-#[utoipa::path(
+#[cfg_attr(feature = "describe", utoipa::path(
     get, path = "/v1/sessions", tag = "sessions", params(SessionsQuery),
     responses((status = 200, body = Sessions), (status = 404, body = Problem))
-)]
+))]
 pub(super) async fn list(
     State(daemon): State<Arc<Daemon>>,
     caller: Caller,
@@ -183,10 +183,10 @@ pub(super) async fn list(
 }
 
 /// A session.
-#[utoipa::path(
+#[cfg_attr(feature = "describe", utoipa::path(
     get, path = "/v1/sessions/{session}", tag = "sessions", params(("session" = String, Path)),
     responses((status = 200, body = Session), (status = 404, body = Problem))
-)]
+))]
 pub(super) async fn look_up(
     State(daemon): State<Arc<Daemon>>,
     caller: Caller,
@@ -196,10 +196,10 @@ pub(super) async fn look_up(
 }
 
 /// A session and everything open below it, each parent before its children.
-#[utoipa::path(
+#[cfg_attr(feature = "describe", utoipa::path(
     get, path = "/v1/sessions/{session}/tree", tag = "sessions", params(("session" = String, Path)),
     responses((status = 200, body = Sessions), (status = 404, body = Problem))
-)]
+))]
 pub(super) async fn tree(
     State(daemon): State<Arc<Daemon>>,
     caller: Caller,
@@ -229,14 +229,14 @@ fn from(daemon: &Daemon, top: &BusSession) -> Sessions {
 ///
 /// What is confined below a session ends the sessions that its own process has opened, and those without hooks of their own
 /// whose opener is gone.
-#[utoipa::path(
+#[cfg_attr(feature = "describe", utoipa::path(
     delete, path = "/v1/sessions/{session}", tag = "sessions", params(("session" = String, Path), CloseQuery),
     responses(
         (status = 200, body = Closed),
         (status = 403, body = Problem, description = "the caller is confined, and another program has opened the session"),
         (status = 404, body = Problem),
     )
-)]
+))]
 pub(super) async fn close(
     State(daemon): State<Arc<Daemon>>,
     caller: Caller,
@@ -262,10 +262,10 @@ pub(super) async fn close(
 }
 
 /// The hooks that a session is under, with their origins.
-#[utoipa::path(
+#[cfg_attr(feature = "describe", utoipa::path(
     get, path = "/v1/sessions/{session}/hooks", tag = "sessions", params(("session" = String, Path)),
     responses((status = 200, body = Hooks), (status = 404, body = Problem))
-)]
+))]
 pub(super) async fn hooks(
     State(daemon): State<Arc<Daemon>>,
     caller: Caller,

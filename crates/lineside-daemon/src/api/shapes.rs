@@ -8,9 +8,10 @@ use lineside::core::{Agent as BusAgent, AgentKind, Model as BusModel};
 use lineside::json::{Map, Value};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
-use utoipa::{IntoParams, ToSchema};
 
-pub use approvals::{AnswerApproval, ApprovalAnswer, Approvals, WaitingApproval};
+pub use approvals::{AnswerApproval, Approvals};
+#[cfg(feature = "describe")]
+pub use approvals::{ApprovalAnswer, WaitingApproval};
 pub use attached::{AttachedEntry, AttachedOutcome, HookReach, RegisterHook, RegisteredHook, Removed};
 pub use cluster::{
     ClusterDrain, ClusterDrained, ClusterJobs, ClusterLog, ClusterLogOf, ClusterLogQuery, ClusterMember,
@@ -24,7 +25,8 @@ mod cluster;
 mod control;
 
 /// A session to be opened. Everything but the id may be left out.
-#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct OpenSession {
     /// Its id, as its host names it: any text but the empty one.
@@ -55,13 +57,14 @@ pub struct OpenSession {
 }
 
 /// An agent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Agent {
     /// Its id, unique in its session.
     pub id: String,
     /// `main` or `subagent`.
-    #[schema(value_type = String, example = "main")]
+    #[cfg_attr(feature = "describe", schema(value_type = String, example = "main"))]
     pub kind: AgentKind,
     /// Its type, such as `reviewer`.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
@@ -69,7 +72,8 @@ pub struct Agent {
 }
 
 /// The model that was asked for and the one that answers.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Model {
     /// The one that was selected.
@@ -81,7 +85,8 @@ pub struct Model {
 }
 
 /// A session.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 pub struct Session {
     /// Its id.
     pub id: String,
@@ -130,7 +135,8 @@ pub struct Session {
 }
 
 /// A session that was opened, and what processes that are started under it inherit.
-#[derive(Clone, Serialize, ToSchema)]
+#[derive(Clone, Serialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 pub struct Opened {
     /// The session.
     #[serde(flatten)]
@@ -144,32 +150,36 @@ pub struct Opened {
 }
 
 /// Open sessions.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 pub struct Sessions {
     /// All of them in the order of their ids; those of a tree with each parent before its children.
     pub sessions: Vec<Session>,
 }
 
 /// Which sessions are wanted.
-#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::IntoParams))]
 #[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
+#[cfg_attr(feature = "describe", into_params(parameter_in = Query))]
 pub struct SessionsQuery {
     /// Only this one and those below it, each parent before its children.
     pub below: Option<String>,
 }
 
 /// How long the end of a session waits.
-#[derive(Debug, Clone, Deserialize, IntoParams)]
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::IntoParams))]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[cfg_attr(feature = "describe", into_params(parameter_in = Query))]
 pub struct CloseQuery {
     /// How long background hooks may take at most, in milliseconds; each has its own time when this is left out.
     pub within_ms: Option<u64>,
 }
 
 /// What was closed.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 pub struct Closed {
     /// The session.
     pub id: String,
@@ -180,9 +190,10 @@ pub struct Closed {
 }
 
 /// How an event is published.
-#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::IntoParams))]
 #[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
+#[cfg_attr(feature = "describe", into_params(parameter_in = Query))]
 pub struct PublishQuery {
     /// Opens the session of the event, below its `parent_session`, when it is not open. A closed one stays closed.
     pub open: bool,
@@ -209,17 +220,18 @@ impl PublishQuery {
 }
 
 /// An event: the fields of its envelope, and the payload of its point. Other fields are handed on to hooks as `extra`.
-#[derive(Debug, Clone, ToSchema)]
+#[cfg(feature = "describe")]
+#[derive(Debug, Clone, utoipa::ToSchema)]
 pub struct Event {
     /// The point, by its name in the catalogue or in one of the dialects.
-    #[schema(example = "before_tool")]
+    #[cfg_attr(feature = "describe", schema(example = "before_tool"))]
     pub point: String,
     /// The session.
     pub session: String,
     /// The session that started it.
     pub parent_session: Option<String>,
     /// The fields of the point: those of the schema whose `x-point` names the point.
-    #[schema(value_type = super::payloads::Payload)]
+    #[cfg_attr(feature = "describe", schema(value_type = super::payloads::Payload))]
     pub payload: Option<Map>,
     /// The agent, when it is not the session's.
     pub agent: Option<Agent>,
@@ -249,24 +261,27 @@ pub struct Event {
 }
 
 /// Events to be published: those of one session one after another, sessions beside one another.
-#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Events {
     /// At most 10,000.
-    #[schema(value_type = Vec<Event>)]
+    #[cfg_attr(feature = "describe", schema(value_type = Vec<Event>))]
     pub events: Vec<Map>,
 }
 
 /// What became of events, in their order.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 pub struct Decisions {
     /// A decision for each event, or the problem that kept it from being published.
-    #[schema(value_type = Vec<Decision>)]
+    #[cfg_attr(feature = "describe", schema(value_type = Vec<Decision>))]
     pub decisions: Vec<Value>,
 }
 
 /// A decision. The publisher obeys it: the bus acts on nothing itself.
-#[derive(Debug, Clone, ToSchema)]
+#[cfg(feature = "describe")]
+#[derive(Debug, Clone, utoipa::ToSchema)]
 pub struct Decision {
     /// The id of the event.
     pub id: Option<String>,
@@ -283,7 +298,7 @@ pub struct Decision {
     /// The hook whose verdict it is.
     pub by: Option<String>,
     /// The payload that may run, with every amendment.
-    #[schema(value_type = Object)]
+    #[cfg_attr(feature = "describe", schema(value_type = Object))]
     pub payload: Map,
     /// The SHA-256 of the payload's compact JSON, in hexadecimal.
     pub payload_sha256: String,
@@ -298,10 +313,10 @@ pub struct Decision {
     /// The hooks that work for it in the background.
     pub accepted: Option<Vec<BackgroundWork>>,
     /// What hooks have for the publisher under names of their formats.
-    #[schema(value_type = Option<Object>)]
+    #[cfg_attr(feature = "describe", schema(value_type = Option<Object>))]
     pub extra: Option<Map>,
     /// The publisher stated another coverage than that of its session: `believed` and `in_force`.
-    #[schema(value_type = Option<Object>)]
+    #[cfg_attr(feature = "describe", schema(value_type = Option<Object>))]
     pub coverage_mismatch: Option<Map>,
     /// Hooks are switched off: none has seen the event.
     pub off: Option<bool>,
@@ -315,19 +330,20 @@ pub struct Decision {
     pub changes: Option<Vec<Value>>,
     /// Whose event it is, of receipts and signals: the fields of an event, its payload apart, with `root_session`,
     /// `parent_session`, `depth`, `agent`, `cause`, `traceparent` and `connection`.
-    #[schema(value_type = Option<Object>)]
+    #[cfg_attr(feature = "describe", schema(value_type = Option<Object>))]
     pub envelope: Option<Map>,
 }
 
 /// What a hook that works in the background has made of an event.
-#[derive(Debug, Clone, ToSchema)]
+#[cfg(feature = "describe")]
+#[derive(Debug, Clone, utoipa::ToSchema)]
 pub struct BackgroundWork {
     /// The hook.
     pub hook: String,
     /// `held`, `queued` or `started`: there will be a run for it. `cancels`: it cancels work that waits. `refused`: there
     /// will be none. `unavailable`: its record is not kept, or was not within 5 seconds, so that it may be lost.
     #[serde(rename = "as")]
-    #[schema(rename = "as")]
+    #[cfg_attr(feature = "describe", schema(rename = "as"))]
     pub verb: String,
     /// The number of its job.
     pub job: Option<u64>,
@@ -338,7 +354,8 @@ pub struct BackgroundWork {
 }
 
 /// What is collected.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Collect {
     /// Waits for the hooks that the next model call must wait for, each within its own time.
@@ -352,13 +369,14 @@ pub struct Collect {
 }
 
 /// Messages for the agent's context. They go back to its mailbox unless they are accepted in time.
-#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 pub struct Delivery {
     /// The name to accept it by; absent when there is nothing to accept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delivery: Option<String>,
     /// The messages, in order.
-    #[schema(value_type = Vec<Message>)]
+    #[cfg_attr(feature = "describe", schema(value_type = Vec<Message>))]
     pub messages: Vec<Map>,
     /// The same as one text, each message in an envelope of its own.
     pub text: String,
@@ -369,7 +387,8 @@ pub struct Delivery {
 }
 
 /// A message for an agent's context.
-#[derive(Debug, Clone, ToSchema)]
+#[cfg(feature = "describe")]
+#[derive(Debug, Clone, utoipa::ToSchema)]
 pub struct Message {
     /// Which message it is.
     pub id: String,
@@ -390,7 +409,8 @@ pub struct Message {
 }
 
 /// Messages that the agent has now; they are not handed over again.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 pub struct Accepted {
     /// How many.
     pub messages: usize,
@@ -399,7 +419,8 @@ pub struct Accepted {
 }
 
 /// A hook in force.
-#[derive(Debug, Clone, ToSchema)]
+#[cfg(feature = "describe")]
+#[derive(Debug, Clone, utoipa::ToSchema)]
 pub struct Hook {
     /// Its name.
     pub name: String,
@@ -428,24 +449,26 @@ pub struct Hook {
     /// The file and line that declare it.
     pub origin: Option<String>,
     /// The events that it runs for.
-    #[schema(rename = "match")]
+    #[cfg_attr(feature = "describe", schema(rename = "match"))]
     pub select: Option<String>,
 }
 
 /// The hooks that a session is under.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 pub struct Hooks {
     /// The digest of all of them.
     pub coverage: String,
     /// By point, in the order in which they run; interceptors first.
-    #[schema(value_type = Vec<Hook>)]
+    #[cfg_attr(feature = "describe", schema(value_type = Vec<Hook>))]
     pub hooks: Vec<Map>,
 }
 
 /// Which receipts are wanted.
-#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::IntoParams))]
 #[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
+#[cfg_attr(feature = "describe", into_params(parameter_in = Query))]
 pub struct ReceiptsQuery {
     /// Of this session.
     pub session: Option<String>,
@@ -454,17 +477,19 @@ pub struct ReceiptsQuery {
 }
 
 /// Receipts, the oldest first.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 pub struct Receipts {
     /// Whole decisions.
-    #[schema(value_type = Vec<Decision>)]
+    #[cfg_attr(feature = "describe", schema(value_type = Vec<Decision>))]
     pub receipts: Vec<Map>,
 }
 
 /// Which jobs are wanted.
-#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::IntoParams))]
 #[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
+#[cfg_attr(feature = "describe", into_params(parameter_in = Query))]
 pub struct JobsQuery {
     /// Of this automation.
     pub automation: Option<String>,
@@ -477,7 +502,8 @@ pub struct JobsQuery {
 }
 
 /// In which state.
-#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum WhichState {
     /// Not settled.
@@ -487,15 +513,17 @@ pub enum WhichState {
 }
 
 /// Jobs, in the order in which their first events came.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 pub struct Jobs {
     /// The jobs.
-    #[schema(value_type = Vec<Job>)]
+    #[cfg_attr(feature = "describe", schema(value_type = Vec<Job>))]
     pub jobs: Vec<Map>,
 }
 
 /// A job of an automation.
-#[derive(Debug, Clone, ToSchema)]
+#[cfg(feature = "describe")]
+#[derive(Debug, Clone, utoipa::ToSchema)]
 pub struct Job {
     /// Its number.
     pub job: u64,
@@ -522,9 +550,10 @@ pub struct Job {
 }
 
 /// Which signals are wanted.
-#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::IntoParams))]
 #[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
+#[cfg_attr(feature = "describe", into_params(parameter_in = Query))]
 pub struct SignalsQuery {
     /// Of this session.
     pub session: Option<String>,
@@ -537,12 +566,13 @@ pub struct SignalsQuery {
     /// Only what this asks for, in the words of `lineside log`; without `shadow`, which the log alone can answer.
     pub query: Option<String>,
     /// How much of each.
-    #[param(inline)]
+    #[cfg_attr(feature = "describe", param(inline))]
     pub form: SignalForm,
 }
 
 /// How much of a signal is sent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Deserialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SignalForm {
     /// Everything that it says.

@@ -47,10 +47,10 @@ const PIECE: usize = 64 << 10;
 /// Each event has an `id`, which is the epoch of this daemon and a number, a name such as `decided`, and a JSON object as data, with `signal_seq`, a gap-free number
 /// within its session, and `time`. The stream begins with an `id` alone, the one after which it begins. A reader that comes back sends `Last-Event-ID`. What is not there any more is counted in an event
 /// `lost`, whose data has the number of signals under `lost`.
-#[utoipa::path(
+#[cfg_attr(feature = "describe", utoipa::path(
     get, path = "/v1/signals", tag = "events", params(SignalsQuery),
     responses((status = 200, content_type = "text/event-stream", body = String), (status = 400, body = Problem))
-)]
+))]
 pub(super) async fn stream(
     State(daemon): State<Arc<Daemon>>,
     caller: Caller,

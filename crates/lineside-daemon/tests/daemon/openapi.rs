@@ -1,22 +1,16 @@
 //! The description of the API: committed, current, and true.
 
-use std::path::Path;
-
 use jsonschema::Validator;
 use lineside::json::json;
+use lineside_daemon::api::{OPENAPI, described};
 use serde_json::Value;
 
 use crate::house::House;
 
-fn committed() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/openapi.json");
-    std::fs::read_to_string(path).unwrap_or_default()
-}
-
 #[test]
 fn the_committed_description_is_current() {
     assert!(
-        committed() == lineside_daemon::api::openapi(),
+        OPENAPI == described::openapi(),
         "run: cargo run -p lineside-daemon --example openapi > docs/reference/openapi.json"
     );
 }
@@ -33,7 +27,7 @@ fn validator(document: &Value, path: &str, method: &str, status: &str) -> Valida
 #[tokio::test]
 async fn answers_are_as_they_are_described() {
     let house = House::new().await;
-    let document: Value = serde_json::from_str(&lineside_daemon::api::openapi()).unwrap();
+    let document: Value = serde_json::from_str(OPENAPI).unwrap();
     assert_eq!(document["openapi"].as_str().unwrap().split_once(".").unwrap().0, "3");
     let check = |path: &str, method: &str, status: &str, answer: (u16, lineside::json::Value)| {
         assert_eq!(answer.0.to_string(), status, "{}", answer.1);
@@ -67,7 +61,7 @@ async fn answers_are_as_they_are_described() {
 #[tokio::test]
 async fn every_path_that_is_described_is_served() {
     let house = House::new().await;
-    let document: Value = serde_json::from_str(&lineside_daemon::api::openapi()).unwrap();
+    let document: Value = serde_json::from_str(OPENAPI).unwrap();
     for (path, methods) in document["paths"].as_object().unwrap() {
         for method in methods.as_object().unwrap().keys() {
             let concrete = path.replace("{session}", "s").replace("{job}", "1").replace("{event}", "e");
@@ -87,7 +81,7 @@ async fn every_path_that_is_described_is_served() {
 
 #[test]
 fn the_payload_of_every_point_is_described() {
-    let document: Value = serde_json::from_str(&lineside_daemon::api::openapi()).unwrap();
+    let document: Value = serde_json::from_str(OPENAPI).unwrap();
     let schemas = document["components"]["schemas"].as_object().unwrap();
     let described = |point: &str| schemas.iter().find(|(_, schema)| schema["x-point"]["name"] == point);
     for point in lineside::points::CATALOGUE {

@@ -40,7 +40,9 @@ fn unlisted(repository: &Repository, from: &Crate, edges: &[(usize, &str, &str)]
     let mut findings = Vec::new();
     for (name, kind) in &from.dependencies {
         let doubled = *kind == Some(DependencyKind::Dev) && name == DOUBLES;
-        if is_ours(name) && !is_listed(name) && !doubled {
+        // A crate's tests may be of itself with another feature.
+        let is_itself = *name == from.name;
+        if is_ours(name) && !is_itself && !is_listed(name) && !doubled {
             let text = format!("`{} -> {name}` is not among the edges of {ARCHITECTURE}", from.name);
             findings.push(Finding::fault(&from.manifest, repository.line_of(from, name), text));
         }

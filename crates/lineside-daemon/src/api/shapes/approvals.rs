@@ -1,24 +1,27 @@
 //! Questions of hooks that wait for a person.
 
-use lineside::json::{Map, Value};
+use lineside::json::Map;
+#[cfg(feature = "describe")]
+use lineside::json::Value;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// The questions that wait, and the answers for patterns.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 pub struct Approvals {
     /// Whether questions wait at all, as the user's settings have it.
     pub waits: bool,
     /// The questions, the oldest first.
-    #[schema(value_type = Vec<WaitingApproval>)]
+    #[cfg_attr(feature = "describe", schema(value_type = Vec<WaitingApproval>))]
     pub waiting: Vec<Map>,
     /// The answers for patterns, the oldest first.
-    #[schema(value_type = Vec<ApprovalAnswer>)]
+    #[cfg_attr(feature = "describe", schema(value_type = Vec<ApprovalAnswer>))]
     pub answers: Vec<Map>,
 }
 
 /// A question that waits. The daemon writes it; here it is described.
-#[derive(Debug, Clone, ToSchema)]
+#[cfg(feature = "describe")]
+#[derive(Debug, Clone, utoipa::ToSchema)]
 pub struct WaitingApproval {
     /// Its id, by which it is answered.
     pub id: String,
@@ -57,7 +60,8 @@ pub struct WaitingApproval {
 }
 
 /// An answer for a pattern. The daemon writes it; here it is described.
-#[derive(Debug, Clone, ToSchema)]
+#[cfg(feature = "describe")]
+#[derive(Debug, Clone, utoipa::ToSchema)]
 pub struct ApprovalAnswer {
     /// The question that it was given to, by which it is taken back.
     pub id: String,
@@ -80,7 +84,8 @@ pub struct ApprovalAnswer {
 }
 
 /// The answer to a question.
-#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct AnswerApproval {
     /// `allow` or `deny`.

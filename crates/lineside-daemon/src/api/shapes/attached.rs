@@ -3,12 +3,12 @@
 use lineside::core::Reach;
 use lineside::json::Map;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use crate::problem::Problem;
 
 /// A hook of a program that has attached, to be registered with the opening of its session.
-#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct AttachedEntry {
     /// As of `RegisterHook`.
@@ -17,12 +17,13 @@ pub struct AttachedEntry {
     #[serde(default)]
     pub reach: HookReach,
     /// As of `RegisterHook`.
-    #[schema(value_type = Object)]
+    #[cfg_attr(feature = "describe", schema(value_type = Object))]
     pub hook: Map,
 }
 
 /// What became of a hook that was to be registered with the opening of its session.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 pub struct AttachedOutcome {
     /// What it is called.
     pub called: String,
@@ -37,7 +38,8 @@ pub struct AttachedOutcome {
 }
 
 /// A hook of a program that has attached.
-#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RegisterHook {
     /// The token of the program, as `POST /v1/attach` gave it.
@@ -49,12 +51,13 @@ pub struct RegisterHook {
     pub reach: HookReach,
     /// An entry of lineside's own format, without `command`, `worker` and `post`: `name`, `on`, `match`, `priority`,
     /// `timeout`, `on_failure`, `async`, `amends`, `automate`.
-    #[schema(value_type = Object)]
+    #[cfg_attr(feature = "describe", schema(value_type = Object))]
     pub hook: Map,
 }
 
 /// Which sessions a hook is for.
-#[derive(Debug, Clone, Copy, Default, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum HookReach {
     /// The session and everything below it.
@@ -78,7 +81,8 @@ impl From<HookReach> for Reach {
 }
 
 /// A hook that was registered.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 pub struct RegisteredHook {
     /// Its number, to remove it by.
     pub hook: u64,
@@ -89,7 +93,8 @@ pub struct RegisteredHook {
 }
 
 /// A hook that was taken away.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 pub struct Removed {
     /// Its number.
     pub hook: u64,

@@ -2,12 +2,12 @@
 
 use lineside::json::Map;
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
 use super::Finding;
 
 /// The cluster that the daemon has joined.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 pub struct ClusterStatus {
     /// Its name.
     pub cluster: String,
@@ -48,7 +48,8 @@ pub struct ClusterStatus {
 }
 
 /// Jobs that any machine of a cluster may run.
-#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, Serialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 pub struct ClusterJobs {
     /// How many times jobs of this machine were named to the others, since it was started.
     pub published: u64,
@@ -61,7 +62,8 @@ pub struct ClusterJobs {
 }
 
 /// A project of another machine whose guards stand closed here.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 pub struct ClusterUntrusted {
     /// The machine that it is on.
     pub machine: String,
@@ -75,7 +77,8 @@ pub struct ClusterUntrusted {
 }
 
 /// A server of NATS.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 pub struct ClusterServer {
     /// Its name.
     pub name: String,
@@ -86,7 +89,8 @@ pub struct ClusterServer {
 }
 
 /// A machine of the cluster.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 pub struct ClusterMember {
     /// Its name.
     pub machine: String,
@@ -101,9 +105,10 @@ pub struct ClusterMember {
 }
 
 /// What is looked for in the logs of all machines.
-#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::IntoParams))]
 #[serde(default, deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[cfg_attr(feature = "describe", into_params(parameter_in = Query))]
 pub struct ClusterLogQuery {
     /// In the words of `lineside log`; everything without it.
     pub query: Option<String>,
@@ -114,7 +119,8 @@ pub struct ClusterLogQuery {
 }
 
 /// How a machine leaves.
-#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ClusterDrain {
     /// How long it waits at most for what is under way, in milliseconds; an hour at most.
@@ -122,7 +128,8 @@ pub struct ClusterDrain {
 }
 
 /// What was still under way when a machine left.
-#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, Serialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 pub struct ClusterDrained {
     /// How many sessions of others had something below them here.
     pub here: usize,
@@ -142,23 +149,26 @@ impl ClusterDrained {
 }
 
 /// What is heard of all machines.
-#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::IntoParams))]
 #[serde(default, deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[cfg_attr(feature = "describe", into_params(parameter_in = Query))]
 pub struct ClusterSignalsQuery {
     /// In the words of `lineside log`; everything without it.
     pub query: Option<String>,
 }
 
 /// What the machines of a cluster have in their logs.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 pub struct ClusterLog {
     /// By name.
     pub machines: Vec<ClusterLogOf>,
 }
 
 /// What one machine has in its log.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 pub struct ClusterLogOf {
     /// The machine.
     pub machine: String,
@@ -170,7 +180,7 @@ pub struct ClusterLogOf {
     /// How many decisions more there are of those that are asked for, before those here: they did not fit into one message.
     pub left_out: usize,
     /// As `lineside log --json` has them, or `lineside why --json`; the oldest first.
-    #[schema(value_type = Vec<Object>)]
+    #[cfg_attr(feature = "describe", schema(value_type = Vec<Object>))]
     pub decisions: Vec<Map>,
 }
 

@@ -1,12 +1,12 @@
 //! The forms of what the daemon says of itself.
 
 use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::ClusterStatus;
 
 /// That the daemon lives.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 pub struct Health {
     /// `ok`, or `ending` while it drains.
     pub status: &'static str,
@@ -19,7 +19,8 @@ pub struct Health {
 }
 
 /// How the daemon stands.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 pub struct Status {
     /// That it lives.
     #[serde(flatten)]
@@ -70,7 +71,8 @@ pub struct Status {
 }
 
 /// A project that has hooks.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 pub struct Project {
     /// Its root.
     pub root: String,
@@ -83,7 +85,8 @@ pub struct Project {
 }
 
 /// A hook that has failed of late.
-#[derive(Debug, Clone, Default, Serialize, ToSchema)]
+#[derive(Debug, Clone, Default, Serialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 pub struct Failing {
     /// Its name.
     pub hook: String,
@@ -98,7 +101,8 @@ pub struct Failing {
 }
 
 /// Something that is wrong.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 pub struct Finding {
     /// What with: `hooks`, the files that each load reads; `settings`, the daemon's own file, which it reads when it
     /// starts; `daemon`, how it fares; or `log`, its decision log.
@@ -110,7 +114,8 @@ pub struct Finding {
 }
 
 /// What a load of hook files found.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 pub struct Reloaded {
     /// Which load it was.
     pub generation: u64,
@@ -121,7 +126,8 @@ pub struct Reloaded {
 }
 
 /// The end was asked for.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "describe", derive(utoipa::ToSchema))]
 pub struct Ending {
     /// `ending`.
     pub status: &'static str,
