@@ -61,6 +61,7 @@ mod page;
 mod progress;
 mod painter;
 mod picture;
+mod unified;
 mod excerpt;
 mod style;
 mod table;
