@@ -1,6 +1,7 @@
 //! The task owner of the crate: what it starts is tracked here, and ends by itself or by the token that it was given.
 
 use std::future::Future;
+use std::pin::Pin;
 
 use lineside_core::journal::Unavailable;
 use tokio_util::task::TaskTracker;
@@ -12,7 +13,8 @@ pub(crate) struct Tasks(TaskTracker);
 impl Tasks {
     /// Starts one. There has to be a tokio runtime.
     pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
-        self.0.spawn(work);
+        // Boxed: what the runtime needs of a task is then compiled once, and not for each.
+        self.0.spawn(Box::pin(work) as Pin<Box<dyn Future<Output = ()> + Send>>);
     }
 
     /// Computes something that takes longer than a task should, beside the tasks.

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::Poll;
 
-use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
+use tokio::task::{AbortHandle, Id, JoinError, JoinHandle, JoinSet};
 use tokio_util::task::AbortOnDropHandle;
 
 /// Something that runs until it ends or its handle is dropped.
@@ -16,12 +16,17 @@ pub(crate) type Running = AbortOnDropHandle<()>;
 
 /// Runs this until the handle is dropped.
 pub(crate) fn start(work: impl Future<Output = ()> + Send + 'static) -> Running {
-    AbortOnDropHandle::new(tokio::spawn(work))
+    AbortOnDropHandle::new(spawn(Box::pin(work)))
 }
 
 /// Runs this to its end, for requests that are not to be broken off.
 pub(crate) fn leave(work: impl Future<Output = ()> + Send + 'static) {
-    tokio::spawn(work);
+    spawn(Box::pin(work));
+}
+
+/// Boxed: what the runtime needs of a task is then compiled once, and not for each.
+fn spawn(work: Pin<Box<dyn Future<Output = ()> + Send>>) -> JoinHandle<()> {
+    tokio::spawn(work)
 }
 
 /// The calls of one connection, by their ids.

@@ -21,6 +21,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{unconstrained, yield_now};
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::boxed::spawn;
 use crate::connections::{LOOK, Tasks, serve};
 use crate::daemon::Daemon;
 use crate::place::Place;
@@ -230,7 +231,7 @@ impl Tasks {
         let door = Door::of(self.connections, source.has_strangers());
         // The runtime would have it rest after some hundred steps, behind everything that those whom it let in have to do.
         let letting_in = unconstrained(let_in(self.clone(), Arc::clone(daemon), source, door, router));
-        self.tracker.spawn(letting_in);
+        spawn(&self.tracker, letting_in);
     }
 }
 
@@ -292,7 +293,7 @@ fn begin<S: Source>(
     router: Router,
 ) {
     let (daemon, of) = (Arc::clone(daemon), tasks.clone());
-    tasks.tracker.spawn(async move {
+    spawn(&tasks.tracker, async move {
         let LetIn { stream, name, peer, place } = let_in;
         let stream = match S::open(stream) {
             Ok(stream) => stream,

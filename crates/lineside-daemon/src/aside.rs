@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
 use tokio::sync::{Notify, Semaphore};
-use tokio::task::spawn_blocking;
 
+use crate::boxed::apart;
 use crate::shares::{Shares, Tree};
 
 /// From how many bytes on a body is worked at aside: reading this much takes about a millisecond.
@@ -123,12 +123,11 @@ impl Aside {
                 };
                 let place = places.acquire().await;
                 let (mut work, waker) = (pending, Waker::from(Arc::clone(&woken)));
-                let polled =
-                    spawn_blocking(move || match work.as_mut().poll(&mut Context::from_waker(&waker)) {
-                        // What is left of it is dropped here.
-                        Poll::Ready(done) => Ok(done),
-                        Poll::Pending => Err(work),
-                    });
+                let polled = apart(move || match work.as_mut().poll(&mut Context::from_waker(&waker)) {
+                    // What is left of it is dropped here.
+                    Poll::Ready(done) => Ok(done),
+                    Poll::Pending => Err(work),
+                });
                 pending = match polled.await {
                     Ok(Ok(done)) => return done,
                     Ok(Err(pending)) => pending,

@@ -8,6 +8,7 @@ use hyper::upgrade::OnUpgrade;
 use lineside::Attachment;
 use lineside::exec::LineRoom;
 
+use crate::boxed::spawn;
 use crate::caller::Connection;
 use crate::connections::freed;
 use crate::daemon::Daemon;
@@ -33,7 +34,7 @@ impl<P> Begun<P> {
 /// Gives a program the place that it has asked for, once its connection is free.
 pub(crate) fn attach(daemon: &Arc<Daemon>, upgrade: OnUpgrade, from: Connection, place: Attachment) {
     let held = Arc::clone(daemon);
-    daemon.tracker.spawn(async move {
+    spawn(&daemon.tracker, async move {
         let Connection { stream, place: at_door, peer, .. } = from;
         let Some((stream, begun)) = freed(upgrade, stream, held.ending.clone()).await else { return };
         let lines = Begun::of(&held.room, held.agents.tree(peer), at_door);

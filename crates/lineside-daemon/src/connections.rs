@@ -20,12 +20,12 @@ use lineside::hosts::Afterwards;
 use lineside::stream::Stream as UnixStream;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc};
-use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_io_timeout::TimeoutWriter;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::boxed::{apart, spawn};
 use crate::caller::{Caller, Connection};
 use crate::daemon::Daemon;
 use crate::pace::Pace;
@@ -82,7 +82,7 @@ impl Tasks {
         router: Router,
     ) {
         let (tasks, daemon) = (self.clone(), Arc::clone(daemon));
-        self.tracker.spawn(async move {
+        spawn(&self.tracker, async move {
             loop {
                 let opened = tokio::select! {
                     () = tasks.graceful.cancelled() => return,
@@ -100,7 +100,7 @@ impl Tasks {
     /// woken for each event costs the event more than its dispatch.
     pub(crate) fn feed(&self, daemon: &Arc<Daemon>) {
         let (daemon, now) = (Arc::clone(daemon), self.now.clone());
-        self.tracker.spawn(async move {
+        spawn(&self.tracker, async move {
             let rested = async {
                 loop {
                     // Made before the feed takes what there is: what is sent after that wakes it.
@@ -126,19 +126,21 @@ impl Tasks {
         let (at, _) = daemon.feed().counts();
         for observer in &daemon.observers {
             let (daemon, now, observer) = (Arc::clone(daemon), self.now.clone(), Arc::clone(observer));
-            self.tracker.spawn(async move { observer.run(daemon.feed(), at, &now).await });
+            spawn(&self.tracker, async move { observer.run(daemon.feed(), at, &now).await });
         }
         #[cfg(feature = "otel")]
         let (daemon, now) = (Arc::clone(daemon), self.now.clone());
         #[cfg(feature = "otel")]
-        self.tracker
-            .spawn(async move { daemon.telemetry.export(daemon.feed(), daemon.bus(), at, &now).await });
+        spawn(
+            &self.tracker,
+            async move { daemon.telemetry.export(daemon.feed(), daemon.bus(), at, &now).await },
+        );
     }
 
     /// Loads hooks anew when their files change.
     pub(crate) fn reload(&self, daemon: &Arc<Daemon>) {
         let (daemon, now) = (Arc::clone(daemon), self.now.clone());
-        self.tracker.spawn(async move {
+        spawn(&self.tracker, async move {
             loop {
                 tokio::select! {
                     () = now.cancelled() => return,
@@ -147,9 +149,13 @@ impl Tasks {
                 }
                 // A load is not cut: what it has started is to be ended by the end of the daemon.
                 match daemon.load_changed().await {
-                    Ok(Some(loaded)) => tracing::info!(generation = loaded.generation, "loaded changed hooks"),
+                    Ok(Some(loaded)) => {
+                        tracing::info!(generation = loaded.generation, "loaded changed hooks");
+                    }
                     Ok(None) => {}
-                    Err(error) => tracing::warn!(%error, "the changed hooks cannot be loaded; those before stay in force"),
+                    Err(error) => {
+                        tracing::warn!(%error, "the changed hooks cannot be loaded; those before stay in force");
+                    }
                 }
             }
         });
@@ -158,7 +164,7 @@ impl Tasks {
     /// Puts context back that was not accepted in time, and forgets sessions of hosts that were silent for too long.
     pub(crate) fn put_back(&self, daemon: &Arc<Daemon>) {
         let (daemon, now) = (Arc::clone(daemon), self.now.clone());
-        self.tracker.spawn(async move {
+        spawn(&self.tracker, async move {
             loop {
                 tokio::select! {
                     () = now.cancelled() => return,
@@ -177,7 +183,7 @@ impl Tasks {
     /// is looked at within [`ROUND`], for which `/proc` is read once.
     pub(crate) fn look_after_agents(&self, daemon: &Arc<Daemon>) {
         let (daemon, now) = (Arc::clone(daemon), self.now.clone());
-        self.tracker.spawn(async move {
+        spawn(&self.tracker, async move {
             loop {
                 tokio::select! {
                     () = now.cancelled() => return,
@@ -217,7 +223,7 @@ impl Tasks {
     /// Has the log write everything that has happened, for as long as `limit`.
     pub(crate) async fn write_down(&self, daemon: &Arc<Daemon>, limit: Duration) {
         let daemon = Arc::clone(daemon);
-        let written = spawn_blocking(move || daemon.feed().log().map(lineside::log::Log::flush));
+        let written = apart(move || daemon.feed().log().map(lineside::log::Log::flush));
         if timeout(limit, written).await.is_err() {
             tracing::warn!("ended before the decision log was written");
         }
@@ -230,7 +236,7 @@ type Served<S> = Pin<Box<TimeoutWriter<SharedStream<S>>>>;
 /// Has a connection be one for events, once it is free.
 pub(crate) fn publish(daemon: &Arc<Daemon>, upgrade: OnUpgrade, from: Connection, caller: Caller) {
     let held = Arc::clone(daemon);
-    daemon.tracker.spawn(async move {
+    spawn(&daemon.tracker, async move {
         let Connection { stream, place: _place, .. } = from;
         if let Some((stream, begun)) = freed(upgrade, stream, held.ending.clone()).await {
             publishing::serve(held, stream, begun, caller).await;
@@ -270,14 +276,14 @@ pub(crate) async fn close(daemon: &Daemon, session: Session) {
     let hosts = daemon.hosts.clone();
     let mut closing = Box::pin(async move { hosts.end(&session).await });
     if futures_util::poll!(&mut closing).is_pending() {
-        daemon.tracker.spawn(closing);
+        spawn(&daemon.tracker, closing);
     }
 }
 
 /// Does what a call of an agent program has left to be done, which its answer does not wait for.
 pub(crate) fn afterwards(daemon: &Arc<Daemon>, afterwards: Afterwards) {
     let held = Arc::clone(daemon);
-    daemon.tracker.spawn(async move {
+    spawn(&daemon.tracker, async move {
         match afterwards.run().await {
             Ok(receipts) => receipts.iter().for_each(|receipt| held.note(receipt)),
             Err(error) => tracing::debug!(%error, "what follows from a call was not published"),

@@ -42,6 +42,7 @@ mod lineage;
 mod orphans;
 pub mod guarded;
 mod shares;
+mod boxed;
 mod agents;
 mod trace;
 mod mismatches;

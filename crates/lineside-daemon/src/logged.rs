@@ -1,7 +1,8 @@
 //! The decision log as the daemon reads it: on a thread of its own.
 
 use lineside::log::{Log, Look, LookError};
-use tokio::task::spawn_blocking;
+
+use crate::boxed::apart;
 
 /// Asks the log; `None` where there is none, or nothing in it so far.
 ///
@@ -13,7 +14,7 @@ pub(crate) async fn ask<T: Send + 'static>(
 ) -> Result<Option<T>, String> {
     let Some(log) = log else { return Ok(None) };
     let (path, is_new) = (log.path().to_path_buf(), log.state().written == 0);
-    let asked = spawn_blocking(move || ask(&Look::open(&path)?)).await.map_err(|error| error.to_string())?;
+    let asked = apart(move || ask(&Look::open(&path)?)).await.map_err(|error| error.to_string())?;
     match asked {
         Ok(found) => Ok(Some(found)),
         // It is made with its first record.

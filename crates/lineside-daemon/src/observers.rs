@@ -17,11 +17,12 @@ use lineside::exec::LineWorker;
 use lineside::json::Value;
 use lineside::log::Query;
 use tokio::sync::Mutex as AsyncMutex;
-use tokio::task::{spawn_blocking, yield_now};
+use tokio::task::yield_now;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::shapes::SignalForm;
+use crate::boxed::apart;
 use crate::feed::{Feed, lost_fields};
 use crate::outlet::Outlet;
 
@@ -254,7 +255,7 @@ impl Observer {
     /// Puts what cannot be delivered into the file of it.
     async fn put_aside(&self, text: Arc<[u8]>, records: u64) {
         let dead = Arc::clone(&self.dead);
-        let kept = spawn_blocking(move || dead.append(&text)).await;
+        let kept = apart(move || dead.append(&text)).await;
         let mut count = self.counting();
         count.dead += records;
         if let Ok(Err(error)) = kept {
@@ -267,7 +268,7 @@ impl Observer {
         match &self.to {
             To::File(file) => {
                 let (file, text) = (Arc::clone(file), Arc::clone(text));
-                let written = spawn_blocking(move || file.append(&text)).await;
+                let written = apart(move || file.append(&text)).await;
                 written.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
             }
             To::Lines(outlet) => outlet.take(text.to_vec()).await,

@@ -30,6 +30,7 @@ use tokio_util::task::TaskTracker;
 pub(crate) use self::loaded::Held;
 pub(crate) use self::loaded::{Project, Stands};
 use crate::aside::{Aside, Load};
+use crate::boxed::spawn;
 use crate::settings::Settings;
 
 /// How long a project without a session stays as it was loaded.
@@ -281,7 +282,7 @@ impl Projects {
     /// Has a project loaded anew whenever its files change, or what is known of its trust, until it is forgotten.
     fn watch(&self, project: &Arc<Project>) {
         let (project, inner) = (Arc::clone(project), Arc::clone(&self.inner));
-        self.inner.tracker.spawn(async move {
+        spawn(&self.inner.tracker, async move {
             loop {
                 tokio::select! {
                     () = project.over.cancelled() => return,

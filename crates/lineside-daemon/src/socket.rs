@@ -13,7 +13,8 @@ use lineside_account::own_user;
 use lineside_account::peer_of;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
-use tokio::task::spawn_blocking;
+
+use crate::boxed::apart;
 
 /// The longest path of a socket that every Unix takes, in bytes.
 ///
@@ -204,7 +205,7 @@ impl Socket {
             let at_other = |error| other.map_or(Err(error), |other| Self::bind(&other));
             Self::bind(&path).or_else(at_other)
         };
-        let Ok(bound) = spawn_blocking(bind).await else { return };
+        let Ok(bound) = apart(bind).await else { return };
         match bound {
             Ok(socket) => {
                 let (path, now) = (self.path.display(), socket.path.display());

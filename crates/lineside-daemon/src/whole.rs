@@ -23,10 +23,9 @@ use crate::problem::Problem;
 ///
 /// # Panics
 /// Outside a tokio runtime; and where the work panics.
-pub(crate) fn whole<F>(tracker: &TaskTracker, work: F) -> Whole<F>
+pub(crate) fn whole<F>(tracker: &TaskTracker, work: F) -> Whole<F::Output>
 where
-    F: Future + Send + 'static,
-    F::Output: Send,
+    F: Future<Output: Send> + Send + 'static,
 {
     Whole::of(tracker, work, None)
 }
@@ -111,9 +110,9 @@ impl LeftBehind {
     }
 }
 
-pub(crate) struct Whole<F: Future<Output: Send> + Send + 'static> {
+pub(crate) struct Whole<T: Send + 'static> {
     /// Absent while it is polled, so that work that has panicked is not taken up again.
-    work: Option<Pin<Box<F>>>,
+    work: Option<Pin<Box<dyn Future<Output = T> + Send>>>,
     has_begun: bool,
     tracker: TaskTracker,
     runtime: Handle,
@@ -121,15 +120,19 @@ pub(crate) struct Whole<F: Future<Output: Send> + Send + 'static> {
     behind: Option<Arc<LeftBehind>>,
 }
 
-impl<F: Future<Output: Send> + Send + 'static> Whole<F> {
-    fn of(tracker: &TaskTracker, work: F, behind: Option<Arc<LeftBehind>>) -> Self {
+impl<T: Send + 'static> Whole<T> {
+    fn of(
+        tracker: &TaskTracker,
+        work: impl Future<Output = T> + Send + 'static,
+        behind: Option<Arc<LeftBehind>>,
+    ) -> Self {
         let (tracker, runtime) = (tracker.clone(), Handle::current());
         Self { work: Some(Box::pin(work)), has_begun: false, tracker, runtime, behind }
     }
 }
 
-impl<F: Future<Output: Send> + Send + 'static> Future for Whole<F> {
-    type Output = F::Output;
+impl<T: Send + 'static> Future for Whole<T> {
+    type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         self.has_begun = true;
@@ -142,23 +145,21 @@ impl<F: Future<Output: Send> + Send + 'static> Future for Whole<F> {
     }
 }
 
-impl<F: Future<Output: Send> + Send + 'static> Drop for Whole<F> {
+impl<T: Send + 'static> Drop for Whole<T> {
     fn drop(&mut self) {
         let Some(work) = self.work.take().filter(|_| self.has_begun) else { return };
-        let Some(behind) = self.behind.take() else {
-            self.tracker.spawn_on(work, &self.runtime);
-            return;
+        let place = match self.behind.take() {
+            None => None,
+            Some(behind) => match Arc::clone(&behind.places).try_acquire_owned() {
+                Ok(place) => Some(place),
+                Err(_) => return behind.lose(),
+            },
         };
-        match Arc::clone(&behind.places).try_acquire_owned() {
-            Ok(place) => {
-                let placed = async move {
-                    work.await;
-                    drop(place);
-                };
-                self.tracker.spawn_on(placed, &self.runtime);
-            }
-            Err(_) => behind.lose(),
-        }
+        let placed = async move {
+            work.await;
+            drop(place);
+        };
+        self.tracker.spawn_on(Box::pin(placed) as Pin<Box<dyn Future<Output = ()> + Send>>, &self.runtime);
     }
 }
 

@@ -3,6 +3,8 @@
 //! These are the endings of runs that were dropped, and the workers. What they do is their own business; each ends
 //! its processes when it is dropped with its runtime.
 
+use std::pin::Pin;
+
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
@@ -21,6 +23,8 @@ impl Background {
 
     /// Starts a task that bounds its own work: a budget spent by a neighbour must not stop its clock.
     pub(crate) fn start(&self, task: impl Future<Output = ()> + Send + 'static, runtime: &Handle) {
+        // Boxed: what the runtime needs of a task is then compiled once, and not for each.
+        let task: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(task);
         self.0.spawn_on(tokio::task::unconstrained(task), runtime);
     }
 

@@ -78,7 +78,7 @@ impl Automations {
         Self::runtime()?;
         let mut recovered = None;
         let automations = bus.extension(|| {
-            let (earlier, report) = Earlier::read(bounds, earlier);
+            let (earlier, report) = Earlier::read(bounds, &mut earlier.into_iter());
             recovered = Some(report);
             Self::start(bus, Some(journal), bounds, earlier)
         });

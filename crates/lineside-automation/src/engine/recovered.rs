@@ -72,11 +72,11 @@ impl Earlier {
 
     pub(super) fn read(
         bounds: Bounds,
-        entries: impl IntoIterator<Item = (Sequence, Entry)>,
+        entries: &mut dyn Iterator<Item = (Sequence, Entry)>,
     ) -> (Self, Recovered) {
         let mut earlier = Self::nothing(bounds);
         let (mut places, mut findings) = (Vec::new(), Vec::new());
-        let readable = entries.into_iter().filter_map(|(at, entry)| {
+        let readable = entries.filter_map(|(at, entry)| {
             earlier.last = at;
             earlier.entries += 1;
             match Record::read(&entry) {

@@ -224,14 +224,14 @@ impl PublishQuery {
 #[derive(Debug, Clone, utoipa::ToSchema)]
 pub struct Event {
     /// The point, by its name in the catalogue or in one of the dialects.
-    #[cfg_attr(feature = "describe", schema(example = "before_tool"))]
+    #[schema(example = "before_tool")]
     pub point: String,
     /// The session.
     pub session: String,
     /// The session that started it.
     pub parent_session: Option<String>,
     /// The fields of the point: those of the schema whose `x-point` names the point.
-    #[cfg_attr(feature = "describe", schema(value_type = super::payloads::Payload))]
+    #[schema(value_type = super::payloads::Payload)]
     pub payload: Option<Map>,
     /// The agent, when it is not the session's.
     pub agent: Option<Agent>,
@@ -298,7 +298,7 @@ pub struct Decision {
     /// The hook whose verdict it is.
     pub by: Option<String>,
     /// The payload that may run, with every amendment.
-    #[cfg_attr(feature = "describe", schema(value_type = Object))]
+    #[schema(value_type = Object)]
     pub payload: Map,
     /// The SHA-256 of the payload's compact JSON, in hexadecimal.
     pub payload_sha256: String,
@@ -313,10 +313,10 @@ pub struct Decision {
     /// The hooks that work for it in the background.
     pub accepted: Option<Vec<BackgroundWork>>,
     /// What hooks have for the publisher under names of their formats.
-    #[cfg_attr(feature = "describe", schema(value_type = Option<Object>))]
+    #[schema(value_type = Option<Object>)]
     pub extra: Option<Map>,
     /// The publisher stated another coverage than that of its session: `believed` and `in_force`.
-    #[cfg_attr(feature = "describe", schema(value_type = Option<Object>))]
+    #[schema(value_type = Option<Object>)]
     pub coverage_mismatch: Option<Map>,
     /// Hooks are switched off: none has seen the event.
     pub off: Option<bool>,
@@ -330,7 +330,7 @@ pub struct Decision {
     pub changes: Option<Vec<Value>>,
     /// Whose event it is, of receipts and signals: the fields of an event, its payload apart, with `root_session`,
     /// `parent_session`, `depth`, `agent`, `cause`, `traceparent` and `connection`.
-    #[cfg_attr(feature = "describe", schema(value_type = Option<Object>))]
+    #[schema(value_type = Option<Object>)]
     pub envelope: Option<Map>,
 }
 
@@ -343,7 +343,7 @@ pub struct BackgroundWork {
     /// `held`, `queued` or `started`: there will be a run for it. `cancels`: it cancels work that waits. `refused`: there
     /// will be none. `unavailable`: its record is not kept, or was not within 5 seconds, so that it may be lost.
     #[serde(rename = "as")]
-    #[cfg_attr(feature = "describe", schema(rename = "as"))]
+    #[schema(rename = "as")]
     pub verb: String,
     /// The number of its job.
     pub job: Option<u64>,
@@ -449,7 +449,7 @@ pub struct Hook {
     /// The file and line that declare it.
     pub origin: Option<String>,
     /// The events that it runs for.
-    #[cfg_attr(feature = "describe", schema(rename = "match"))]
+    #[schema(rename = "match")]
     pub select: Option<String>,
 }
 

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::view::View;
+use crate::boxed::spawn;
 use crate::outlet::Outlet;
 
 /// How many are under way at once; a further question is not notified of.
@@ -54,7 +55,7 @@ impl Notifier {
         };
         let text = Value::Object(view.to_json(left)).to_string().into_bytes();
         let (outlets, ending) = (Arc::clone(&self.outlets), self.ending.clone());
-        self.tracker.spawn(async move {
+        spawn(&self.tracker, async move {
             let all = join_all(outlets.iter().map(async |outlet| {
                 if let Err(why) = outlet.take(text.clone()).await {
                     tracing::warn!(why, "a question could not be notified of");

@@ -11,9 +11,9 @@ use axum::response::{Html, IntoResponse as _, Redirect, Response};
 use lineside_dashboard::page::{self, BASE};
 use serde::Deserialize;
 use tokio::net::TcpStream;
-use tokio::task::spawn_blocking;
 
 use crate::body::Query;
+use crate::boxed::apart;
 use crate::caller::Connection;
 use crate::daemon::Daemon;
 use crate::dashboard::keys::May;
@@ -157,7 +157,7 @@ pub(super) async fn may(daemon: &Arc<Daemon>, connection: Option<&Connection>) -
     });
     let Some((near, far)) = ends else { return Ok(May::Look) };
     let held = Arc::clone(daemon);
-    let asked = spawn_blocking(move || {
+    let asked = apart(move || {
         let (processes, may) = match peer::of(near, far) {
             Peer::Unknown => (Vec::new(), May::Look),
             Peer::Stranger => return Err("This is not the dashboard of the user who asks.".to_owned()),

@@ -11,12 +11,12 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::stream::unfold;
-use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep_until};
 
 use super::gate::refused;
 use super::views::{Filter, sessions};
 use crate::body::Query;
+use crate::boxed::apart;
 use crate::daemon::Daemon;
 use crate::dashboard::live::TICK;
 
@@ -75,7 +75,7 @@ impl Reader {
             let daemon = Arc::clone(&self.daemon);
             let look = move || frame(&daemon, seen, only.as_ref());
             // What has happened since may be thousands of events, which no request is to wait for.
-            let frame = spawn_blocking(look).await.ok()?;
+            let frame = apart(look).await.ok()?;
             match frame {
                 Some((frame, version, heard)) => {
                     (self.since, self.heard, self.told) = (version.max(1), heard, now);
