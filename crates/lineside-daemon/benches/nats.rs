@@ -235,10 +235,11 @@ async fn jobs(nats: &Nats) {
     };
     // The first has the turn, and the second says that the naming has begun.
     accepts(0, 2).await;
-    accepts(1, 1).await;
     published(1).await;
     daemons[0].3.share_jobs(false);
     accepts(0, NAMED).await;
+    // As many wait there.
+    accepts(1, NAMED + 2).await;
     let began = Instant::now();
     daemons[0].3.share_jobs(true);
     // The second job is named once more.
