@@ -223,7 +223,7 @@ fn known(rows: &[&'static Row], name: &str) -> Option<&'static Opt> {
         return Some(exact);
     }
     let all = || rows.iter().rev().flat_map(|row| &row.options);
-    if !name.starts_with("--") || name.len() < 4 {
+    if !name.starts_with("--") || name.len() < 3 {
         return None;
     }
     let begins =

@@ -46,7 +46,7 @@ impl Walk<'_> {
             }
             // `nix develop -c cmd`, `guix shell x -- cmd`.
             "behind" => {
-                let marks = ["--", "-c", "--command", "-x", "--execute"];
+                let marks = ["--", "-c", "--command", "-x", "--execute", "-e"];
                 let at = words.iter().position(|word| word.plain().is_some_and(|text| marks.contains(&text)));
                 let Some(at) = at else { return false };
                 self.exec_program(words[at + 1..].to_vec(), Vec::new());
@@ -77,6 +77,14 @@ impl Walk<'_> {
                 return true;
             }
             "bwrap" => self.exec_program(behind_bwrap(&words[1..]).to_vec(), Vec::new()),
+            // `gcc -wrapper sh,-c,…`.
+            "comma" => {
+                for given in reading.values("-wrapper").cloned().collect::<Vec<_>>() {
+                    let words =
+                        given.text.split(',').map(|part| Value { text: part.into(), ..given.clone() });
+                    self.exec_program(words.collect(), Vec::new());
+                }
+            }
             "setarch" => self.exec_program(behind_setarch(&words[1..]).to_vec(), Vec::new()),
             // `start-stop-daemon --start --exec /bin/x -- words`.
             "daemon" => {
@@ -84,7 +92,7 @@ impl Walk<'_> {
                 let words = program.into_iter().chain(&reading.operands).cloned().collect();
                 self.exec_program(words, Vec::new());
             }
-            "reads-shell" => self.unclear_text("what a shell of another account reads is not known"),
+            "reads-shell" => self.exec_program(vec![Value::known("sh")], Vec::new()),
             "foreign" => {
                 if reading.has("-EncodedCommand") || reading.has("-e") {
                     self.does(Trait::RunsDecoded);

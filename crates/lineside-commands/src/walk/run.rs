@@ -1,5 +1,6 @@
 //! A program that is started: its words by its row, its files, what it prints.
 
+use super::behind::behind_env;
 use super::{Walk, data};
 use crate::analysis::{Access, Argument, CommandProgram, Trait, Unknown};
 use crate::reading::{self, Reading};
@@ -28,8 +29,10 @@ impl Walk<'_> {
         } else {
             self.not_found(words);
         }
-        let reading = reading::read(name, &words[1..]);
         let index = self.list_program(Argument::Text(name.to_owned()), words, environment);
+        let split = matches!(name, "env" | "genv").then(|| behind_env(words, |name| self.variable(name)));
+        let words = split.as_deref().unwrap_or(words);
+        let reading = reading::read(name, &words[1..]);
         let program = &mut self.analysis.programs[index];
         program.subcommand.clone_from(&reading.subcommand);
         program.flags = reading.given.iter().map(reading::Given::flag).collect();
@@ -82,6 +85,16 @@ impl Walk<'_> {
             inner.extend_from_slice(&words[1..]);
             self.way.push(name.to_owned());
             self.exec_program(inner, Vec::new());
+            self.way.pop();
+        }
+        // `unknown -n 100 -- rm x`: what stands behind dashes and is a program is taken for one.
+        if reading.rows.is_empty()
+            && let Some(at) = words.iter().position(|word| word.plain() == Some("--"))
+            && let Some(program) = words.get(at + 1).and_then(Value::plain)
+            && tables::find(program.rsplit('/').next().unwrap_or_default()).is_some()
+        {
+            self.way.push(name.to_owned());
+            self.exec_program(words[at + 1..].to_vec(), Vec::new());
             self.way.pop();
         }
         if self.state.wrappers.contains(&self.analysis.programs[index].name.pattern()) {
@@ -215,9 +228,9 @@ impl Walk<'_> {
         };
         for text in texts {
             let text = crate::value::spelt(&text.text);
-            for line in text.lines().map(str::trim_start) {
-                let shell = [".shell ", ".system ", "\\! ", "system "];
-                self.told_client(line, index);
+            for line in text.lines().flat_map(super::told::whole_commands) {
+                let shell = [".shell ", ".system ", "\\!", "system "];
+                self.told_client(&line, index);
                 if let Some(command) = shell.iter().find_map(|word| line.strip_prefix(word)) {
                     let command = Value::known(command);
                     self.script(&command, crate::Shell::Sh, Vec::new(), "what a client of a database runs");

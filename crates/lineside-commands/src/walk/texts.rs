@@ -29,7 +29,7 @@ impl Walk<'_> {
             "sed" => self.sed(reading, index),
             "checkpoint" => self.checkpoint(reading, index),
             "editor" => self.editor(reading, index),
-            "ed" => self.ed(),
+            "ed" => self.ed(reading),
             "makefile" => self.makefile(reading, index),
             "asks" => {
                 // Data that goes along is sent; a program of a person's own machine reads it otherwise.
@@ -246,11 +246,16 @@ impl Walk<'_> {
         }
     }
 
-    /// Lines of `ed` that begin with `!`.
-    fn ed(&mut self) {
-        let Some(text) = self.input.as_ref().and_then(Value::literal) else { return };
-        for line in text.lines() {
-            if let Some(program) = line.trim_start().strip_prefix('!') {
+    /// Commands of `ed` with `!`, the lines in front of them read or not, and such a file.
+    fn ed(&mut self, reading: &Reading) {
+        let text = self.input.as_ref().and_then(Value::literal).unwrap_or_default();
+        let named = reading.operands.first().and_then(Value::literal).unwrap_or_default();
+        let lines = text
+            .lines()
+            .map(|line| line.trim_start_matches(|sign: char| !sign.is_alphabetic() && sign != '!'));
+        for line in lines.chain([named.as_str()].into_iter().filter(|name| name.starts_with('!'))) {
+            let program = line.trim_start_matches(['r', 'e', 'E', 'w', 'W', 'f', ' ']);
+            if let Some(program) = program.strip_prefix('!') {
                 self.script(&Value::known(program), Shell::Sh, Vec::new(), "what `ed` runs");
             }
         }

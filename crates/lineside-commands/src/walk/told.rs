@@ -248,6 +248,19 @@ impl Walk<'_> {
     }
 }
 
+/// The commands of SQLite that a line with a beginning of their names may be; any other line as it is.
+pub(super) fn whole_commands(line: &str) -> Vec<String> {
+    const NAMES: [&str; 13] = [
+        ".shell", ".system", ".output", ".once", ".log", ".save", ".backup", ".trace", ".dump", ".clone",
+        ".import", ".open", ".excel",
+    ];
+    let line = line.trim_start();
+    let (name, behind) = line.split_once([' ', '\t']).unwrap_or((line, ""));
+    let known = NAMES.iter().filter(|known| name.len() > 1 && known.starts_with(name));
+    let all: Vec<String> = known.map(|known| format!("{known} {behind}")).collect();
+    if all.is_empty() { vec![line.to_owned()] } else { all }
+}
+
 /// The settings of a file of git, each as `section.name=value`.
 fn settings(text: &str) -> Vec<String> {
     let (mut section, mut all) = (String::new(), Vec::new());

@@ -201,9 +201,13 @@ impl Walk<'_> {
             content.literal().and_then(|text| Some(text.lines().next()?.strip_prefix("#!")?.to_owned()));
         let mut line: Vec<&str> = first.as_deref().unwrap_or_default().split_whitespace().collect();
         let base = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();
-        if line.first().is_some_and(|word| base(word) == "env") {
+        // What stands behind `env` is one word.
+        let behind = first.as_deref().and_then(|line| line.trim().split_once([' ', '\t']));
+        if let Some((_, behind)) = behind.filter(|(_, behind)| behind.trim_start().starts_with('-')) {
+            line.splice(1.., [behind.trim()]);
+        } else if line.first().is_some_and(|word| base(word) == "env") {
             line.remove(0);
-            line.retain(|word| *word != "-S" && !word.contains('='));
+            line.retain(|word| !word.contains('='));
         }
         let interpreter = line.first().map(|word| base(word)).unwrap_or_default();
         if interpreter.is_empty() || Shell::named(&interpreter) != Shell::Other {
