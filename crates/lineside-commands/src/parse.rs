@@ -23,6 +23,8 @@ pub(crate) struct Parsed<'t> {
     pub(crate) statements: Vec<Statement<'t>>,
     /// Why the rest of the text does not parse.
     pub(crate) error: Option<String>,
+    /// Whether a shell may read the rest all the same: its parser ends nowhere in the midst of it.
+    pub(crate) is_unread: bool,
 }
 
 /// A command with its redirections.

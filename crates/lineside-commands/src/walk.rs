@@ -241,7 +241,7 @@ impl Walk<'_> {
         let parsed = Shuck.parse(text, self.shell);
         self.list(&parsed.statements);
         if let Some(error) = parsed.error {
-            self.analysis.is_cut |= limits::exceeded(text).is_some();
+            self.analysis.is_cut |= parsed.is_unread;
             self.unclear_text(&format!("a text does not parse: {error}"));
         }
         self.levels -= 1;
@@ -258,8 +258,7 @@ impl Walk<'_> {
             }
         }
         if start < text.len() {
-            self.analysis.is_cut |= limits::exceeded(&text[start..]).is_some();
-            self.unclear_text("a text does not parse");
+            self.cut("a text does not parse");
         }
     }
 

@@ -106,3 +106,31 @@ fn changed_commands_of_the_corpus_are_read_to_their_end() {
         }
     }
 }
+
+/// What bash reads and the parser does not is not read at all, so that it counts for every guard.
+#[test]
+fn a_text_that_does_not_parse_may_be_one_that_runs() {
+    let nested = |open: &str, count: usize, close: &str| {
+        format!("rm -rf /; {}:{}", open.repeat(count), close.repeat(count))
+    };
+    for text in [
+        "rm -rf /; @() { :; }".to_owned(),
+        "for i in 1; { rm -rf /; }".to_owned(),
+        "function f for i in 1; do rm -rf /; done; f".to_owned(),
+        "cat <<$x\n$x\nrm -rf /".to_owned(),
+        "cat <<$(a)\n$(a)\nrm -rf /".to_owned(),
+        "bash -c 'rm -rf /; @() { :; }'".to_owned(),
+        nested("$(", 64, ")"),
+        nested("( ", 101, ")"),
+        nested("{ ", 120, "; }"),
+        nested("$((", 120, "))"),
+        nested("if :; then ", 64, "; fi"),
+        nested("cat <(", 55, ")"),
+    ] {
+        let analysis = unclear(&text);
+        assert!(analysis.is_cut, "{text}: {:?}", analysis.unclear);
+    }
+    for text in ["ls \"x", "ls 'x", "echo $(ls", "if true; then ls", "case x in", "while true; do ls"] {
+        assert!(!unclear(text).is_cut, "{text}");
+    }
+}

@@ -17,12 +17,18 @@ pub(crate) struct Shuck;
 impl Parse for Shuck {
     fn parse<'t>(&self, text: &'t str, shell: Shell) -> Parsed<'t> {
         if let Some(limit) = limits::exceeded(text) {
-            return Parsed { statements: Vec::new(), error: Some(limit.to_owned()) };
+            return Parsed { error: Some(limit.to_owned()), is_unread: true, ..Parsed::default() };
         }
         let error = match whole(text, shell) {
-            Ok(statements) => return Parsed { statements, error: None },
+            Ok(statements) => return Parsed { statements, ..Parsed::default() },
             Err(error) => error,
         };
+        // What lacks its end is read by no shell.
+        let message = &error.message;
+        let lacks = |end: &str| message.contains(&format!("expected '{end}'")) && !text.contains(end);
+        let is_open = message.contains("unterminated") && !message.contains("arithmetic")
+            || ["fi", "esac", "done"].into_iter().any(lacks);
+        let is_unread = !is_open;
         // The shell runs each line before it reads the next, so those in front of the error have run.
         let mut end = error.at.min(text.len());
         for _ in 0..limits::RETRIES {
@@ -31,11 +37,11 @@ impl Parse for Shuck {
             }
             let Some(line) = text[..end].rfind('\n') else { break };
             if let Ok(statements) = whole(&text[..line], shell) {
-                return Parsed { statements, error: Some(error.message) };
+                return Parsed { statements, error: Some(error.message), is_unread };
             }
             end = line;
         }
-        Parsed { statements: Vec::new(), error: Some(error.message) }
+        Parsed { statements: Vec::new(), error: Some(error.message), is_unread }
     }
 }
 
