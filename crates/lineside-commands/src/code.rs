@@ -1,10 +1,12 @@
 //! Literal calls in the code of other languages: what is started, deleted, read and written by texts that stand there.
 
 mod names;
+mod paths;
 mod table;
 mod tokens;
 mod values;
 
+use self::paths::{opened_path, unknown_path};
 use self::table::{Does, does};
 use self::tokens::{Token, tokens};
 use crate::value::UNKNOWN;
@@ -42,7 +44,7 @@ pub(crate) enum Call {
 
 /// The calls of a code that runs in a folder `here`.
 pub(crate) fn calls(text: &str, language: &str, home: &str, here: &str) -> Vec<Call> {
-    let tokens = values::joined(tokens(text, language), if language == "awk" { "" } else { language });
+    let tokens = values::joined(tokens(text, language), language);
     let tokens = values::settled(&names::imported(&tokens), home, here);
     let tokens = names::renamed(tokens, language, |name| does(language, name).is_some());
     let tokens = values::joined(tokens, language);
@@ -65,6 +67,9 @@ pub(crate) fn calls(text: &str, language: &str, home: &str, here: &str) -> Vec<C
                 }
                 if language == "python" && name == ".open" {
                     all.extend(opened_path(&tokens, at));
+                }
+                if language == "python" {
+                    all.extend(unknown_path(&tokens, at, name));
                 }
             }
             // `print > "file"`, where `$1 > "b"` compares.
@@ -167,7 +172,9 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
                     does == Does::Shell || has_signs(&text) && language != "osascript" && language != "php";
                 all.push(Call::Shell { text, listed });
             }
-            None if !bare && does == Does::Shell && !arguments.is_empty() => all.push(Call::Unknown),
+            None if (!bare || language == "awk") && does == Does::Shell && !arguments.is_empty() => {
+                all.push(Call::Unknown);
+            }
             // `exec @ARGV`, `system($x)`.
             None if language == "perl"
                 && [arguments.first(), rest.first()]
@@ -257,7 +264,7 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
             }
             all.extend(texts.iter().map(|path| Call::Delete { path: (*path).to_owned(), whole }));
             // `unlink <*.txt>`, `unlink glob "x"`, and `unlink` of what a loop is at.
-            if language == "perl" && arguments.is_empty() && is_listed(rest) {
+            if language == "perl" && texts.is_empty() && is_listed(rest) {
                 all.push(Call::Delete { path: UNKNOWN.to_string(), whole });
             }
             // `os.remove(path)`.
@@ -351,18 +358,6 @@ fn handed_on(tokens: &[Token], at: usize) -> Option<Vec<Token>> {
     Some([Token::Sign('(')].into_iter().chain(given).chain([Token::Sign(')')]).collect())
 }
 
-/// `(folder / "x").open("w")`: what stands before it is the path.
-fn opened_path(tokens: &[Token], at: usize) -> Option<Call> {
-    let [Token::Text(path), Token::Sign(')')] = tokens.get(at.checked_sub(2)?..at)? else { return None };
-    let mode = match arguments(&tokens[at + 1..]).first() {
-        Some(Token::Text(mode)) => mode.as_str(),
-        _ => "r",
-    };
-    let is_mode = mode.len() < 4 && mode.chars().all(|sign| "rwaxbt+".contains(sign));
-    let writes = is_mode && mode.contains(['w', 'a', 'x', '+']);
-    Some(if writes { Call::Write(path.clone()) } else { Call::Read(path.clone()) })
-}
-
 /// `open(F, ">x")`, `open(F, ">", "x")`, `open(F, "x |")`, `open(F, "-|", "x", "y")`.
 fn opened_by_perl(texts: &[&str]) -> Option<Call> {
     let shell = |text: &str| Call::Shell { text: text.to_owned(), listed: has_signs(text) };
@@ -382,8 +377,8 @@ fn opened_by_perl(texts: &[&str]) -> Option<Call> {
 /// Whether what perl deletes is a list that it makes, or what a loop is at.
 fn is_listed(rest: &[Token]) -> bool {
     match rest.first() {
-        Some(Token::Name(name)) => name == "glob",
-        Some(Token::Sign(sign)) => matches!(sign, '<' | '}' | ';'),
+        Some(Token::Name(_)) => true,
+        Some(Token::Sign(sign)) => matches!(sign, '<' | '}' | ';' | '$' | '@' | '(' | '{'),
         first => first.is_none(),
     }
 }

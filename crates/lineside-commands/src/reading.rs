@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use compact_str::CompactString;
 
 use crate::analysis::{Flag, Spellings};
-use crate::tables::{self, Opt, Row, Takes};
+use crate::tables::{self, Deed, Opt, Row, Takes};
 use crate::value::Value;
 
 /// An option that was given.
@@ -94,7 +94,7 @@ pub(crate) fn read(name: &str, words: &[Value]) -> Reading {
         }
         at += match row {
             Some(row) if plus && !text.starts_with("--") => cluster(word, &words[at..], row, &mut reading),
-            _ => option(word, words.get(at), &mut reading),
+            _ => option(word, &words[at..], &mut reading),
         };
     }
     reading
@@ -106,7 +106,7 @@ fn row_of_operands() -> &'static Row {
 }
 
 /// Reads an option; answers how many words more it took.
-fn option(word: &Value, next: Option<&Value>, reading: &mut Reading) -> usize {
+fn option(word: &Value, next: &[Value], reading: &mut Reading) -> usize {
     let text = word.text.as_str();
     let words =
         reading.rows.last().is_some_and(|row| row.words) || reading.rows.first().is_some_and(|row| row.words);
@@ -122,15 +122,21 @@ fn option(word: &Value, next: Option<&Value>, reading: &mut Reading) -> usize {
         && !text.starts_with("--")
         && let Some(found) = exact(&reading.rows, text)
     {
-        return take(found, None, next, reading);
+        return take(found, None, next.first(), reading);
     }
     if text.starts_with("--") || words {
         return match known(&reading.rows, name) {
-            Some(found) => take(found, attached, next, reading),
+            Some(found) => take(found, attached, next.first(), reading),
             None => {
                 give_back(name, reading);
+                // Of an interpreter, what stands in front of another option is the value of one that is not known.
+                let of_code = |row: &&Row| row.deeds.iter().any(|when| matches!(when.deed, Deed::Code(..)));
+                let is_option = |word: &Value| word.text.starts_with('-');
+                let takes = attached.is_none()
+                    && reading.rows.last().is_some_and(of_code)
+                    && matches!(next, [value, then, ..] if !is_option(value) && is_option(then));
                 reading.given.push(Given { spellings: alone(name), value: attached });
-                0
+                usize::from(takes)
             }
         };
     }
@@ -148,11 +154,18 @@ fn option(word: &Value, next: Option<&Value>, reading: &mut Reading) -> usize {
         let mut name = CompactString::const_new("-");
         name.push(letter);
         match known(&reading.rows, name.as_str()) {
-            Some(found) if found.takes != Takes::Nothing => {
+            Some(found) if matches!(found.takes, Takes::Value | Takes::Attached) => {
                 let value = (!rest.is_empty()).then(|| Value { text: rest.into(), ..word.clone() });
-                return take(found, value, next, reading);
+                return take(found, value, next.first(), reading);
             }
-            Some(found) => reading.given.push(Given { spellings: spellings(found), value: None }),
+            Some(found) => {
+                // `-0777` and `-CSD` of perl.
+                let is_of_it = |c: char| c.is_ascii_digit() || name == "-C" && "IOEioADSLa".contains(c);
+                if found.takes == Takes::Digits {
+                    rest = rest.trim_start_matches(is_of_it);
+                }
+                reading.given.push(Given { spellings: spellings(found), value: None });
+            }
             None => reading.given.push(Given { spellings: alone(&name), value: None }),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! A row is three texts. The *names*: one or several programs, or a program with its subcommand (`git push`), with `|`
 //! between. The *options*: words such as `-f|--force`, with `=` behind those that take a value and `=?` behind those
-//! whose value has to be attached. What it *does*: words, each perhaps behind a condition `-i?` (one of these options is
+//! whose value has to be attached, and `=#` where that is digits. What it *does*: words, each perhaps behind a condition `-i?` (one of these options is
 //! given) or `!-n?` (none is):
 //!
 //! | word | meaning |
@@ -55,6 +55,8 @@ pub(crate) enum Takes {
     Nothing,
     Value,
     Attached,
+    /// Digits that touch it, behind which other options stand.
+    Digits,
 }
 
 /// Which words an effect is about.
@@ -154,11 +156,9 @@ fn row(options: &'static str, does: &'static str) -> Row {
 }
 
 fn option(text: &'static str) -> Opt {
-    let (names, takes) = match (text.strip_suffix("=?"), text.strip_suffix('=')) {
-        (Some(names), _) => (names, Takes::Attached),
-        (None, Some(names)) => (names, Takes::Value),
-        (None, None) => (text, Takes::Nothing),
-    };
+    let ends = [("=?", Takes::Attached), ("=#", Takes::Digits), ("=", Takes::Value)];
+    let takes = ends.into_iter().find_map(|(end, takes)| Some((text.strip_suffix(end)?, takes)));
+    let (names, takes) = takes.unwrap_or((text, Takes::Nothing));
     Opt { spellings: names.split('|').map(Cow::Borrowed).collect(), takes }
 }
 

@@ -166,6 +166,21 @@ const TRIED: &[&str] = &[
     "unshare -Ur --wd=victim.txt rm a.txt",
     "script -q /dev/null <<< 'rm victim.txt'",
     r#"vim -es -u NONE -c 'call delete("victim.txt")' -c q"#,
+    r#"perl -e 'unlink $ARGV[0]' victim.txt"#,
+    r#"perl -e 'unlink shift' victim.txt"#,
+    r#"perl -e 'unlink @ARGV' victim.txt"#,
+    r#"perl -e 'unlink(@ARGV)' victim.txt"#,
+    r#"perl -lpe unlink <<< victim.txt"#,
+    r#"perl -e 'my @f=("victim.txt");unlink @f'"#,
+    r#"python3 -c 'from pathlib import Path; p=Path(input()); p.unlink()'"#,
+    r#"python3 -c 'from pathlib import Path; Path(input()).unlink()'"#,
+    r#"python3 -c 'from pathlib import Path; Path(".").joinpath("victim.txt").unlink()'"#,
+    r#"python3 -c 'from pathlib import Path; Path("victim.txt").rename("x")'"#,
+    r#"python3 -c 'from pathlib import Path; [p.unlink() for p in Path(".").rglob("v*")]'"#,
+    r#"python3 -c 'from pathlib import Path; [p.rename("x") for p in Path(".").iterdir()]'"#,
+    "ln -s . q; rm q/q/q/victim.txt",
+    "xargs -iX rm X <<< victim.txt",
+    r"env -S 'rm victim.txt\c x'",
 ];
 
 /// What looks like it, and does none of that.
@@ -209,6 +224,10 @@ const HARMLESS: &[&str] = &[
     "tar tf locked.tar",
     r#"perl -e 'open F,"<prod.conf"; print <F>'"#,
     r#"perl -e 'open F,"prod.conf"; print <F>'"#,
+    r#"python3 -c 'from pathlib import Path; Path("other").unlink(); Path("a").rename("b")'"#,
+    r#"perl -0777 -ne 'print' prod.conf"#,
+    "node -p 1+1 victim.txt",
+    "awk '{print $1}' prod.conf",
 ];
 
 fn analysed(command: &str) -> Analysis {

@@ -274,3 +274,51 @@ fn wrappers_are_entered_by_every_spelling_of_their_words() {
         ("ed '!rm -rf /'", "rm -rf /"),
     ]);
 }
+
+#[test]
+fn code_in_words_of_interpreters_is_entered_by_every_spelling() {
+    check(&[
+        ("node -pe 'require(\"child_process\").execSync(\"rm -rf /\")'", "rm -rf /"),
+        ("node -p 'require(\"child_process\").execSync(\"rm -rf /\")'", "rm -rf /"),
+        ("node -p -e 'require(\"child_process\").execSync(\"rm -rf /\")'", "rm -rf /"),
+        ("node --title x -e 'require(\"child_process\").execSync(\"rm -rf /\")'", "rm -rf /"),
+        ("node --some-option x -e 'require(\"child_process\").execSync(\"rm -rf /\")'", "rm -rf /"),
+        ("echo 'require(\"child_process\").execSync(\"rm -rf /\")' > q.js; node q", "rm -rf /"),
+        (
+            "echo 'require(\"child_process\").execSync(\"rm -rf /\")' > q.js; node -e 'require(\"./q\")'",
+            "rm -rf /",
+        ),
+        ("python3 --check-hash-based-pycs never -c 'import os; os.system(\"rm -rf /\")'", "rm -rf /"),
+        ("python3 --some-option x -c 'import os; os.system(\"rm -rf /\")'", "rm -rf /"),
+        (
+            "echo 'import os; os.system(\"rm -rf /\")' > x; python3 -c 'import runpy; runpy.run_path(\"x\")'",
+            "rm -rf /",
+        ),
+        ("perl '-MPOSIX;system \"rm -rf /\"' -e1", "rm -rf /"),
+        ("perl -lpe 'system \"rm -rf /\"'", "rm -rf /"),
+        ("perl -0777ne 'system \"rm -rf /\"'", "rm -rf /"),
+        ("perl -CSDlne 'system \"rm -rf /\"'", "rm -rf /"),
+        ("ruby -0lne 'system \"rm -rf /\"'", "rm -rf /"),
+        ("php -R 'system(\"rm -rf /\");'", "rm -rf /"),
+        ("awk 'BEGIN{c=\"rm -rf \" \"/\"; system(c)}'", "rm -rf /"),
+        ("awk '{system($0)}' <<< 'rm -rf /'", "?"),
+        ("awk '{system($1 $2)}' x", "?"),
+        ("echo 'BEGIN { system(\"rm -rf /\") }' > p; gawk -E p", "rm -rf /"),
+        ("echo /x | xargs -iX rm -rf X", "rm -rf /x"),
+        ("echo /x | xargs --replace rm -rf {}", "rm -rf /x"),
+        ("x='a[$(rm -rf /)]'; b=([x]=1)", "rm -rf /"),
+        ("x='a[$(rm -rf /)]'; RANDOM=x", "rm -rf /"),
+        ("x='a[$(rm -rf /)]'; OPTIND=x", "rm -rf /"),
+        ("HISTCMD='a[$(rm -rf /)]'", "rm -rf /"),
+        ("x='a[$(rm -rf /)]'; declare -i z; z=$x", "rm -rf /"),
+        ("x='a[$(rm -rf /)]'; declare -ix z; z+=x", "rm -rf /"),
+        ("x='a[$(rm -rf /)]'; declare -i z; read z <<< \"$x\"", "rm -rf /"),
+        ("x='a[$(rm -rf /)]'; declare -i z; printf -v z %s \"$x\"", "rm -rf /"),
+        ("x='a[$(rm -rf /)]'; declare -i z; for z in x; do :; done", "rm -rf /"),
+        ("echo 'rm -rf /' > .bashrc; HOME=$PWD bash -ic :", "rm -rf /"),
+        ("echo 'rm -rf /' > ~/.bashrc; bash -ic :", "rm -rf /"),
+        ("echo 'rm -rf /' > .profile; HOME=. sh -lc :", "rm -rf /"),
+        ("echo 'rm -rf /' > .bash_logout; env HOME=$PWD bash --login -c :", "rm -rf /"),
+        ("echo 'rm -rf /' > .zshenv; ZDOTDIR=. zsh -c :", "rm -rf /"),
+    ]);
+}

@@ -60,6 +60,7 @@ const CALLS: &[(&str, &str, Does)] = &[
     ),
     ("python", "create_subprocess_shell", Does::Shell),
     ("python", "create_subprocess_exec", Does::Words),
+    ("python", "runpy.run_path run_path", Does::Requires),
     ("python", "copyfile copy2 shutil.copy copytree copymode copystat", Does::Copy),
     ("python", "os.open", Does::Opened),
     ("python", "fileinput.input fileinput.FileInput FileInput", Does::Inplace),

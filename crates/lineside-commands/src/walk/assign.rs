@@ -20,6 +20,7 @@ impl Walk<'_> {
                 value.stands_for = value.stands_for.take().filter(is_printed);
             }
             self.note_environment(one.name, values.first());
+            self.counted(one.name, &values);
             let old = self.scope.variables.get(one.name).cloned();
             let values = match (one.index, one.append, &one.value, old) {
                 (Some(index), _, _, old) => {
@@ -46,6 +47,26 @@ impl Walk<'_> {
         }
     }
 
+    /// The value of a variable that bash takes for an expression.
+    pub(crate) fn counted(&mut self, name: &str, values: &[Value]) {
+        const NUMBERS: [&str; 6] = ["RANDOM", "OPTIND", "HISTCMD", "SECONDS", "LINENO", "SRANDOM"];
+        if NUMBERS.contains(&name) || self.scope.numbers.contains(name) {
+            for text in values.iter().filter_map(Value::literal) {
+                self.index_of(&text);
+                self.evaluates(&text);
+            }
+        }
+    }
+
+    /// The same of variables that a builtin has set, which is given their names.
+    pub(crate) fn counts_again(&mut self, words: &[Value]) {
+        for name in words.iter().filter_map(Value::plain) {
+            if let Some(values) = self.scope.variables.get(name).cloned() {
+                self.counted(name, &values);
+            }
+        }
+    }
+
     /// The values of a list; each that has a key is known by it as well.
     pub(crate) fn elements(&mut self, name: &str, words: &[&str], append: bool) -> Vec<Value> {
         if !append {
@@ -61,6 +82,7 @@ impl Walk<'_> {
             let keyed = word.strip_prefix('[').and_then(|word| word.split_once("]="));
             let value = self.one(keyed.map_or(*word, |(_, value)| value));
             if let Some((key, _)) = keyed {
+                self.evaluates(key);
                 let key = self.quoted(key).text;
                 self.scope.set(&format!("{name}[{key}]"), vec![value.clone()]);
                 next = key.parse().unwrap_or(next);

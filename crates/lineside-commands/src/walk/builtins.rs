@@ -23,7 +23,10 @@ impl Walk<'_> {
             // A program and a builtin have this name; it matters what it ends.
             "kill" => return false,
             "echo" | "print" => self.echo(&words[1..]),
-            "printf" => self.printf(&words[1..]),
+            "printf" => {
+                self.printf(&words[1..]);
+                self.counts_again(&words[1..]);
+            }
             "pwd" => {
                 let mut cwd = self.cwd_value();
                 cwd.text.push('\n');
@@ -71,6 +74,7 @@ impl Walk<'_> {
             "read" => {
                 self.names_variables(name, &words[1..]);
                 self.read_line(&words[1..]);
+                self.counts_again(&words[1..]);
             }
             "mapfile" | "readarray" => {
                 self.read_lines(&words[1..]);
@@ -273,6 +277,9 @@ impl Walk<'_> {
             if name.contains('[') {
                 self.index_of(&word.text);
             }
+            if has('i') {
+                self.scope.numbers.insert(known.to_owned());
+            }
             if has('n') {
                 self.index_of(value);
                 self.evaluates(value);
@@ -298,9 +305,7 @@ impl Walk<'_> {
                 None if has('n') => vec![Value::unknown()],
                 None => vec![Value { text: value.into(), stands_for: None, ..word.clone() }],
             };
-            if has('i') {
-                self.names_variables("let", &values);
-            }
+            self.counted(&name, &values);
             self.note_environment(&name, values.first());
             self.scope.set(&name, values);
         }

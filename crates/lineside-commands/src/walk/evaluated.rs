@@ -41,6 +41,24 @@ impl Walk<'_> {
         }
     }
 
+    /// Files of the home that a shell of a person, or one that begins or ends a session, runs.
+    pub(super) fn of_home(&mut self, index: usize) {
+        const FILES: [&str; 10] = [
+            ".bashrc", ".bash_profile", ".bash_login", ".profile", ".bash_logout", ".zshenv", ".zshrc",
+            ".zprofile", ".zlogin", ".kshrc",
+        ];
+        if self.files.is_empty() {
+            return;
+        }
+        let folders = [("ZDOTDIR", None), ("HOME", self.variable("HOME"))];
+        for (name, known) in folders {
+            let Some(folder) = self.of_environment(name, index).or(known) else { continue };
+            for file in FILES {
+                self.begins_with(&Value { text: format!("{}/{file}", folder.text).into(), ..folder.clone() });
+            }
+        }
+    }
+
     /// A value that is expanded once more, as `${x@P}` and prompts are.
     pub(crate) fn expands_again(&mut self, value: &Value) -> Value {
         let Some(text) = value.literal() else {

@@ -114,7 +114,7 @@ impl Walk<'_> {
                 }
             }
             "awk" => {
-                let files: Vec<Value> = reading.values("-f").cloned().collect();
+                let files: Vec<Value> = reading.values("-f").chain(reading.values("-E")).cloned().collect();
                 let given = reading.operands.first().filter(|_| files.is_empty()).cloned();
                 let own: Vec<Value> = files.iter().filter_map(|file| self.script_at(file, index)).collect();
                 // `-v name=text` sets a name before the code runs.

@@ -228,6 +228,7 @@ impl Walk<'_> {
         }
         for value in values {
             let value = if value.is_many() { Value::unknown().from(value.origin) } else { value };
+            self.counted(name, std::slice::from_ref(&value));
             self.scope.set(name, vec![value]);
             self.list(body);
             if self.is_full() {

@@ -18,6 +18,8 @@ pub(crate) struct Scope {
     pub(crate) variables: HashMap<String, Vec<Value>, foldhash::fast::FixedState>,
     /// Variables whose values take capitals or lose them whenever they are set.
     pub(crate) cases: Cases,
+    /// Names of variables whose values are expressions.
+    pub(crate) numbers: HashSet<String, foldhash::fast::FixedState>,
     /// Names that were unset.
     pub(crate) unset: HashSet<String, foldhash::fast::FixedState>,
     /// Texts of functions.
@@ -36,6 +38,7 @@ impl Scope {
             stack: Vec::new(),
             variables: HashMap::default(),
             cases: HashMap::default(),
+            numbers: HashSet::default(),
             unset: HashSet::default(),
             functions: HashMap::default(),
             exported: HashSet::default(),
@@ -99,6 +102,7 @@ impl Scope {
             }
         }
         self.doubt_cases(&other.cases);
+        self.numbers.extend(other.numbers.iter().cloned());
         self.unset.retain(|name| other.unset.contains(name));
         for (name, body) in &other.functions {
             self.functions.entry(name.clone()).or_insert_with(|| body.clone());

@@ -218,7 +218,7 @@ impl Walk<'_> {
         let zero = reading.has("-0") || reading.has("-d");
         let is_parallel = self.way.last().is_some_and(|name| name == "parallel");
         let holder =
-            reading.values("-I").next().or_else(|| reading.values("-J").next()).and_then(Value::literal);
+            ["-I", "-J", "-i"].iter().find_map(|flag| reading.values(flag).next()).and_then(Value::literal);
         let holder = holder.or_else(|| {
             let braces = reading.has("-i")
                 || command.iter().any(|word| word.text.contains("{}")) && (given.is_some() || is_parallel);

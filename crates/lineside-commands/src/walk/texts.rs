@@ -51,6 +51,9 @@ impl Walk<'_> {
         for file in reading.values("--rcfile").cloned().collect::<Vec<_>>() {
             self.begins_with(&file);
         }
+        if reading.has("-i") || reading.has("-l") || name == "zsh" {
+            self.of_home(index);
+        }
         // A shell that takes itself for one of a person runs what it reads in any case.
         if reading.has("-n") && !reading.has("-i") {
             if let Some(file) = reading.operands.first().filter(|_| !reading.has("-c")) {

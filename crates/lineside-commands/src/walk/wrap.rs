@@ -204,6 +204,7 @@ impl Walk<'_> {
             }
         } else {
             let Some(file) = file else { return false };
+            let file = &self.with_suffix(file);
             self.runs_file(file);
             let content = self.content(file, Some(index));
             // A script by its path is a program as any other, unless the command itself has made it.
@@ -265,7 +266,7 @@ impl Walk<'_> {
                 code::Call::Evaluated(text) => self.code(&Value::known(text), language, index),
                 // A file that is there already is a program as any other.
                 code::Call::Required(path) => {
-                    let file = Value::known(path);
+                    let file = self.with_suffix(&Value::known(path));
                     if let Some(code) = self.script_at(&file, index) {
                         self.code(&code, language, index);
                     }

@@ -174,6 +174,16 @@ impl Walk<'_> {
         is_own.then(|| self.content(file, Some(program)))
     }
 
+    /// A file that the command has written, where an interpreter finds it by a name without its suffix.
+    pub(super) fn with_suffix(&self, file: &Value) -> Value {
+        const SUFFIXES: [&str; 9] =
+            [".js", ".cjs", ".mjs", ".ts", ".json", "/index.js", "/__main__.py", ".rb", "/package.json"];
+        let named = |suffix: &str| Value { text: format!("{}{suffix}", file.text).into(), ..file.clone() };
+        let is_there = self.files.is_empty() || file.stands_for.is_some() || self.wrote(file);
+        let mut found = SUFFIXES.iter().map(|suffix| named(suffix)).filter(|_| !is_there);
+        found.find(|file| self.wrote(file)).unwrap_or_else(|| file.clone())
+    }
+
     /// The program that a path starts by another name: by a link, or by a copy that the command makes.
     pub(super) fn renamed_program(&self, value: &Value) -> Option<String> {
         const MANY: &[&str] = &["busybox", "toybox", "coreutils", "systemctl"];

@@ -1,0 +1,44 @@
+//! Calls on paths of python, which stand in front of the call.
+
+use super::tokens::Token;
+use super::{Call, arguments};
+use crate::value::UNKNOWN;
+
+/// `(folder / "x").open("w")`: what stands before it is the path.
+pub(super) fn opened_path(tokens: &[Token], at: usize) -> Option<Call> {
+    let [Token::Text(path), Token::Sign(')')] = tokens.get(at.checked_sub(2)?..at)? else { return None };
+    let mode = match arguments(&tokens[at + 1..]).first() {
+        Some(Token::Text(mode)) => mode.as_str(),
+        _ => "r",
+    };
+    let is_mode = mode.len() < 4 && mode.chars().all(|sign| "rwaxbt+".contains(sign));
+    let writes = is_mode && mode.contains(['w', 'a', 'x', '+']);
+    Some(if writes { Call::Write(path.clone()) } else { Call::Read(path.clone()) })
+}
+
+/// `path.unlink()`, `path.rename("x")`: a deletion of what no text stands for.
+pub(super) fn unknown_path(tokens: &[Token], at: usize, name: &str) -> Option<Call> {
+    let (of, method) = name.rsplit_once('.')?;
+    let given = arguments(&tokens[at + 1..]);
+    let is_one = matches!(method, "unlink" | "rmdir") && !matches!(given.first(), Some(Token::Text(_)));
+    if !is_one && method != "rename"
+        || matches!(of, "os" | "shutil")
+        || tokens.get(at + 1) != Some(&Token::Sign('('))
+    {
+        return None;
+    }
+    let path = match tokens[..at] {
+        [.., Token::Name(ref of), Token::Sign('('), Token::Text(ref path), Token::Sign(')')]
+            if of.ends_with("Path") =>
+        {
+            (!is_one).then(|| path.clone())?
+        }
+        [.., Token::Text(_), Token::Sign(')')]
+            if is_one && !matches!(tokens[..at - 2], [.., Token::Name(_), Token::Sign('(')]) =>
+        {
+            return None;
+        }
+        _ => UNKNOWN.to_string(),
+    };
+    Some(Call::Delete { path, whole: false })
+}
