@@ -6,7 +6,7 @@ mod table;
 mod tokens;
 mod values;
 
-use self::paths::{opened_path, unknown_path};
+use self::paths::{of_block, opened_path, unknown_path};
 use self::table::{Does, does};
 use self::tokens::{Token, tokens};
 use crate::value::UNKNOWN;
@@ -62,7 +62,7 @@ pub(crate) fn calls(text: &str, language: &str, home: &str, here: &str) -> Vec<C
                 // A lone `run` or `remove` is a function of the code's own.
                 if let Some(does) = does(language, name) {
                     open = Some(at);
-                    let handed = handed_on(&tokens, at);
+                    let handed = handed_on(&tokens, at).or_else(|| of_block(&tokens[at + 1..], language));
                     called(does, language, name, handed.as_deref().unwrap_or(&tokens[at + 1..]), &mut all);
                 }
                 if language == "python" && name == ".open" {

@@ -129,8 +129,10 @@ fn option(word: &Value, next: &[Value], reading: &mut Reading) -> usize {
             Some(found) => take(found, attached, next.first(), reading),
             None => {
                 give_back(name, reading);
-                // Of an interpreter, what stands in front of another option is the value of one that is not known.
-                let of_code = |row: &&Row| row.deeds.iter().any(|when| matches!(when.deed, Deed::Code(..)));
+                // Of an interpreter and a wrapper, what stands in front of another option is the value of one that is not known.
+                let of_code = |row: &&Row| {
+                    row.deeds.iter().any(|when| matches!(when.deed, Deed::Code(..) | Deed::Wrap { .. }))
+                };
                 let is_option = |word: &Value| word.text.starts_with('-');
                 let takes = attached.is_none()
                     && reading.rows.last().is_some_and(of_code)

@@ -179,6 +179,10 @@ const TRIED: &[&str] = &[
     r#"python3 -c 'from pathlib import Path; [p.unlink() for p in Path(".").rglob("v*")]'"#,
     r#"python3 -c 'from pathlib import Path; [p.rename("x") for p in Path(".").iterdir()]'"#,
     "ln -s . q; rm q/q/q/victim.txt",
+    "GIT_TRACE2=$PWD/prod.conf git status",
+    "GIT_TRACE2_EVENT=$PWD/prod.conf git status",
+    r#"perl -MPOSIX -e 'POSIX::remove("victim.txt")'"#,
+    r#"perl -e 'unlink join("","victim",".txt")'"#,
     "xargs -iX rm X <<< victim.txt",
     r"env -S 'rm victim.txt\c x'",
 ];

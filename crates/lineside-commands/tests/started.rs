@@ -322,3 +322,33 @@ fn code_in_words_of_interpreters_is_entered_by_every_spelling() {
         ("echo 'rm -rf /' > .zshenv; ZDOTDIR=. zsh -c :", "rm -rf /"),
     ]);
 }
+
+#[test]
+fn what_wrappers_modules_and_rules_bring_along_is_listed() {
+    check(&[
+        ("setpriv --ruid 1000 -- rm -rf /", "rm -rf /"),
+        ("setpriv --some-option 1000 -- rm -rf /", "rm -rf /"),
+        ("fakeroot-sysv rm -rf /", "rm -rf /"),
+        ("debconf -ox rm -rf /", "rm -rf /"),
+        ("debconf sh -c 'rm -rf /'", "rm -rf /"),
+        ("dpkg-architecture -c 'rm -rf /'", "rm -rf /"),
+        ("scp -o ProxyCommand='rm -rf /' a b:c", "rm -rf /"),
+        ("sftp -o ProxyCommand='rm -rf /' b", "rm -rf /"),
+        ("ssh -o KnownHostsCommand='rm -rf /' b", "rm -rf /"),
+        ("echo 'import os; os.system(\"rm -rf /\")' > q.py; python3 -m runpy q", "rm -rf /"),
+        ("echo 'import os; os.system(\"rm -rf /\")' > q.py; python3 -m unittest q", "rm -rf /"),
+        ("echo 'import os; os.system(\"rm -rf /\")' > q.py; python3 -m cProfile -m q", "rm -rf /"),
+        ("echo 'import os; os.system(\"rm -rf /\")' > __main__.py; python3 .", "rm -rf /"),
+        ("perl -e 'system{\"rm\"} \"x\",\"-rf\",\"/\"'", "rm -rf /"),
+        ("perl -e 'exec {\"rm\"} \"rm\",\"-rf\",\"/\"'", "rm -rf /"),
+        ("PERL5DB='system \"rm -rf /\"' perl -d x", "?"),
+        ("make CC='rm -rf /;:' q.o", "rm -rf /"),
+        ("CC='rm -rf /' make q.o", "rm -rf /"),
+        ("make COMPILE.c='rm -rf /' q.o", "rm -rf /"),
+        ("printf 'a:;rm -rf /\\n' > q; MAKEFILES=q make -f /dev/null a", "rm -rf /"),
+    ]);
+    for usual in ["make CC=gcc all", "CC=clang make -j4", "make SHELL=/bin/bash all", "CC='ccache gcc' make"]
+    {
+        assert!(analysed(usual).unclear.is_empty(), "{usual}");
+    }
+}

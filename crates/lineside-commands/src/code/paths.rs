@@ -1,4 +1,4 @@
-//! Calls on paths of python, which stand in front of the call.
+//! Words of calls that stand where those of others do not: paths in front of them, programs in blocks.
 
 use super::tokens::Token;
 use super::{Call, arguments};
@@ -41,4 +41,12 @@ pub(super) fn unknown_path(tokens: &[Token], at: usize, name: &str) -> Option<Ca
         _ => UNKNOWN.to_string(),
     };
     Some(Call::Delete { path, whole: false })
+}
+
+/// `system {"rm"} "x", "y"` of perl: the block names the program, and the first word is none of its own.
+pub(super) fn of_block(rest: &[Token], language: &str) -> Option<Vec<Token>> {
+    let [Token::Sign('{'), program @ Token::Text(_), Token::Sign('}'), _, words @ ..] = rest else {
+        return None;
+    };
+    (language == "perl").then(|| std::iter::once(program).chain(words).cloned().collect())
 }

@@ -25,6 +25,11 @@ impl Walk<'_> {
             "PROMPT_COMMAND" => {
                 self.script(value, Shell::Bash, Vec::new(), "what a shell runs in front of its prompt");
             }
+            "PERL5DB" => self.unclear_text("what `PERL5DB` has perl run is not known"),
+            // `GIT_TRACE2_EVENT` and the like.
+            name if name.starts_with("GIT_TRACE") && value.text.starts_with('/') => {
+                self.touch(Access::Write, value, false, None);
+            }
             "BASH_ENV" | "ENV" => self.begins_with(value),
             _ => {}
         }

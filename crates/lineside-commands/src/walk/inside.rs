@@ -183,8 +183,10 @@ impl Walk<'_> {
                 for option in reading.values("-o").cloned().collect::<Vec<_>>() {
                     let text = spelt(&option.text);
                     let Some((key, command)) = text.split_once(['=', ' ']) else { continue };
-                    if matches!(key.to_ascii_lowercase().as_str(), "proxycommand" | "localcommand")
-                        && command != "none"
+                    if matches!(
+                        key.to_ascii_lowercase().as_str(),
+                        "proxycommand" | "localcommand" | "knownhostscommand"
+                    ) && command != "none"
                     {
                         self.script(&Value::known(command), Shell::Sh, Vec::new(), "what `ssh` runs");
                     }

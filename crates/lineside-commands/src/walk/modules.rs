@@ -24,6 +24,16 @@ impl Walk<'_> {
         }
         let behind =
             words.iter().position(|word| word.plain() == Some(&module)).map_or(words.len(), |at| at + 1);
+        // Modules that a module runs.
+        for word in words[behind..].iter().filter(|word| !word.text.starts_with('-')) {
+            let file = self.with_suffix(&Value { text: word.text.replace('.', "/").into(), ..word.clone() });
+            if file.text.ends_with(".py")
+                && self.wrote(&file)
+                && let Some(code) = self.script_at(&file, index)
+            {
+                self.code(&code, "python", index);
+            }
+        }
         match module.as_str() {
             // Each word is code, and what is set up before it.
             "timeit" => {

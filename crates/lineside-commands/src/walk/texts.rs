@@ -275,6 +275,7 @@ impl Walk<'_> {
                 self.recipes(&Value::known(rules));
             }
         }
+        self.of_built_in_rules(reading, index);
         let usual = ["GNUmakefile", "makefile", "Makefile"].map(Value::known);
         let usual = || usual.into_iter().find(|file| self.written_at(file).is_some());
         let Some(file) = reading.values("-f").next().cloned().or_else(usual) else { return };
@@ -287,7 +288,7 @@ impl Walk<'_> {
         }
     }
 
-    fn recipes(&mut self, rules: &Value) {
+    pub(super) fn recipes(&mut self, rules: &Value) {
         let Some(text) = rules.literal() else { return };
         self.shell_of_rules(&text);
         for line in text.lines() {

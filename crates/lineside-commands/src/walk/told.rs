@@ -38,6 +38,35 @@ impl Walk<'_> {
         }
     }
 
+    /// `make CC='…' x.o`, and files of `MAKEFILES`.
+    pub(super) fn of_built_in_rules(&mut self, reading: &Reading, index: usize) {
+        const NAMES: [&str; 18] = [
+            "CC", "CXX", "CPP", "AS", "LD", "AR", "FC", "RM", "LEX", "YACC", "SHELL", "MAKE", "CO", "GET",
+            "COMPILE.c", "COMPILE.cc", "LINK.o", "LINK.c",
+        ];
+        for name in NAMES {
+            let words = reading.operands.iter().filter_map(|word| word.text.split_once('='));
+            let given = words.filter(|(known, _)| known.trim_end_matches([':', '?', '+']) == name);
+            let texts: Vec<Value> = given.map(|(_, text)| Value::known(text)).collect();
+            for text in texts.into_iter().chain(self.of_environment(name, index)) {
+                let first = text.text.split_whitespace().next().unwrap_or_default();
+                let own = crate::tables::find(first.rsplit('/').next().unwrap_or_default());
+                let compiler = crate::tables::find("gcc");
+                let is_usual = Shell::named(first.rsplit('/').next().unwrap_or_default()) != Shell::Other
+                    || own.is_none_or(|own| compiler.is_some_and(|row| std::ptr::eq(own, row)));
+                if !is_usual || text.text.contains([';', '&', '|', '$', '`']) {
+                    self.script(&text, Shell::Sh, Vec::new(), "a rule of `make`");
+                }
+            }
+        }
+        let files = self.of_environment("MAKEFILES", index).unwrap_or_default();
+        for file in files.text.split_whitespace() {
+            if let Some(rules) = self.written_at(&Value::known(file)) {
+                self.recipes(&rules);
+            }
+        }
+    }
+
     /// Settings of git from files that the command itself writes, each as `name=value`.
     pub(super) fn settings_of_files(&mut self, given: &[Value], index: usize) -> Vec<Value> {
         let included = given.iter().filter_map(|setting| {

@@ -176,8 +176,9 @@ impl Walk<'_> {
 
     /// A file that the command has written, where an interpreter finds it by a name without its suffix.
     pub(super) fn with_suffix(&self, file: &Value) -> Value {
-        const SUFFIXES: [&str; 9] =
-            [".js", ".cjs", ".mjs", ".ts", ".json", "/index.js", "/__main__.py", ".rb", "/package.json"];
+        const SUFFIXES: [&str; 10] = [
+            ".js", ".cjs", ".mjs", ".ts", ".json", "/index.js", "/__main__.py", ".rb", "/package.json", ".py",
+        ];
         let named = |suffix: &str| Value { text: format!("{}{suffix}", file.text).into(), ..file.clone() };
         let is_there = self.files.is_empty() || file.stands_for.is_some() || self.wrote(file);
         let mut found = SUFFIXES.iter().map(|suffix| named(suffix)).filter(|_| !is_there);
