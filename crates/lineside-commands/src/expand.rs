@@ -178,6 +178,13 @@ impl Walk<'_> {
                     fields.open = true;
                     next
                 }
+                // `!(b)` and the like of `extglob`.
+                '@' | '!' | '+' | '*' | '?' if mode == Mode::Split && word[next..].starts_with('(') => {
+                    let end = closing(word, next + 1, ')').unwrap_or(word.len());
+                    self.only_substitutions(&word[next + 1..end]);
+                    fields.push(STAR);
+                    (end + 1).min(word.len())
+                }
                 '*' | '?' | '[' if mode == Mode::Split => {
                     let sign = match c {
                         '*' => STAR,

@@ -178,6 +178,7 @@ const TRIED: &[&str] = &[
     r#"python3 -c 'from pathlib import Path; Path("victim.txt").rename("x")'"#,
     r#"python3 -c 'from pathlib import Path; [p.unlink() for p in Path(".").rglob("v*")]'"#,
     r#"python3 -c 'from pathlib import Path; [p.rename("x") for p in Path(".").iterdir()]'"#,
+    "shopt -s extglob\nrm b !($(rm victim.txt))",
     "ln -s . q; rm q/q/q/victim.txt",
     "GIT_TRACE2=$PWD/prod.conf git status",
     "GIT_TRACE2_EVENT=$PWD/prod.conf git status",

@@ -95,6 +95,7 @@ fn links_that_a_glob_finds_are_followed() {
         (Access::Read, "cat */?", &env),
         (Access::Read, "cat < d/x", &env),
         (Access::Delete, "ln -s / to; rm -rf to/*", "/*"),
+        (Access::Delete, "ln -s /a to; ln -s . /a/q; rm -rf to/q/q/q/x", "/a/x"),
         (Access::Delete, "ln -s / to; rm -rf t*/etc", "/etc"),
         (Access::Delete, "ln -s /etc to; cd to; rm -rf x", "/etc/x"),
     ] {

@@ -7,6 +7,8 @@ use crate::value::{FRESH, MANY, OPEN, QUEST, STAR, UNKNOWN, Value, spelt};
 use crate::{expand, path};
 
 const SIGNS: [char; 3] = [STAR, QUEST, OPEN];
+/// Links of the command that lead to links, one below the other.
+const LINKS: usize = 128;
 const NOT_KNOWN: [char; 3] = [UNKNOWN, FRESH, MANY];
 
 impl Walk<'_> {
@@ -110,7 +112,7 @@ impl Walk<'_> {
 
     /// Where a path leads by links that the command itself makes.
     pub(crate) fn made(&self, path: &str, last: bool) -> Vec<String> {
-        let target = |(name, file): (&String, &super::Written)| {
+        let target = |(name, file): (&String, &super::Written), path: &str| {
             let (link, mut names, mut parts) = (file.link.as_ref()?, name.split('/'), path.split('/'));
             if !names.all(|name| parts.next().is_some_and(|part| path::names_meet(name, part))) {
                 return None;
@@ -118,8 +120,15 @@ impl Walk<'_> {
             let rest: Vec<&str> = parts.collect();
             (last || !rest.is_empty()).then(|| path::normal(link, &rest.join("/")))
         };
-        let mut all: Vec<String> = self.files.iter().filter_map(target).collect();
+        let mut all: Vec<String> = self.files.iter().filter_map(|file| target(file, path)).collect();
         all.sort_unstable();
+        // Below a link that leads to its own folder, the same link stands again.
+        let mut at = 0;
+        while let Some(path) = all.get(at).filter(|_| at < LINKS).cloned() {
+            let further: Vec<String> = self.files.iter().filter_map(|file| target(file, &path)).collect();
+            all.extend(further.into_iter().filter(|path| !all.contains(path)).collect::<Vec<_>>());
+            at += 1;
+        }
         all
     }
 
