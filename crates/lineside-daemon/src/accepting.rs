@@ -28,7 +28,7 @@ use crate::place::Place;
 use crate::shared_stream::Stream;
 use crate::shares::{PART, Share, Shares, Tree};
 use crate::socket::Socket;
-use crate::strangers::Strangers;
+use crate::strangers::{MOST, Strangers};
 use crate::turns::Turns;
 
 /// How long accepting rests when the system refuses, for example for want of descriptors.
@@ -237,7 +237,8 @@ impl Tasks {
 
 async fn let_in<S: Source>(tasks: Tasks, daemon: Arc<Daemon>, mut source: S, mut door: Door, router: Router) {
     let beginning = Arc::new(Semaphore::new(AT_ONCE));
-    let mut turns = Turns::default();
+    // Strangers have no room that could end: the one that came first gives way, as it does when it has had its turn.
+    let mut turns = Turns::of(if door.strangers.is_some() { MOST } else { usize::MAX });
     for step in 1_usize.. {
         if step.is_multiple_of(STEPS) {
             yield_now().await;
@@ -278,7 +279,7 @@ async fn let_in<S: Source>(tasks: Tasks, daemon: Arc<Daemon>, mut source: S, mut
         let let_in = LetIn::<S> { stream, name, peer, place };
         match turn {
             Some(turn) => begin(&tasks, &daemon, let_in, turn, router.clone()),
-            None => turns.wait(of, let_in),
+            None => drop(turns.wait(of, let_in)),
         }
     }
 }

@@ -180,7 +180,10 @@ impl Caller {
         let may = match self.confined(daemon)? {
             Some(_) if daemon.hosts.opened(id).is_some() => false,
             None => daemon.hosts.opened(id).is_none() || !daemon.agents.is_unknown(self.peer),
-            Some(above) => daemon.agents.holds(&session, self.peer).is_some() || session.is_below(&above),
+            // One that it has taken over may be that of a program elsewhere, which is gone.
+            Some(above) => {
+                daemon.agents.holds(&session, self.peer) == Some(Hold::Opened) || session.is_below(&above)
+            }
         };
         if may { Ok(session) } else { Err(too_far()) }
     }
