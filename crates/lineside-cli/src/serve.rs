@@ -220,6 +220,7 @@ async fn serve(args: &ServeArgs, daemon: &DaemonArgs, styles: Styles) -> Result<
     let mut settings = Settings::new(paths.socket.clone(), paths.state, places).only(dialects).limits(limits);
     settings.http = args.http;
     settings.project = named_project;
+    settings.starts_hooks_alone = true;
     settings.findings = findings;
     settings.protection = Some(Protection::of(&of_files, &settings.state, &settings.socket));
     let DaemonSettings { log, approvals, observe, cluster, .. } = of_files;

@@ -33,6 +33,8 @@ pub(crate) struct Agents {
     lineage: Lineage,
     kept: Mutex<Kept>,
     guarded: Guarded,
+    /// Whether all that this process starts are hooks.
+    starts_hooks_alone: bool,
 }
 
 /// What is kept of open sessions. Each entry goes with its session.
@@ -104,12 +106,24 @@ pub(crate) enum Shown<'a> {
 }
 
 impl Agents {
-    pub(crate) fn of(state: &Path) -> Self {
-        Self { lineage: Lineage::default(), kept: Mutex::default(), guarded: Guarded::of(state) }
+    pub(crate) fn of(state: &Path, starts_hooks_alone: bool) -> Self {
+        let guarded = Guarded::of(state);
+        Self { lineage: Lineage::default(), kept: Mutex::default(), guarded, starts_hooks_alone }
+    }
+
+    /// Whether it is not known who asks: no process is seen, or what a hook has started, which may be a program of an agent and
+    /// has shed what says so.
+    pub(crate) fn is_unknown(&self, peer: Option<u32>) -> bool {
+        self.is_unseen(peer) || self.is_of_a_hook(&self.line(peer))
+    }
+
+    /// Whether a hook, which this process has started, is at the top of this line.
+    fn is_of_a_hook(&self, line: &[Process]) -> bool {
+        self.starts_hooks_alone && line.last().is_some_and(|top| top.is_own_child())
     }
 
     /// Whether it is not known which process asks, where the system shows processes.
-    pub(crate) fn is_unknown(&self, peer: Option<u32>) -> bool {
+    fn is_unseen(&self, peer: Option<u32>) -> bool {
         let own = std::process::id();
         self.line(peer).is_empty() && peer != Some(own) && Process::of(own).is_some()
     }
@@ -175,7 +189,7 @@ impl Agents {
         let by = self.by(grant, (above.as_ref(), &nearest), peer, &line);
         let standing = |is_over| Standing { above: above.clone(), by, process, is_over };
         // Over HTTP no process is seen, and the token may be read by what another agent has started.
-        if self.is_unknown(peer) && holder.is_some_and(Process::is_alive) && matches!(grant, Shown::None) {
+        if self.is_unseen(peer) && holder.is_some_and(Process::is_alive) && matches!(grant, Shown::None) {
             return Err(of_another(root, holder, true));
         }
         let caller = (process, &*line);
@@ -304,7 +318,11 @@ impl Agents {
             let has_session = kept.of_process.contains_key(process) || kept.bequests.has(*process);
             has_session || self.guarded.is_recorded(*process)
         };
-        Some(line.into_iter().rfind(is_of_agent).map_or(Tree::Rest, Tree::Agent))
+        if let Some(agent) = line.iter().copied().rfind(is_of_agent) {
+            return Some(Tree::Agent(agent));
+        }
+        drop(kept);
+        Some(if self.is_typed_by_a_person(peer).is_ok() { Tree::Person } else { Tree::Rest })
     }
 
     /// A process looks at what agents are not to answer: what it was seen below counts when its parent has ended, too.
@@ -449,9 +467,14 @@ impl Agents {
         drop(kept);
         let open: Vec<_> = nearest.iter().filter(|session| session.is_open()).cloned().collect();
         let counts = |one: &Session| one.is_open() || !open.iter().any(|open| covers(open, one));
-        nearest.sort_by_cached_key(|one| {
-            (counts(one), one.has_own_hooks(), one.source().parent_session.is_some())
-        });
+        // What a grant alone says, which any process may have, puts nothing before anything.
+        let has_parent = |one: &Session| {
+            let source = one.source();
+            let is_claim =
+                source.attribution.as_ref().is_some_and(|attribution| attribution.by == AttributedBy::Claim);
+            source.parent_session.is_some() && !is_claim
+        };
+        nearest.sort_by_cached_key(|one| (counts(one), one.has_own_hooks(), has_parent(one)));
         nearest
     }
 
@@ -502,7 +525,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_known_of_a_process_goes_with_its_sessions() {
-        let (bus, agents) = (Bus::new(), Agents::of(Path::new("/nonexistent")));
+        let (bus, agents) = (Bus::new(), Agents::of(Path::new("/nonexistent"), false));
         for number in 0..1_000 {
             let session = bus.session(number.to_string()).open().await.unwrap();
             agents.note(&session, Some(own()));
@@ -517,7 +540,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn each_session_has_its_turn_and_one_without_a_process_ends_when_it_was_silent_for_long() {
-        let (bus, agents) = (Bus::new(), Agents::of(Path::new("/nonexistent")));
+        let (bus, agents) = (Bus::new(), Agents::of(Path::new("/nonexistent"), false));
         let opened = (0..10).map(|number| bus.session(number.to_string()).open_now().unwrap());
         let sessions: Vec<Session> = opened.collect();
         let silent = Duration::from_secs(24 * 60 * 60);

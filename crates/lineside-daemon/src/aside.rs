@@ -121,12 +121,16 @@ impl Aside {
                     Some(tree) => shares.wait(tree, 1).await,
                     None => None,
                 };
-                let place = places.acquire().await;
+                let place = Arc::clone(&places).acquire_owned().await;
                 let (mut work, waker) = (pending, Waker::from(Arc::clone(&woken)));
-                let polled = apart(move || match work.as_mut().poll(&mut Context::from_waker(&waker)) {
-                    // What is left of it is dropped here.
-                    Poll::Ready(done) => Ok(done),
-                    Poll::Pending => Err(work),
+                let polled = apart(move || {
+                    // They are taken until the poll is over, also where nothing waits for that any more.
+                    let _taken = (place, share);
+                    match work.as_mut().poll(&mut Context::from_waker(&waker)) {
+                        // What is left of it is dropped here.
+                        Poll::Ready(done) => Ok(done),
+                        Poll::Pending => Err(work),
+                    }
                 });
                 pending = match polled.await {
                     Ok(Ok(done)) => return done,
@@ -137,7 +141,6 @@ impl Aside {
                         Err(_) => std::future::pending().await,
                     },
                 };
-                drop((place, share));
                 woken.0.notified().await;
             }
         }
@@ -233,6 +236,26 @@ mod tests {
             task.await.unwrap();
         }
         assert_eq!(aside.places.available_permits(), AT_ONCE);
+    }
+
+    #[tokio::test]
+    async fn work_that_is_given_up_has_its_place_until_its_poll_is_over() {
+        let aside = Aside::default();
+        let ((begins, begin), (opens, gate)) = (oneshot::channel(), mpsc::sync_channel::<()>(1));
+        let (ends, end) = oneshot::channel();
+        let work = tokio::spawn(aside.run(Load::OWN, async move {
+            begins.send(()).unwrap();
+            gate.recv().unwrap();
+            // Dropped with the work, before its place is free.
+            drop(ends);
+        }));
+        begin.await.unwrap();
+        work.abort();
+        assert!(work.await.unwrap_err().is_cancelled());
+        assert_eq!(aside.places.available_permits(), AT_ONCE - 1);
+        opens.send(()).unwrap();
+        let _: Result<(), _> = end.await;
+        drop(aside.all_places().await);
     }
 
     #[tokio::test]

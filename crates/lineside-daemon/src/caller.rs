@@ -17,6 +17,7 @@ use lineside::core::propagation::HEADER;
 use tokio::time::{Duration, timeout};
 
 use crate::agents::{Hold, Shown};
+use crate::aside::Load;
 use crate::attachments::Remover;
 use crate::daemon::Daemon;
 use crate::elsewhere;
@@ -135,14 +136,29 @@ impl Caller {
         if self.is_hidden(daemon) {
             return Err(too_far());
         }
+        self.unless_beside(daemon, session)
+    }
+
+    /// The session, unless the caller is confined elsewhere: to one that is neither below nor above it.
+    fn unless_beside(&self, daemon: &Daemon, session: Session) -> Result<Session, Problem> {
         match self.confined(daemon)? {
             Some(above)
                 if session.id() != above.id() && !session.is_below(&above) && !above.is_below(&session) =>
             {
-                Err(not_below_agent(id, &above))
+                Err(not_below_agent(session.id().as_str(), &above))
             }
             _ => Ok(session),
         }
+    }
+
+    /// An open session of no agent that the caller goes on with.
+    ///
+    /// # Errors
+    /// As [`session`](Self::session), or it is confined elsewhere and has not opened it.
+    pub(crate) fn own_session(&self, daemon: &Daemon, id: &str) -> Result<Session, Problem> {
+        let session = self.session(daemon, id)?;
+        let has_opened = daemon.agents.holds(&session, self.peer) == Some(Hold::Opened);
+        if has_opened { Ok(session) } else { self.unless_beside(daemon, session) }
     }
 
     /// An open session whose messages the caller may take. Those of one on another machine are for the user outside of all
@@ -373,7 +389,9 @@ pub(crate) async fn person_only(
     request: Request,
     next: Next,
 ) -> Response {
-    match caller.is_a_person(&daemon) {
+    let (held, tree) = (Arc::clone(&daemon), caller.tree(&daemon));
+    // It looks at the processes above, one after the other.
+    match daemon.looks.run(Load::large(tree), async move { caller.is_a_person(&held) }).await {
         Ok(()) => next.run(request).await,
         Err(problem) => refused(request, problem).await,
     }

@@ -141,9 +141,10 @@ impl Guarded {
             Some(had) if !had.has_ended => return,
             Some(had) => had.has_ended = false,
             None => {
+                // An agent opens as many as it likes: none that goes on gives way to a further one.
                 if sessions.len() >= SESSIONS {
-                    let ended = sessions.iter().position(|had| had.has_ended);
-                    sessions.remove(ended.unwrap_or_default());
+                    let Some(ended) = sessions.iter().position(|had| had.has_ended) else { return };
+                    sessions.remove(ended);
                 }
                 sessions.push(Had { session: session.to_owned(), ..Had::default() });
             }
@@ -365,6 +366,8 @@ mod tests {
         assert_eq!(again.holder("ended"), Some(process));
         (0..2 * SESSIONS).for_each(|number| again.note(process, &number.to_string()));
         assert_eq!(again.kept().recorded[&process].len(), SESSIONS);
+        assert_eq!(again.holder("s1"), Some(process), "it goes on, whatever else its agent opens");
+        assert_eq!(again.projects(process, "s1").len(), 3);
         // What was being written when the machine stopped is that of no process.
         fs::write(state.path().join(FOLDER).join(format!("{UNFINISHED}{}", process.name())), "").unwrap();
         assert_eq!(Guarded::of(state.path()).kept().recorded[&process].len(), SESSIONS);

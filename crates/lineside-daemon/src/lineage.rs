@@ -171,9 +171,13 @@ impl Process {
 
     /// Whether this process has started it, with that among its variables.
     pub(crate) fn was_given(self, variable: &[u8]) -> bool {
-        let is_child = || Stat::of(self.pid).is_some_and(|stat| stat.parent == std::process::id());
         let variables = || fs::read(format!("/proc/{}/environ", self.pid)).unwrap_or_default();
-        is_child() && variables().split(|byte| *byte == 0).any(|given| given == variable)
+        self.is_own_child() && variables().split(|byte| *byte == 0).any(|given| given == variable)
+    }
+
+    /// Whether this process has started it.
+    pub(crate) fn is_own_child(self) -> bool {
+        Stat::of_process(self).is_some_and(|stat| stat.parent == std::process::id())
     }
 
     /// Whether it is the command of an entry: `lineside hook HOST`, under whatever name.

@@ -56,6 +56,9 @@ pub struct Settings {
     pub protection: Option<Protection>,
     /// What hears everything that is decided.
     pub observe: Vec<ObserveSettings>,
+    /// Whether nothing but hooks is started by this process, as by `lineside serve`: what comes from those is no person then. A
+    /// program that holds a daemon within itself may have started anything.
+    pub starts_hooks_alone: bool,
     /// What was found to be wrong before it was started, as in a file of settings; the status names it.
     pub findings: Vec<Diagnostic>,
     /// The bounds of what strangers can make it hold.
@@ -151,6 +154,7 @@ impl Settings {
             cluster: None,
             protection: None,
             observe: Vec::new(),
+            starts_hooks_alone: false,
             findings: Vec::new(),
             limits: Limits::default(),
         }

@@ -22,6 +22,8 @@ const REST: usize = 2;
 pub(crate) enum Tree {
     /// In that of the agent at its top.
     Agent(Process),
+    /// Started by a person: what orphans take is not theirs.
+    Person,
     /// Below no agent that is known. These are programs of the user, and those that have left their agent with a double
     /// fork, or that cannot be seen: none of them takes what agents need, however many there are.
     Rest,
@@ -59,7 +61,7 @@ impl Tree {
     fn part(self) -> usize {
         match self {
             Self::Agent(_) => PART,
-            Self::Rest => REST,
+            Self::Person | Self::Rest => REST,
         }
     }
 }

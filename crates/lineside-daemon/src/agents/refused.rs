@@ -26,6 +26,9 @@ pub(super) fn together(grant: &Shown<'_>, nearest: Option<&Session>) -> Result<O
 pub(super) const UNKNOWN: &str = "it is not known which process asks, and one below an agent does not take off its guards; a person asks \
     over the socket, and waits for the answer";
 
+pub(super) const OF_A_HOOK: &str = "a hook has started this, which may be the program of an agent, and takes off no guard; a person \
+    does it in a terminal";
+
 pub(super) const TOO_DEEP: &str = "lineside: this was denied: more than 250 processes are above this program, so that it is not known \
     below which agent it runs; start it from fewer";
 

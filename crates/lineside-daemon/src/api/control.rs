@@ -12,7 +12,8 @@ use lineside::dialects::{Places, Trust};
 use lineside::log::Log;
 
 use super::shapes::{Ending, Failing, Finding, Health, Project, Reloaded, Status};
-use crate::body::Json;
+use crate::body::{Json, Written, listed};
+use crate::caller::Caller;
 use crate::daemon::{Daemon, Loaded};
 use crate::observers::{Count, Observer};
 use crate::problem::Problem;
@@ -26,23 +27,28 @@ pub(super) async fn health(State(daemon): State<Arc<Daemon>>) -> Json<Health> {
 
 /// How the daemon stands.
 #[cfg_attr(feature = "describe", utoipa::path(get, path = "/v1/status", tag = "daemon", responses((status = 200, body = Status))))]
-pub(crate) async fn status(State(daemon): State<Arc<Daemon>>) -> Json<Status> {
-    let (loaded, lately, projects) = (daemon.loaded(), lately(&daemon), projects(&daemon));
+pub(super) async fn status(State(daemon): State<Arc<Daemon>>, caller: Caller) -> Result<Written, Problem> {
+    listed(&daemon, &caller, standing).await
+}
+
+/// How the daemon stands. It takes about a millisecond, and longer where it has much.
+pub(crate) fn standing(daemon: &Daemon) -> Status {
+    let (loaded, lately, projects) = (daemon.loaded(), lately(daemon), projects(daemon));
     let (attached, orphaned_hooks) = daemon.attachments.counts();
     let (coverage_mismatches, mismatches) = daemon.mismatches.told();
     let mismatches = mismatches.into_iter().map(|text| Finding { of: "daemon", severity: "warning", text });
-    Json(Status {
-        health: healthy(&daemon),
+    Status {
+        health: healthy(daemon),
         off: daemon.switch.is_off(),
         generation: loaded.generation,
         hooks: loaded.count() + projects.iter().map(|project| project.hooks).sum::<usize>(),
         projects,
-        findings: findings(&daemon, &loaded)
+        findings: findings(daemon, &loaded)
             .into_iter()
-            .chain(not_kept(&daemon))
-            .chain(not_logged(&daemon))
-            .chain(not_observed(&daemon))
-            .chain(not_sent(&daemon))
+            .chain(not_kept(daemon))
+            .chain(not_logged(daemon))
+            .chain(not_observed(daemon))
+            .chain(not_sent(daemon))
             .chain(daemon.cluster.findings(&daemon.automations))
             .chain(mismatches)
             .collect(),
@@ -60,7 +66,7 @@ pub(crate) async fn status(State(daemon): State<Arc<Daemon>>) -> Json<Status> {
         log: daemon.feed().log().map(|log| log.path().to_string_lossy().into_owned()),
         live_jobs: daemon.jobs(WhichState::Live),
         dead_jobs: daemon.jobs(WhichState::Dead),
-    })
+    }
 }
 
 /// That background work or context is not kept any more, where its journal has failed.

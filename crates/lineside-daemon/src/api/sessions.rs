@@ -143,11 +143,12 @@ async fn taken_over_or_opened<T>(
     }
 }
 
-/// An open session that is gone on with: what is given with that of an agent is for its own processes.
+/// An open session that is gone on with: what is given with it is for what it is above of, for what is above it, and for the
+/// program that has opened it.
 fn resumed(daemon: &Daemon, caller: &Caller, id: &str) -> Result<BusSession, Problem> {
     match daemon.hosts.opened(id) {
         Some(_) => caller.spoken_session(daemon, id),
-        None => caller.session(daemon, id),
+        None => caller.own_session(daemon, id),
     }
 }
 

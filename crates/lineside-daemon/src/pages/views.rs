@@ -21,7 +21,7 @@ use serde::Deserialize;
 use super::gate::refused;
 use crate::api::shapes::{ClusterMember, Failing};
 use crate::api::{approvals, control};
-use crate::body::{Json, Path, Query};
+use crate::body::{Path, Query};
 use crate::daemon::Daemon;
 use crate::dashboard::keys::May;
 use crate::logged;
@@ -114,7 +114,7 @@ pub(super) async fn fleet(
     headers: HeaderMap,
 ) -> Response {
     let (only, wrong) = chosen(&daemon, &filter).await;
-    let Json(status) = control::status(State(Arc::clone(&daemon))).await;
+    let status = control::standing(&daemon);
     let beside = pages::fleet::Beside {
         jobs: (status.live_jobs, status.dead_jobs),
         findings: status.findings.into_iter().map(|found| (found.severity.to_owned(), found.text)).collect(),

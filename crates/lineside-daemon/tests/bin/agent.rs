@@ -138,8 +138,13 @@ fn ask(body: &lineside::json::Value) -> ExitCode {
 }
 
 async fn close(id: &str) -> ExitCode {
-    let session = Client::from_environment().unwrap().session(id).resume().open().await.unwrap();
-    println!("{}", if session.close().await.is_ok() { "closed" } else { "refused" });
+    let client = Client::from_environment().unwrap();
+    // What may not even go on with it asks for the end alone.
+    let closed = match client.session(id).resume().open().await {
+        Ok(session) => session.close().await.is_ok(),
+        Err(_) => client.delete::<lineside::json::Map>(&format!("/v1/sessions/{id}")).await.is_ok(),
+    };
+    println!("{}", if closed { "closed" } else { "refused" });
     ExitCode::SUCCESS
 }
 
