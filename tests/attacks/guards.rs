@@ -335,3 +335,37 @@ fn standard_policies_hold_behind_every_program_without_a_process() {
         assert_eq!(told.out.matches(verdict).count(), commands.len(), "{told:?}");
     }
 }
+
+#[test]
+fn what_a_hook_starts_is_no_person_whatever_it_sheds() {
+    let ground = Ground::new();
+    let asks = ground.file("asks.py", ASKS);
+    // As the tests of a project are, which an agent writes.
+    let script = ground.program(
+        "project/test.sh",
+        &format!(
+            "#!/bin/sh\ncd {project}\nfor asks in off stop reload; do\n\
+             env -i HOME={home} PATH=$PATH LINESIDE_SOCKET={socket} {own} $asks\ndone > told 2>&1\n\
+             for asks in 'POST /v1/reload' 'POST /v1/stop' 'DELETE /v1/sessions/s1'; do\n\
+             env -i PATH=$PATH python3 {asks} {socket} \"$asks\"\ndone > asked 2>&1\n",
+            project = ground.path("project").display(),
+            home = ground.path("home").display(),
+            socket = ground.socket().display(),
+            own = env!("CARGO_BIN_EXE_lineside"),
+            asks = asks.display(),
+        ),
+    );
+    let hooks = ground.path("home/.config/lineside/hooks.yaml");
+    let text = fs::read_to_string(&hooks).unwrap();
+    let tests = format!("  - {{name: tests, on: before_tool, command: [{}]}}\n", script.display());
+    fs::write(&hooks, text + &tests).unwrap();
+    let _daemon = ground.daemon(&[]);
+    let told = ground.call(AGENTS[1], ground.hook(AGENTS[1]), "ls");
+    let read = |name: &str| fs::read_to_string(ground.path("project").join(name)).unwrap_or_default();
+    let said = read("told");
+    assert_eq!(said.matches("a hook has started this").count(), 3, "{told:?}: {said}");
+    let asked = read("asked");
+    assert_eq!(asked.matches(" 403 ").count(), 3, "{asked}");
+    let status = answer(ground.command(&["status", "--json"]).spawn().unwrap());
+    assert!(status.code == Some(0) && status.out.contains("\"off\":false"), "{status:?}");
+}

@@ -20,7 +20,10 @@ const EXPANSIONS: usize = 64;
 
 /// From how many words and signs of a shell on the body of a call is worked at aside: a command of as many parts takes about
 /// a millisecond, however short these are.
-const PARTS: usize = 1_024;
+const PARTS: usize = 256;
+
+/// As how many parts a sign counts that may begin a program: each program is compared with every guard.
+const PROGRAM: usize = 4;
 
 /// How many are worked at at the same time.
 const AT_ONCE: usize = 2;
@@ -33,9 +36,8 @@ pub(crate) fn weight(body: &[u8]) -> usize {
         match byte {
             b'*' | b'?' | b'$' => expansions += 1,
             // The backslash is that of a line feed, a tab or a quote in JSON.
-            b' ' | b';' | b'&' | b'|' | b'(' | b')' | b'{' | b'}' | b'<' | b'>' | b'`' | b'\'' | b'\\' => {
-                parts += 1;
-            }
+            b';' | b'&' | b'|' | b'(' | b'`' => parts += PROGRAM,
+            b' ' | b')' | b'{' | b'}' | b'<' | b'>' | b'\'' | b'\\' => parts += 1,
             _ => {}
         }
     }

@@ -431,3 +431,20 @@ fn a_session_that_a_stranger_has_opened_by_a_call_below_hooks_of_its_own_is_not_
     drop(std::fs::OpenOptions::new().write(true).open(&go[0]).unwrap());
     house.ends();
 }
+
+#[test]
+fn a_further_session_with_a_grant_of_another_place_leads_nothing_out() {
+    let house = House::new();
+    // Its hooks are those of its project, and not its own.
+    let mut outer = Host::start(&house, "outer", None);
+    assert_eq!([outer.calls("ls"), outer.calls("ls")], ["200", "200"]);
+    let other = house.runtime.block_on(house.server.bus().session("other").open()).unwrap();
+    let grant = other.environment().get("LINESIDE_GRANT").unwrap().to_owned();
+    for _ in 0..3 {
+        outer.calls(&format!("run LINESIDE_GRANT={grant} {AGENT} hook fake ls"));
+    }
+    assert_eq!(parent(&house, "fake").as_deref(), Some("other"));
+    assert_eq!(outer.starts("", "inner", "ls"), "200");
+    assert_eq!(parent(&house, "inner").as_deref(), Some("outer"));
+    house.ends();
+}
