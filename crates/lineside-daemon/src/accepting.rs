@@ -205,9 +205,12 @@ impl Door {
     }
 
     /// The part of what its tree may have, where that counts, and whether it is one of the last now. `None` for one too many.
-    fn share(&self, of: Of) -> Option<(Option<Share>, bool)> {
+    fn share(&self, daemon: &Daemon, of: Of, peer: Option<u32>) -> Option<(Option<Share>, bool)> {
         let Some((tree, is_entry)) = of.filter(|_| self.is_crowded()) else { return Some((None, false)) };
         match self.shares.take(tree, 1) {
+            None if tree == Tree::Rest && daemon.agents.is_typed_by_a_person(peer).is_ok() => {
+                Some((Some(self.shares.take(Tree::Person, 1)?), false))
+            }
             None if is_entry => Some((Some(self.own_shares.take(tree, 1)?), true)),
             share => Some((Some(share?), false)),
         }
@@ -267,7 +270,7 @@ async fn let_in<S: Source>(tasks: Tasks, daemon: Arc<Daemon>, mut source: S, mut
         };
         let turn = if turns.is_empty() { Arc::clone(&beginning).try_acquire_owned().ok() } else { None };
         let of = door.whose(&daemon, peer, turn.is_some());
-        let Some((share, is_of_own)) = door.share(of) else {
+        let Some((share, is_of_own)) = door.share(&daemon, of, peer) else {
             door.say_closed(peer);
             continue;
         };

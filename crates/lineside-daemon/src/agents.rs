@@ -318,11 +318,7 @@ impl Agents {
             let has_session = kept.of_process.contains_key(process) || kept.bequests.has(*process);
             has_session || self.guarded.is_recorded(*process)
         };
-        if let Some(agent) = line.iter().copied().rfind(is_of_agent) {
-            return Some(Tree::Agent(agent));
-        }
-        drop(kept);
-        Some(if self.is_typed_by_a_person(peer).is_ok() { Tree::Person } else { Tree::Rest })
+        Some(line.into_iter().rfind(is_of_agent).map_or(Tree::Rest, Tree::Agent))
     }
 
     /// A process looks at what agents are not to answer: what it was seen below counts when its parent has ended, too.

@@ -244,7 +244,7 @@ mod tests {
     async fn work_that_is_given_up_has_its_place_until_its_poll_is_over() {
         let aside = Aside::default();
         let ((begins, begin), (opens, gate)) = (oneshot::channel(), mpsc::sync_channel::<()>(1));
-        let (ends, end) = oneshot::channel();
+        let (ends, end) = oneshot::channel::<()>();
         let work = tokio::spawn(aside.run(Load::OWN, async move {
             begins.send(()).unwrap();
             gate.recv().unwrap();
@@ -256,7 +256,7 @@ mod tests {
         assert!(work.await.unwrap_err().is_cancelled());
         assert_eq!(aside.places.available_permits(), AT_ONCE - 1);
         opens.send(()).unwrap();
-        let _: Result<(), _> = end.await;
+        assert!(end.await.is_err(), "nothing is sent");
         drop(aside.all_places().await);
     }
 

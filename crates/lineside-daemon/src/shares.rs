@@ -22,7 +22,7 @@ const REST: usize = 2;
 pub(crate) enum Tree {
     /// In that of the agent at its top.
     Agent(Process),
-    /// Started by a person: what orphans take is not theirs.
+    /// Started by a person, where the rest has its share of connections already: an orphan keeps no person out.
     Person,
     /// Below no agent that is known. These are programs of the user, and those that have left their agent with a double
     /// fork, or that cannot be seen: none of them takes what agents need, however many there are.
@@ -60,8 +60,8 @@ impl Tree {
     /// What part of everything it has at most.
     fn part(self) -> usize {
         match self {
-            Self::Agent(_) => PART,
-            Self::Person | Self::Rest => REST,
+            Self::Agent(_) | Self::Person => PART,
+            Self::Rest => REST,
         }
     }
 }

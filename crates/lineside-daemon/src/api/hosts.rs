@@ -172,7 +172,7 @@ async fn serve_call(
     origin.connection = connection;
     // From its first call on an agent is one.
     let tree = || match (daemon.agents.tree(peer), standing.process) {
-        (Some(Tree::Rest | Tree::Person), Some(process)) => Some(Tree::Agent(process)),
+        (Some(Tree::Rest), Some(process)) => Some(Tree::Agent(process)),
         (tree, _) => tree,
     };
     if daemon.bus().find(&root).is_none() {
