@@ -243,7 +243,11 @@ impl Found {
         if digest(text.as_bytes()) != record.after {
             return None;
         }
-        let Some(before) = &record.before else { return Some(None) };
+        let Some(before) = &record.before else {
+            // What the user added between two installations is in the file as the last one has left it.
+            let rest = plan::remove(text, self.target.form.syntax, &record.made).ok()?;
+            return plan::is_nothing(&rest, self.target.form).then_some(None);
+        };
         let original = plan::reverted(text, &record.inserted)?;
         (digest(original.as_bytes()) == *before).then_some(Some(original))
     }
@@ -369,7 +373,7 @@ impl Found {
             None => Vec::new(),
         };
         let rest = plan::remove(&text, syntax, &made).map_err(|error| self.edit_error(error))?;
-        let is_gone = is_created && plan::is_nothing(&rest, syntax);
+        let is_gone = is_created && plan::is_nothing(&rest, self.target.form);
         Ok(self.act((!is_gone).then_some(rest), Vec::new(), None))
     }
 

@@ -1,5 +1,6 @@
 //! Our entries: at which events a host gets one, and what it is (HO-38, HO-58, HO-63, QW-9).
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use super::super::program::Host;
@@ -134,10 +135,12 @@ pub(super) struct Wanted {
     pub(super) handler: String,
     /// The element of the list, on one line: the handler itself, or a group that has it.
     pub(super) element: String,
-    /// The same as a table of TOML, without the end of its last line.
-    pub(super) table: String,
+    /// The fields of the same in TOML: its event, its command and its limit.
+    pub(super) fields: [String; 3],
     /// The command, as `words` has it.
     command: Vec<String>,
+    /// The limits that do, in the unit of the host: a user may have given it more, but where the host cuts it.
+    limits: RangeInclusive<u64>,
 }
 
 impl Closing {
@@ -250,21 +253,22 @@ fn entry(host: Host, kind: FileKind, event: &'static str, rows: &[&Row], program
     };
     let cut = quirks.cut.filter(|(points, _)| rows.iter().any(|row| points.contains(&row.point)));
     let time = cut.map_or(time, |(_, most)| most);
+    let unit = if quirks.in_milliseconds { 1000 } else { 1 };
+    let limit = u64::from(time) * unit;
     let fields = fields(event, &quoted(&line), time);
     let handler = if quirks.is_one_list {
         format!("{{{}}}", fields.join(", "))
     } else {
-        let (start, limit) = (quirks.start, quirks.limit);
-        let thousand = if quirks.in_milliseconds { "000" } else { "" };
+        let (start, name) = (quirks.start, quirks.limit);
         let loops = match is_stop && quirks.has_loop_limit {
             true => format!(r#","loop_limit":{}"#, host.cap()),
             false => String::new(),
         };
-        format!(r#"{{{start}"command":{starts},"{limit}":{time}{thousand}{}{loops}}}"#, closing.member())
+        format!(r#"{{{start}"command":{starts},"{name}":{limit}{}{loops}}}"#, closing.member())
     };
-    let table = format!("[[hooks]]\n{}", fields.join("\n"));
     let element = if quirks.is_grouped { format!(r#"{{"hooks":[{handler}]}}"#) } else { handler.clone() };
-    Wanted { event, handler, element, table, command }
+    let limits = limit..=if cut.is_some() { limit } else { u64::MAX };
+    Wanted { event, handler, element, fields, command, limits }
 }
 
 /// The fields of an entry in TOML, in which a text is quoted as in JSON.
@@ -273,9 +277,14 @@ fn fields(event: &str, command: &str, time: u32) -> [String; 3] {
 }
 
 impl Wanted {
-    /// Whether a handler starts the same command.
+    /// Whether a handler starts the same command, and lets it run for as long.
     pub(super) fn is_said_by(&self, handler: &Piece) -> bool {
-        words(handler) == self.command
+        words(handler) == self.command && limit(handler).is_some_and(|limit| self.limits.contains(&limit))
+    }
+
+    /// The same as a table of TOML, without the end of its last line.
+    pub(super) fn table(&self) -> String {
+        format!("[[hooks]]\n{}", self.fields.join("\n"))
     }
 }
 

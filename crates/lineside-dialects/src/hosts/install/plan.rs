@@ -40,7 +40,7 @@ pub(super) struct Edit {
     pub(super) made: Vec<String>,
 }
 
-/// Adds the entries that are missing; one of ours that starts another command is replaced.
+/// Adds the entries that are missing; one of ours that starts another command, or lets it run for another time, is replaced.
 ///
 /// # Errors
 /// The file cannot be read or has another shape.
@@ -177,11 +177,11 @@ pub fn has_ours_alone(text: &str) -> bool {
 }
 
 /// Whether a file that was created has nothing left in it.
-pub(super) fn is_nothing(text: &str, syntax: Syntax) -> bool {
-    let Ok(root) = read(text, syntax) else { return false };
+pub(super) fn is_nothing(text: &str, form: Form) -> bool {
+    let Ok(root) = read(text, form.syntax) else { return false };
     let has_comments = text.contains("//") || text.contains("/*") || text.contains('#');
     let is_empty = |member: &Member| match member.key.as_str() {
-        "version" => true,
+        "version" => form.version.is_some_and(|version| said(&member.value) == version.to_string()),
         HOOKS => member.value.members().is_empty() && member.value.elements().is_empty(),
         _ => false,
     };
@@ -244,6 +244,8 @@ impl Plan<'_> {
             return Err(EditError::Shape { part: HOOKS.to_owned(), must: "a list" });
         }
         let handlers = list.map(Piece::elements).unwrap_or_default();
+        let in_brackets = list.filter(|list| !is_of_tables(self.page.text(), list));
+        let between = if in_brackets.is_some() { ", " } else { "\n" };
         let mut missing = Vec::new();
         for entry in wanted {
             let ours = || {
@@ -254,26 +256,34 @@ impl Plan<'_> {
             if ours().any(|handler| entry.is_said_by(handler)) {
                 continue;
             }
-            match ours().next().and_then(|old| old.member("command")) {
-                Some(command) => {
-                    let line = entry.table.lines().find(|line| line.starts_with("command"));
-                    let text = line.unwrap_or_default().to_owned();
+            let old = ours().next();
+            let Some((old, command)) = old.and_then(|old| Some((old, old.member("command")?))) else {
+                missing.push(entry);
+                continue;
+            };
+            let [_, new, time] = &entry.fields;
+            match old.member("timeout") {
+                Some(old) => {
+                    self.changes.push(Change { at: command.span.clone(), text: new.clone() });
+                    self.changes.push(Change { at: old.span.clone(), text: time.clone() });
+                }
+                None => {
+                    let text = format!("{new}{between}{time}");
                     self.changes.push(Change { at: command.span.clone(), text });
                 }
-                None => missing.push(entry),
             }
         }
         if missing.is_empty() {
             return Ok(());
         }
-        match list.filter(|list| !is_of_tables(self.page.text(), list)) {
+        match in_brackets {
             Some(list) => {
                 let new: Vec<_> =
                     missing.iter().map(|entry| (None, New::Line(entry.element.clone()))).collect();
                 self.changes.extend(self.page.append(list, &new));
             }
             None => {
-                let tables: Vec<String> = missing.iter().map(|entry| entry.table.clone()).collect();
+                let tables: Vec<String> = missing.iter().map(|entry| entry.table()).collect();
                 self.changes.extend(self.page.append_tables(&tables));
             }
         }
@@ -286,9 +296,7 @@ fn created(form: Form, wanted: &[Wanted]) -> Edit {
     let nothing = Piece { span: 0..0, content: Content::Object(Vec::new()) };
     let page = Page::new("", &nothing, form.syntax);
     let text = match form.syntax {
-        Syntax::Toml => {
-            apply("", &page.append_tables(&wanted.iter().map(|e| e.table.clone()).collect::<Vec<_>>()))
-        }
+        Syntax::Toml => apply("", &page.append_tables(&wanted.iter().map(Wanted::table).collect::<Vec<_>>())),
         Syntax::Json => {
             let lists = wanted
                 .iter()

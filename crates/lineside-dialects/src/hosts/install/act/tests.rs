@@ -8,6 +8,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::dialect::Trust;
 
+mod orders;
 mod refused;
 
 struct Stage(TempDir);

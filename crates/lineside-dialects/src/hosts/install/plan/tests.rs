@@ -89,7 +89,7 @@ fn an_entry_at_a_gate_refuses_with_a_reason_when_its_program_is_gone_or_killed()
         }
     }
     let kimi = entries(Host::Kimi).into_iter().find(|entry| entry.event == "PreToolUse").unwrap();
-    assert!(kimi.table.contains("\"lineside hook kimi || exit 2\""), "{}", kimi.table);
+    assert!(kimi.table().contains("\"lineside hook kimi || exit 2\""), "{}", kimi.table());
 }
 
 const PRE: &str = r#"{"hooks":[{"type":"command","command":"lineside hook codex","timeout":60}]}"#;
@@ -168,7 +168,47 @@ fn an_entry_of_ours_with_another_command_is_replaced_where_it_stands() {
     let old = "[[hooks]]\nevent = \"Stop\"\ncommand = '/old/lineside hook kimi' # c\ntimeout = 9\n";
     let stop: Vec<Wanted> = entries(Host::Kimi).into_iter().filter(|entry| entry.event == "Stop").collect();
     let edit = add(Some(old), TOML, &stop).unwrap();
-    assert_eq!(edit.text, "[[hooks]]\nevent = \"Stop\"\ncommand = \"lineside hook kimi\" # c\ntimeout = 9\n");
+    assert_eq!(
+        edit.text,
+        "[[hooks]]\nevent = \"Stop\"\ncommand = \"lineside hook kimi\" # c\ntimeout = 60\n"
+    );
+}
+
+#[test]
+fn an_entry_of_ours_with_too_short_a_time_gets_its_own_and_a_longer_one_stays() {
+    // HO-61, and Codex cuts the time of `SessionEnd`.
+    let is_looked_at = |entry: &Wanted| ["PreToolUse", "SessionEnd"].contains(&entry.event);
+    for (host, form) in [(Host::Kimi, TOML), (Host::Codex, JSON), (Host::Gemini, JSON)] {
+        let wanted: Vec<Wanted> = match host {
+            Host::Gemini => entries(host).into_iter().filter(|entry| entry.event == "BeforeTool").collect(),
+            _ => entries(host).into_iter().filter(is_looked_at).collect(),
+        };
+        let whole = add(None, form, &wanted).unwrap().text;
+        let with = |from: &str, to: &str| {
+            let text = whole.replace(from, to);
+            assert_ne!(text, whole, "{host} {from}");
+            (add(Some(&text), form, &wanted).unwrap().text, text)
+        };
+        let (equals, unit) = match host {
+            Host::Kimi => (" = ", ""),
+            Host::Gemini => ("\":", "000"),
+            _ => ("\":", ""),
+        };
+        let time = |time: &str| format!("timeout{equals}{time}");
+        let usual = time(&format!("60{unit}"));
+        assert_eq!(with(&usual, &time("9")).0, whole, "{host}");
+        let (after, before) = with(&usual, &time(&format!("90{unit}")));
+        assert_eq!(after, before, "{host}");
+        if host == Host::Codex {
+            assert_eq!(with(&time("3"), &time("60")).0, whole);
+        }
+    }
+    // One that has none gets its own too, in either way of writing it.
+    let wanted = two(Host::Kimi);
+    let whole = add(None, TOML, &wanted).unwrap().text;
+    assert_eq!(add(Some(&whole.replace("\ntimeout = 60", "")), TOML, &wanted).unwrap().text, whole);
+    let whole = add(Some("hooks = []\n"), TOML, &wanted).unwrap().text;
+    assert_eq!(add(Some(&whole.replace(", timeout = 60", "")), TOML, &wanted).unwrap().text, whole);
 }
 
 #[test]
@@ -315,7 +355,10 @@ fn a_created_file_has_the_entries_alone() {
             "{{\n  \"version\": 1,\n  \"hooks\": {{\n    \"PreToolUse\": [\n      {PRE}\n    ],\n    \"Stop\": [\n      {PRE}\n    ]\n  }}\n}}\n"
         )
     );
-    assert!(is_nothing(&remove(&edit.text, Syntax::Json, &edit.made).unwrap(), Syntax::Json));
+    assert!(is_nothing(
+        &remove(&edit.text, Syntax::Json, &edit.made).unwrap(),
+        Form { version: Some(1), ..JSON }
+    ));
 }
 
 #[test]
@@ -353,7 +396,8 @@ fn a_mark_of_the_byte_order_stands_before_toml_as_well() {
         added("\u{feff}hooks = []\n", Host::Kimi),
         format!("\u{feff}hooks = [\n  {pre},\n  {stop}\n]\n")
     );
-    let old = "\u{feff}a = 1\n\n[[hooks]]\nevent = \"Stop\"\ncommand = '/old/lineside hook kimi'\n";
+    let old =
+        "\u{feff}a = 1\n\n[[hooks]]\nevent = \"Stop\"\ncommand = '/old/lineside hook kimi'\ntimeout = 60\n";
     let wanted: Vec<Wanted> = entries(Host::Kimi).into_iter().filter(|entry| entry.event == "Stop").collect();
     let edit = add(Some(old), TOML, &wanted).unwrap();
     assert_eq!(edit.text, old.replace("'/old/lineside hook kimi'", "\"lineside hook kimi\""));
@@ -412,6 +456,7 @@ fn a_file_has_nothing_in_it_when_all_of_it_is_ours() {
     for (text, syntax, expected) in [
         ("{}", Syntax::Json, true),
         ("{\"version\": 1, \"hooks\": {}}", Syntax::Json, true),
+        ("{\"version\": 2, \"hooks\": {}}", Syntax::Json, false),
         ("{\"hooks\": []}", Syntax::Json, true),
         ("{\"hooks\": {\"Stop\": []}}", Syntax::Json, false),
         ("{\"hooks\": [1]}", Syntax::Json, false),
@@ -422,7 +467,8 @@ fn a_file_has_nothing_in_it_when_all_of_it_is_ours() {
         ("", Syntax::Toml, true),
         ("# c", Syntax::Toml, false),
     ] {
-        assert_eq!(is_nothing(text, syntax), expected, "{text}");
+        let form = Form { syntax, version: Some(1) };
+        assert_eq!(is_nothing(text, form), expected, "{text}");
     }
 }
 
