@@ -128,11 +128,12 @@ impl Looked {
 fn program() -> Looked {
     let name = machine::name_finding();
     let state = if name.is_none() { "`lineside` on PATH is this program" } else { "found by its path alone" };
-    let findings = name.into_iter().chain(machine::preloaded()).collect();
+    let preloaded = machine::preloaded();
+    let loads = if preloaded.is_some() { ", but loads shared libraries" } else { "" };
     Looked {
         what: "program",
-        state: format!("{state}, version {}", env!("CARGO_PKG_VERSION")),
-        findings,
+        state: format!("{state}, version {}{loads}", env!("CARGO_PKG_VERSION")),
+        findings: name.into_iter().chain(preloaded).collect(),
         ..Looked::default()
     }
 }

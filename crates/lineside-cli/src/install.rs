@@ -12,6 +12,7 @@ use lineside::dialects::{Managed, Places};
 use lineside::hosts::install::{Act, Level, Program, alone, install, uninstall};
 use lineside::hosts::{Host, SERVED};
 use lineside::json::{Map, Value, json};
+use lineside::trust::Standing;
 
 use crate::daemon_paths::{DaemonArgs, DaemonPaths};
 use crate::hosts::finding::Finding;
@@ -19,7 +20,7 @@ use crate::hosts::machine;
 use crate::on_path::{OnPath, own_command, own_path};
 use crate::painter::one_line;
 use crate::places::{environment, granted_places, shown};
-use crate::project::of_user;
+use crate::project::{find, of_user};
 use crate::style::{Style, Styles, Tone, count, print, print_json, print_unbroken, tell};
 
 mod difference;
@@ -233,6 +234,7 @@ pub(crate) async fn run(args: &InstallArgs, styles: Styles) -> Result<ExitCode> 
     for remark in judged::remarks(&places, &done).await? {
         report.remark(&remark);
     }
+    report.closed(&paths);
     report.end()?;
     Ok(if failed || done.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -283,6 +285,7 @@ pub(crate) async fn run_uninstall(args: &UninstallArgs, styles: Styles) -> Resul
             Err(error) => return Err(error),
         }
     }
+    report.closed(&paths);
     report.end()?;
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -333,6 +336,18 @@ impl Report {
             self.remarks.push(remark.to_owned());
         } else {
             tell(&format!("note: {}", one_line(remark)));
+        }
+    }
+
+    /// Says that the project is not what was trusted, as its settings belong to that, and what to do.
+    fn closed(&mut self, paths: &DaemonPaths) {
+        if self.is_dry || self.level != Level::Project {
+            return;
+        }
+        let found = find(&self.places.cwd, &of_user(environment()), paths);
+        let closed = found.filter(|found| !matches!(found.standing, Standing::Never));
+        if let Some((what, remedy)) = closed.and_then(|found| found.wrong()) {
+            self.remark(&format!("{what}; look at it and say: {remedy}"));
         }
     }
 

@@ -235,6 +235,34 @@ fn a_project_is_named_or_the_current_folder() {
 }
 
 #[test]
+fn an_entry_in_a_project_that_was_trusted_closes_it_and_what_to_do_is_said() {
+    let stage = Stage::new();
+    stage.hook("guard", "trigger: before_tool", "exit 2");
+    let trust = || {
+        let shown = stage.run(&["trust", "--show"], "").out;
+        let (_, digest) = shown.rsplit_once("digest ").unwrap();
+        assert_eq!(stage.run(&["trust", "--yes", digest.trim()], "").code, Some(0));
+    };
+    let done = |words: &[&str]| {
+        let said = run(&stage, &[words, &["gemini", "--project"]].concat(), &[]);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        let closed = "note: the guards of [stage]/project stand closed: it is not what was trusted: ";
+        let remedy = "; look at it and say: lineside trust [stage]/project\n";
+        said.err.lines().any(|line| line.starts_with(closed)) && said.err.ends_with(remedy)
+    };
+    assert!(!done(&["install", "--untried"]), "it was never trusted");
+    assert!(!done(&["uninstall"]));
+    trust();
+    assert!(!done(&["install", "--dry-run"]));
+    assert!(done(&["install", "--untried"]));
+    assert!(!done(&["uninstall"]), "it is what was trusted again");
+    assert!(done(&["install", "--untried"]));
+    trust();
+    assert!(!done(&["install", "--untried"]), "nothing has changed");
+    assert!(done(&["uninstall"]));
+}
+
+#[test]
 fn a_file_that_cannot_be_read_is_left_alone_with_the_reason() {
     let stage = Stage::new();
     stage.file("home/.qwen/settings.json", "{\n  \"a\" 1\n}");
