@@ -1,9 +1,10 @@
 //! `lineside doctor` about entries: whose program they start, and how long they wait.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
-use crate::install::run;
-use crate::stage::Stage;
+use crate::install::{program, run};
+use crate::stage::{Stage, WRONG};
 
 #[test]
 fn the_doctor_names_an_entry_that_leaves_the_program_to_a_path_and_a_project_that_switches_hooks_off() {
@@ -43,4 +44,32 @@ fn the_doctor_names_entries_that_end_before_a_question_that_may_wait_there() {
     let hooks = fs::read_to_string(&file).unwrap();
     fs::write(&file, hooks.replace("\"timeout\":605", "\"timeout\":30")).unwrap();
     assert!(doctor().contains("after 30 s, and a question that waits there needs 605 s"), "{}", doctor());
+}
+
+#[test]
+fn the_doctor_finds_nothing_wrong_where_nothing_is_but_a_program_that_loads_libraries() {
+    let stage = Stage::new();
+    let said = run(&stage, &["doctor"], &[]);
+    assert_eq!(said.code, Some(WRONG), "{said:?}");
+    let is_all = said.out.ends_with(if WRONG == 0 { "\nnothing is wrong\n" } else { "\n1 thing wrong\n" });
+    assert!(is_all, "{said:?}");
+    let remedy = "\n      -> in the sources of lineside: cargo xtask install";
+    assert_eq!(said.out.contains(remedy), WRONG == 1, "{said:?}");
+    assert!(said.out.contains("\n– agents    none was found on PATH"), "{said:?}");
+    program(&stage, "claude", "echo '2.1.330 (Claude Code)'");
+    let said = run(&stage, &["doctor"], &[]);
+    assert!(said.out.contains("\n– claude    not installed; lineside install claude\n"), "{said:?}");
+    let last = "nothing is wrong, but no agent program starts lineside yet";
+    assert_eq!((said.code, said.out.contains(last)), (Some(WRONG), WRONG == 0), "{said:?}");
+    let runtime = stage.path("runtime");
+    fs::create_dir_all(runtime.join("lineside")).unwrap();
+    fs::set_permissions(runtime.join("lineside"), fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(run(&stage, &["off"], &[]).code, Some(0));
+    let said = run(&stage, &["doctor"], &[("XDG_RUNTIME_DIR", runtime.to_str().unwrap())]);
+    let last = format!("{} things wrong", 2 + WRONG);
+    assert_eq!((said.code, said.out.lines().last()), (Some(1), Some(&*last)), "{said:?}");
+    assert!(
+        said.out.contains("-> lineside on\n") && said.out.contains("-> chmod 700 [stage]/runtime/lineside\n"),
+        "{said:?}"
+    );
 }
