@@ -208,7 +208,7 @@ impl Door {
     fn share(&self, daemon: &Daemon, of: Of, peer: Option<u32>) -> Option<(Option<Share>, bool)> {
         let Some((tree, is_entry)) = of.filter(|_| self.is_crowded()) else { return Some((None, false)) };
         match self.shares.take(tree, 1) {
-            None if tree == Tree::Rest && daemon.agents.is_typed_by_a_person(peer).is_ok() => {
+            None if tree == Tree::Rest && daemon.agents.is_told_apart_as_a_persons(peer) => {
                 Some((Some(self.shares.take(Tree::Person, 1)?), false))
             }
             None if is_entry => Some((Some(self.own_shares.take(tree, 1)?), true)),

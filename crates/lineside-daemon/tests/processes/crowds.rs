@@ -53,9 +53,8 @@ fn the_connections_of_what_an_agent_has_started_leave_room_for_others() {
     house.ends();
 }
 
-#[test]
-fn what_is_below_no_agent_that_is_known_leaves_half_of_the_room_to_agents() {
-    let house = House::with(limits());
+/// A crowd below no agent, and how many of it were let in.
+fn crowd_of_none(house: &House) -> (std::process::Child, usize) {
     let script = house.folder.path().join("crowd.py");
     std::fs::write(&script, CROWD).unwrap();
     let mut crowd = std::process::Command::new("python3")
@@ -67,10 +66,31 @@ fn what_is_below_no_agent_that_is_known_leaves_half_of_the_room_to_agents() {
     let mut many = String::new();
     std::io::BufRead::read_line(&mut std::io::BufReader::new(crowd.stdout.take().unwrap()), &mut many)
         .unwrap();
-    let many: usize = many.trim_end().parse().unwrap();
+    (crowd, many.trim_end().parse().unwrap())
+}
+
+#[test]
+fn what_is_below_no_agent_that_is_known_leaves_half_of_the_room_to_agents() {
+    let house = House::with(limits());
+    let (mut crowd, many) = crowd_of_none(&house);
     assert!((CONNECTIONS / 2..=CONNECTIONS / 2 + CONNECTIONS / 8 + 1).contains(&many), "{many}");
     let mut connect = UnixStream::connect(house.socket()).unwrap();
     assert_eq!(ask(&mut connect, "/v1/health").0, "200");
+    house.ends();
+    crowd.wait().unwrap();
+}
+
+#[test]
+fn while_agents_run_a_person_is_let_in_beside_the_half_of_the_rest() {
+    let house = House::with(limits());
+    let mut agent = Host::start(&house, "agent", None);
+    assert_eq!([agent.calls("ls"), agent.calls("ls")], ["200", "200"]);
+    // What this test starts is a person's.
+    let (mut crowd, many) = crowd_of_none(&house);
+    let half = CONNECTIONS / 2 + CONNECTIONS / 8 + 1;
+    assert!((half + 1..=half + CONNECTIONS / 8).contains(&many), "{many}");
+    assert_eq!(agent.calls("ls"), "200");
+    drop(agent);
     house.ends();
     crowd.wait().unwrap();
 }
