@@ -6,12 +6,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::iter::once;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use lineside_core::json::{Value, json};
 use lineside_dialects::agenthooks::AgentHooks;
-use lineside_dialects::native::Native;
+use lineside_dialects::hosts::CLAUDE;
 use lineside_dialects::{Dialect, Places, Trust};
 use tempfile::TempDir;
 
@@ -37,7 +37,7 @@ fn main() {
     let mut loading: Vec<_> = (0..FEW_ROUNDS).map(|_| load(&AgentHooks, &many, MANY_FOLDERS)).collect();
     println!("FIGURE dialects/loading_20000_hook_folders {:.0} ms <=5000", millis(median(&mut loading)));
     let file = entries();
-    let mut loading: Vec<_> = (0..FEW_ROUNDS).map(|_| load(&Native, &file, MANY_ENTRIES)).collect();
+    let mut loading: Vec<_> = (0..FEW_ROUNDS).map(|_| load(&CLAUDE, &file, MANY_ENTRIES)).collect();
     println!("FIGURE dialects/loading_40000_hooks_of_one_file {:.0} ms <=2000", millis(median(&mut loading)));
 }
 
@@ -60,15 +60,17 @@ fn folders(count: usize) -> TempDir {
     project
 }
 
-/// A project with one file of many entries.
+/// A project with one file of many entries, as settings of agent programs may have them.
 fn entries() -> TempDir {
     let project = tempfile::tempdir().unwrap();
-    fs::create_dir(project.path().join(".lineside")).unwrap();
+    fs::create_dir(project.path().join(".claude")).unwrap();
     let entry = |number| {
-        format!("  - {{name: h{number}, on: before_tool, match: {{tool: Shell}}, command: [/bin/true]}}\n")
+        let handler = json!({"type": "command", "command": format!("/bin/true {number}")});
+        json!({"matcher": format!("Bash|x{number}"), "hooks": [handler]})
     };
-    let text: String = once("hooks:\n".to_owned()).chain((0..MANY_ENTRIES).map(entry)).collect();
-    fs::write(project.path().join(".lineside/hooks.yaml"), text).unwrap();
+    let entries: Vec<Value> = (0..MANY_ENTRIES).map(entry).collect();
+    let settings = json!({"hooks": {"PreToolUse": entries}});
+    fs::write(project.path().join(".claude/settings.json"), settings.to_string()).unwrap();
     project
 }
 
