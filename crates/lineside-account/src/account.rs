@@ -5,6 +5,8 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::peer::own_user;
+
 /// Where accounts are listed.
 const LIST: &str = "/etc/passwd";
 /// Programs that know the accounts that are listed elsewhere, each with what stands before the number of the user.
@@ -30,7 +32,7 @@ impl Account {
     /// Reads the system's list of accounts, and asks a program of the system where the user is not on it.
     #[must_use]
     pub fn own() -> Self {
-        let uid = rustix::process::geteuid().as_raw();
+        let uid = own_user();
         let listed = || fs::read(LIST).ok().and_then(|list| of_list(&list, uid));
         let asked =
             || ASKED.iter().find_map(|(program, arguments)| of_list(&ask(program, arguments, uid)?, uid));

@@ -61,7 +61,6 @@ mod page;
 mod progress;
 mod painter;
 mod picture;
-mod unified;
 mod excerpt;
 mod style;
 mod table;

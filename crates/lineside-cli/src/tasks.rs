@@ -2,7 +2,6 @@
 
 use std::pin::Pin;
 
-use tokio::sync::oneshot;
 use tokio::task::{JoinError, JoinHandle};
 
 /// Something that goes on until it is dropped.
@@ -25,15 +24,7 @@ impl Beside {
 pub(crate) async fn apart<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, JoinError> {
-    let (done, mut result) = oneshot::channel();
-    // Boxed: what the runtime needs of it is then compiled once, and not for each.
-    let work: Box<dyn FnOnce() + Send> = Box::new(move || drop(done.send(work())));
-    tokio::task::spawn_blocking(work).await?;
-    match result.try_recv() {
-        Ok(result) => Ok(result),
-        // It has been sent where it has not panicked.
-        Err(_) => std::future::pending().await,
-    }
+    tokio::task::spawn_blocking(work).await
 }
 
 impl Drop for Beside {

@@ -204,7 +204,7 @@ impl Source {
     /// end.
     pub const DEEPEST: u32 = 32;
     /// What the connection of a session is called that is on another machine, before the name of that machine.
-    pub const ELSEWHERE: &str = "cluster:";
+    const ELSEWHERE: &str = "cluster:";
 
     /// The source of a root session of that name; everything else is absent or a default.
     pub fn root(session: impl Into<SessionId>) -> Self {
@@ -300,6 +300,12 @@ impl Source {
     #[must_use]
     pub fn machine(&self) -> Option<&str> {
         self.connection.as_deref()?.strip_prefix(Self::ELSEWHERE)
+    }
+
+    /// The connection of what stands in for a session on this machine, which is another one of a cluster.
+    #[must_use]
+    pub fn connection_to(machine: &str) -> String {
+        format!("{}{machine}", Self::ELSEWHERE)
     }
 
     /// About how many bytes its texts take, without the ids of sessions and agents.

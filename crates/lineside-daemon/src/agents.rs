@@ -114,18 +114,13 @@ impl Agents {
     /// Whether it is not known who asks: no process is seen, or what a hook has started, which may be a program of an agent and
     /// has shed what says so.
     pub(crate) fn is_unknown(&self, peer: Option<u32>) -> bool {
-        self.is_unseen(peer) || self.is_of_a_hook(&self.line(peer))
+        let line = self.line(peer);
+        is_unseen(peer, &line) || self.is_of_a_hook(&line)
     }
 
     /// Whether a hook, which this process has started, is at the top of this line.
     fn is_of_a_hook(&self, line: &[Process]) -> bool {
         self.starts_hooks_alone && line.last().is_some_and(|top| top.is_own_child())
-    }
-
-    /// Whether it is not known which process asks, where the system shows processes.
-    fn is_unseen(&self, peer: Option<u32>) -> bool {
-        let own = std::process::id();
-        self.line(peer).is_empty() && peer != Some(own) && Process::of(own).is_some()
     }
 
     /// Where the session `id`, which a process opens by itself, stands.
@@ -189,7 +184,7 @@ impl Agents {
         let by = self.by(grant, (above.as_ref(), &nearest), peer, &line);
         let standing = |is_over| Standing { above: above.clone(), by, process, is_over };
         // Over HTTP no process is seen, and the token may be read by what another agent has started.
-        if self.is_unseen(peer) && holder.is_some_and(Process::is_alive) && matches!(grant, Shown::None) {
+        if is_unseen(peer, &line) && holder.is_some_and(Process::is_alive) && matches!(grant, Shown::None) {
             return Err(of_another(root, holder, true));
         }
         let caller = (process, &*line);
@@ -489,6 +484,12 @@ impl Agents {
     fn kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether it is not known which process asks, above which these are, where the system shows processes.
+fn is_unseen(peer: Option<u32>, line: &[Process]) -> bool {
+    let own = std::process::id();
+    line.is_empty() && peer != Some(own) && Process::of(own).is_some()
 }
 
 impl Kept {

@@ -456,8 +456,7 @@ fn unknown() -> Problem {
 fn started(tree: Tree) -> &'static str {
     match tree {
         Tree::Agent(_) => "this agent has started",
-        Tree::Person => "persons have started",
-        Tree::Rest => "no agent has started",
+        Tree::Person | Tree::Rest => "no agent has started",
     }
 }
 

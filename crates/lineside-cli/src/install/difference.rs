@@ -2,11 +2,14 @@
 
 use lineside::dialects::Places;
 use lineside::hosts::install::Act;
+use similar::TextDiff;
 
 use crate::painter::one_line;
 use crate::places::shown;
 use crate::style::{Style, Tone};
-use crate::unified;
+
+/// How many lines that stay are shown around a change.
+const AROUND: usize = 3;
 
 /// The diff as programs read it.
 pub(super) fn text(act: &Act) -> String {
@@ -37,5 +40,6 @@ fn unified(act: &Act, file: &str) -> String {
     let side = |text: &Option<String>| (if text.is_some() { file } else { "/dev/null" }).to_owned();
     let (before, after) =
         (act.before.as_deref().unwrap_or_default(), act.after.as_deref().unwrap_or_default());
-    unified::unified(before, after, Some([&side(&act.before), &side(&act.after)]))
+    let diff = TextDiff::from_lines(before, after);
+    diff.unified_diff().context_radius(AROUND).header(&side(&act.before), &side(&act.after)).to_string()
 }

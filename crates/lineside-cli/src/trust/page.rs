@@ -3,12 +3,15 @@
 
 use lineside::json::{Value, json};
 use lineside::trust::{Content, Item, Kind, Store};
+use similar::TextDiff;
 
 use crate::loading::finding_lines;
 use crate::painter::one_line;
 use crate::project::Found;
 use crate::style::{Style, Tone};
-use crate::unified::unified;
+
+/// How many lines that stay are shown around a change.
+const AROUND: usize = 3;
 
 /// The page.
 pub(super) fn lines(found: &Found, content: &Content, store: &Store, style: Style) -> Vec<String> {
@@ -71,6 +74,7 @@ fn difference(before: &[u8], now: &[u8], style: Style) -> Vec<String> {
     let (Ok(before), Ok(now)) = (std::str::from_utf8(before), std::str::from_utf8(now)) else {
         return vec![binary(now)];
     };
+    let diff = TextDiff::from_lines(before, now);
     let toned = |line: &str| {
         let tone = match line.as_bytes() {
             [b'+', ..] => Tone::Good,
@@ -79,7 +83,13 @@ fn difference(before: &[u8], now: &[u8], style: Style) -> Vec<String> {
         };
         format!("  {}", style.paint(tone, &seen(line)))
     };
-    unified(before, now, None).split('\n').filter(|line| !line.is_empty()).map(toned).collect()
+    diff.unified_diff()
+        .context_radius(AROUND)
+        .to_string()
+        .split('\n')
+        .filter(|line| !line.is_empty())
+        .map(toned)
+        .collect()
 }
 
 fn binary(bytes: &[u8]) -> String {

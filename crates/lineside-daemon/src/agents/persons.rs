@@ -1,7 +1,7 @@
 //! Who may take off guards: persons, as far as the processes above a caller tell.
 
-use super::Agents;
 use super::refused::{OF_A_HOOK, UNKNOWN};
+use super::{Agents, is_unseen};
 use crate::lineage::Process;
 use crate::orphans::{ORPHAN, has_environment_of_agents, is_orphan};
 
@@ -19,7 +19,7 @@ impl Agents {
     /// The processes above one that stands below no agent.
     fn line_of_a_person(&self, peer: Option<u32>) -> Result<Vec<Process>, String> {
         let line = self.whole_line(peer)?;
-        if self.is_unseen(peer) {
+        if is_unseen(peer, &line) {
             return Err(UNKNOWN.to_owned());
         }
         if self.is_of_a_hook(&line) {

@@ -27,13 +27,13 @@ use crate::problem::Problem;
 pub(super) struct HookListing {
     /// The hooks: `hook`, `point`, `order`, `priority`, `layer`, `dialect`, `trigger`, `part`, `on_failure`, `timeout_ms`,
     /// `condition`, `file`, `line`, `state`, `automate`.
-    #[cfg_attr(feature = "describe", schema(value_type = Vec<Object>))]
+    #[schema(value_type = Vec<Object>)]
     _hooks: Vec<Value>,
     /// What was found and is no hook that runs.
-    #[cfg_attr(feature = "describe", schema(value_type = Vec<Object>))]
+    #[schema(value_type = Vec<Object>)]
     _inert: Vec<Value>,
     /// What was wrong: `severity`, `origin`, `text`.
-    #[cfg_attr(feature = "describe", schema(value_type = Vec<Object>))]
+    #[schema(value_type = Vec<Object>)]
     _diagnostics: Vec<Value>,
 }
 
@@ -42,16 +42,16 @@ pub(super) struct HookListing {
 #[derive(utoipa::ToSchema)]
 pub(super) struct EventExplanation {
     /// The `point` and the `session` of the event.
-    #[cfg_attr(feature = "describe", schema(value_type = Object))]
+    #[schema(value_type = Object)]
     _event: Map,
     /// The hooks that wait for its point, in their order, as in the list of hooks, and `runs`, and why not as `skipped`.
-    #[cfg_attr(feature = "describe", schema(value_type = Vec<Object>))]
+    #[schema(value_type = Vec<Object>)]
     _hooks: Vec<Value>,
     /// The names of the hooks at other points.
-    #[cfg_attr(feature = "describe", schema(value_type = Object))]
+    #[schema(value_type = Object)]
     _elsewhere: Map,
     /// What was wrong when hooks were loaded.
-    #[cfg_attr(feature = "describe", schema(value_type = Vec<Object>))]
+    #[schema(value_type = Vec<Object>)]
     _diagnostics: Vec<Value>,
 }
 

@@ -244,9 +244,7 @@ impl Joined {
                 return None;
             }
             let below = session.subagent(format!("{name}@{machine}"));
-            let below = below
-                .agent(Agent::subagent("elsewhere"))
-                .connection(format!("{}{machine}", Source::ELSEWHERE));
+            let below = below.agent(Agent::subagent("elsewhere")).connection(Source::connection_to(machine));
             // A session that has ended has something open below it already, or is over. One that is open is held, or its hooks
             // would go with it while something elsewhere is under them.
             let below = below.open_now().ok();

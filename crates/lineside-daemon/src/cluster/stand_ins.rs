@@ -310,7 +310,7 @@ fn opened(
         None => daemon.sessions().root(&entry.id, None),
         Some(parent) => parent.subagent(entry.id.as_str()),
     };
-    let opening = opening.agent(entry.agent.clone()).connection(format!("{}{machine}", Source::ELSEWHERE));
+    let opening = opening.agent(entry.agent.clone()).connection(Source::connection_to(machine));
     let opening =
         entry.traceparent.iter().fold(opening, |opening, trace| opening.traceparent(trace.as_str()));
     opening.open_now().map_err(|error| {

@@ -68,7 +68,7 @@ fn receipt(text: &str) -> lineside_core::Receipt {
             .gate(move |_, _| std::future::ready(lineside_core::Verdict::block(reason.clone())));
         gate.unwrap();
         let opening = bus.session(text).agent(Agent::subagent(text)).host(text).project_root(text).cwd(text);
-        let opening = opening.connection(format!("{}{text}", lineside_core::envelope::Source::ELSEWHERE));
+        let opening = opening.connection(lineside_core::envelope::Source::connection_to(text));
         let session = opening.open().await.unwrap();
         let call = BeforeTool::new(text, json!({"command": text, (text): text}));
         let decision = session.any_event(std::sync::Arc::new(call)).publish_any().await.unwrap();

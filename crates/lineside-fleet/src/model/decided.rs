@@ -108,7 +108,7 @@ pub(super) fn source(fields: &Map) -> Option<Source> {
         agent: who,
         project_root: text("project").or_else(|| text("project_root")).map(Into::into),
         host: text("host").map(Into::into),
-        connection: text("machine").map(|machine| format!("{}{machine}", Source::ELSEWHERE).into()),
+        connection: text("machine").map(|machine| Source::connection_to(machine).into()),
         ..Source::root(session)
     })
 }

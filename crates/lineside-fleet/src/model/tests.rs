@@ -122,7 +122,7 @@ async fn what_a_person_may_want_to_see_is_remembered_without_secrets_and_within_
 async fn a_reader_gets_what_has_changed_since_it_looked_and_one_that_was_away_gets_it_once() {
     let mut heard = Heard::new();
     let one = heard.session("one").await;
-    let other = one.subagent("other").connection(format!("{}b", Source::ELSEWHERE)).open().await.unwrap();
+    let other = one.subagent("other").connection(Source::connection_to("b")).open().await.unwrap();
     let read = |text: &str| lineside_core::json::from_str::<Value>(text).unwrap();
     let model = heard.hears(NOW);
     let first = read(&model.frame(0, None));
