@@ -353,19 +353,28 @@ impl Agents {
         }
     }
 
-    /// A call of a session has come from this process. Keeps nothing of a session that has ended meanwhile, which is
-    /// forgotten already.
-    pub(crate) fn note(&self, session: &Session, process: Option<Process>) {
+    /// A call for the session of this id has come from this process, and has found this one. That it has come counts
+    /// whatever becomes of the session, which may end meanwhile, or of this daemon.
+    pub(crate) fn note(&self, root: &str, found: Option<&Session>, process: Option<Process>) {
+        let kept = found.and_then(|session| self.keep(session, process));
+        let (process, is_open) = kept.map_or((process, false), |of_open| (of_open, true));
+        process.into_iter().for_each(|process| self.guarded.note(process, root, is_open));
+    }
+
+    /// Keeps that a call of a session has come from this process, and tells which one has the session by now. Keeps nothing
+    /// of a session that has ended meanwhile, which is forgotten already.
+    fn keep(&self, session: &Session, process: Option<Process>) -> Option<Option<Process>> {
         let root = session.id().as_str();
         let mut kept = self.kept();
         if !session.is_open() {
-            return;
+            return None;
         }
         let before = kept.roots.get(root).and_then(|root| root.process);
         // A call of another process takes over what has no living one.
         let process =
             process.filter(|now| before.is_none_or(|before| before == *now || !before.is_alive())).or(before);
-        let is_settled = process.is_some() && process == before;
+        let is_settled =
+            process.is_some_and(|process| before == Some(process) || self.guarded.is_settled(process, root));
         let id: Arc<str> =
             kept.roots.get_key_value(root).map_or_else(|| root.into(), |(id, _)| Arc::clone(id));
         let mut replaced = kept.roots.remove(root);
@@ -385,9 +394,7 @@ impl Agents {
         }
         drop(kept);
         drop(over);
-        if let Some(process) = process.filter(|_| is_settled) {
-            self.guarded.note(process, root);
-        }
+        Some(process)
     }
 
     /// A session has ended.
@@ -525,7 +532,7 @@ mod tests {
         let (bus, agents) = (Bus::new(), Agents::of(Path::new("/nonexistent"), false));
         for number in 0..1_000 {
             let session = bus.session(number.to_string()).open().await.unwrap();
-            agents.note(&session, Some(own()));
+            agents.note(session.id().as_str(), Some(&session), Some(own()));
             agents.hold(&session, Some(own().pid), Hold::Opened);
             session.close().await;
         }
@@ -541,11 +548,12 @@ mod tests {
         let opened = (0..10).map(|number| bus.session(number.to_string()).open_now().unwrap());
         let sessions: Vec<Session> = opened.collect();
         let silent = Duration::from_secs(24 * 60 * 60);
-        sessions.iter().for_each(|session| agents.note(session, None));
+        let note = |session: &Session, process| agents.note(session.id().as_str(), Some(session), process);
+        sessions.iter().for_each(|session| note(session, None));
         assert!(agents.over(silent, 100).is_empty());
         tokio::time::advance(silent + Duration::from_secs(1)).await;
         // Two calls came from the process of this one, which goes on.
-        (0..2).for_each(|_| agents.note(&sessions[3], Some(own())));
+        (0..2).for_each(|_| note(&sessions[3], Some(own())));
         let mut over: Vec<_> = (0..4).flat_map(|_| agents.over(silent, 3)).collect();
         over.sort();
         let ids = sessions.iter().map(|session| Arc::<str>::from(session.id().as_str()));

@@ -2,8 +2,9 @@
 //! with the daemon dead as well, and after a restart.
 //!
 //! A process is recorded when a second call of a session comes from it, and for as long as it lives, also where its
-//! session has ended: the end of a session is an event that a program below can send. With it are its sessions, and the
-//! projects that these were in. What the daemon remembers beside that is for `agents`.
+//! session has ended: the end of a session is an event that a program below can send, as is that of the daemon, so that the
+//! first call is written down as well. With it are its sessions, and the projects that these were in. What the daemon
+//! remembers beside that is for `agents`.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -26,6 +27,8 @@ const MANY: usize = 64;
 const SESSIONS: usize = 64;
 /// What the name of a record begins with while it is written.
 const UNFINISHED: &str = ".";
+/// What the name of the file begins with that has the sessions of which a single call came from a process.
+const ONCE: &str = "once-";
 
 /// What sets this start of the machine apart from others, in which another process may have the number and the start.
 static BOOT: LazyLock<String> =
@@ -49,10 +52,18 @@ pub(crate) struct Guarded {
 #[derive(Default)]
 struct Kept {
     recorded: HashMap<Process, Vec<Had>>,
+    /// The sessions of which a single call has come from a process.
+    once: HashMap<Process, Vec<Had>>,
     /// Those that could not be written down: as on a full disk.
     unwritten: HashSet<Process>,
     /// How many were left when those that have ended were last looked for.
     left: usize,
+}
+
+impl Kept {
+    fn is_settled(&self, process: Process, session: &str) -> bool {
+        self.recorded.get(&process).is_some_and(|all| all.iter().any(|had| had.session == session))
+    }
 }
 
 /// A session that a process has, or has had.
@@ -113,32 +124,43 @@ impl Guarded {
     /// The records in a state folder. Those of processes that have ended are removed.
     pub(crate) fn of(state: &Path) -> Self {
         let guarded = Self { folder: state.join(FOLDER), kept: Mutex::default() };
-        let living = fs::read_dir(&guarded.folder).into_iter().flatten().filter_map(|entry| {
-            let path = entry.ok()?.path();
-            let name = path.file_name()?.to_str()?;
+        let (mut recorded, mut once) = (HashMap::new(), HashMap::new());
+        for entry in fs::read_dir(&guarded.folder).into_iter().flatten().flatten() {
+            let (path, name) = (entry.path(), entry.file_name());
+            let Some(name) = name.to_str() else { continue };
             if name.starts_with(UNFINISHED) {
                 fs::remove_file(&path).ok();
             }
-            let process = Process::named(name)?;
-            let record = Record::of(&path);
-            let is_living = process.is_alive() && record.as_ref().is_some_and(|record| !record.is_elsewhere);
-            if !is_living && !record.as_ref().is_some_and(|record| record.is_elsewhere) {
-                fs::remove_file(&path).ok();
+            let (of, name) = match name.strip_prefix(ONCE) {
+                Some(name) => (&mut once, name),
+                None => (&mut recorded, name),
+            };
+            let Some(process) = Process::named(name) else { continue };
+            match Record::of(&path) {
+                Some(record) if record.is_elsewhere => {}
+                Some(record) if process.is_alive() => {
+                    of.insert(process, record.sessions);
+                }
+                _ => {
+                    fs::remove_file(&path).ok();
+                }
             }
-            record.filter(|_| is_living).map(|record| (process, record.sessions))
-        });
-        let recorded: HashMap<_, _> = living.collect();
+        }
         let left = recorded.len();
-        *guarded.kept() = Kept { recorded, left, ..Kept::default() };
+        *guarded.kept() = Kept { recorded, once, left, ..Kept::default() };
         guarded
     }
 
-    /// Writes down that this process is that of the agent of a session.
-    pub(crate) fn note(&self, process: Process, session: &str) {
+    /// Writes down that a call of a session, which is open by now or has ended, has come from this process: with the second
+    /// one that it is that of the agent.
+    pub(crate) fn note(&self, process: Process, session: &str, is_open: bool) {
         let mut kept = self.kept();
+        if !kept.is_settled(process, session) && self.is_first(&mut kept, process, session) {
+            return;
+        }
         let sessions = kept.recorded.entry(process).or_default();
         match sessions.iter_mut().find(|had| had.session == session) {
-            Some(had) if !had.has_ended => return,
+            Some(had) if !had.has_ended || !is_open => return,
             Some(had) => had.has_ended = false,
             None => {
                 // An agent opens as many as it likes: none that goes on gives way to a further one.
@@ -146,20 +168,49 @@ impl Guarded {
                     let Some(ended) = sessions.iter().position(|had| had.has_ended) else { return };
                     sessions.remove(ended);
                 }
-                sessions.push(Had { session: session.to_owned(), ..Had::default() });
+                sessions.push(Had { session: session.to_owned(), has_ended: !is_open, ..Had::default() });
             }
         }
         self.write_or_keep(&mut kept, process);
         if kept.recorded.len() >= MANY.max(2 * kept.left) {
-            kept.recorded.retain(|process, _| {
-                let is_alive = process.is_alive();
-                if !is_alive {
-                    fs::remove_file(self.folder.join(process.name())).ok();
-                }
-                is_alive
-            });
+            self.keep_living(&mut kept.recorded, "");
             kept.left = kept.recorded.len();
         }
+    }
+
+    /// Writes down a call of a session that is the first one from this process. Of more sessions than are kept the next one is
+    /// no first one.
+    fn is_first(&self, kept: &mut Kept, process: Process, session: &str) -> bool {
+        if !kept.once.contains_key(&process) && kept.once.len() >= MANY {
+            self.keep_living(&mut kept.once, ONCE);
+        }
+        let sessions = kept.once.entry(process).or_default();
+        let before = sessions.iter().position(|had| had.session == session);
+        match before {
+            Some(before) => drop(sessions.remove(before)),
+            None if sessions.len() >= SESSIONS => return false,
+            None => sessions.push(Had { session: session.to_owned(), ..Had::default() }),
+        }
+        let written = if sessions.is_empty() {
+            kept.once.remove(&process);
+            fs::remove_file(self.file(ONCE, process))
+        } else {
+            self.write(ONCE, process, sessions)
+        };
+        if let Err(error) = written {
+            tracing::warn!(%error, folder = %self.folder.display(), "the first call of an agent is not written down");
+        }
+        before.is_none()
+    }
+
+    fn keep_living(&self, of: &mut HashMap<Process, Vec<Had>>, prefix: &str) {
+        of.retain(|process, _| {
+            let is_alive = process.is_alive();
+            if !is_alive {
+                fs::remove_file(self.file(prefix, *process)).ok();
+            }
+            is_alive
+        });
     }
 
     /// That a session of a process, which is recorded, is in the projects with these roots.
@@ -206,14 +257,14 @@ impl Guarded {
         let Kept { recorded, unwritten, .. } = &mut *self.kept();
         let is_left = |process: &Process| {
             let sessions = recorded.get(process).map(Vec::as_slice).unwrap_or_default();
-            process.is_alive() && self.write(*process, sessions).is_err()
+            process.is_alive() && self.write("", *process, sessions).is_err()
         };
         unwritten.retain(is_left);
     }
 
     fn write_or_keep(&self, kept: &mut Kept, process: Process) {
         let sessions = kept.recorded.get(&process).map(Vec::as_slice).unwrap_or_default();
-        if let Err(error) = self.write(process, sessions) {
+        if let Err(error) = self.write("", process, sessions) {
             tracing::warn!(%error, folder = %self.folder.display(), "the process of an agent is not recorded so far");
             kept.unwritten.insert(process);
         }
@@ -224,15 +275,23 @@ impl Guarded {
     }
 
     /// One record takes the place of another: what is half written is that of no process.
-    fn write(&self, process: Process, sessions: &[Had]) -> io::Result<()> {
+    fn write(&self, prefix: &str, process: Process, sessions: &[Had]) -> io::Result<()> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
-        let path = self.folder.join(process.name());
         let unfinished = self.folder.join(format!("{UNFINISHED}{}", process.name()));
         let mut file =
             OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
         let lines: Vec<_> = sessions.iter().map(Had::line).collect();
         write!(file, "{}{}{}", *BOOT, *NAMESPACES, lines.join("\n"))?;
-        fs::rename(unfinished, path)
+        fs::rename(unfinished, self.file(prefix, process))
+    }
+
+    fn file(&self, prefix: &str, process: Process) -> PathBuf {
+        self.folder.join(format!("{prefix}{}", process.name()))
+    }
+
+    /// Whether two calls of a session came from a process.
+    pub(crate) fn is_settled(&self, process: Process, session: &str) -> bool {
+        self.kept().is_settled(process, session)
     }
 
     /// Whether a process is recorded, as far as this daemon remembers.
@@ -322,6 +381,13 @@ mod tests {
 
     use super::*;
 
+    impl Guarded {
+        /// Two calls of this session came from this process.
+        fn note_agent(&self, process: Process, session: &str) {
+            (0..2).for_each(|_| self.note(process, session, true));
+        }
+    }
+
     #[test]
     fn a_process_below_an_agent_is_known_without_a_daemon_until_the_agent_has_ended() {
         let state = tempfile::tempdir().unwrap();
@@ -329,7 +395,7 @@ mod tests {
         let guarded = Guarded::of(state.path());
         assert_eq!(above(), None);
         let parent = Process::of(parent_id()).unwrap();
-        guarded.note(parent, "s1");
+        guarded.note_agent(parent, "s1");
         let found = above().unwrap();
         assert_eq!((found.pid, &*found.session), (parent.pid, "s1"));
         assert!(found.refusal().contains("a person does it"));
@@ -351,7 +417,7 @@ mod tests {
         let roots = |of: &[&str]| of.iter().copied().map(str::to_owned).collect::<Vec<_>>();
         guarded.note_projects(process, "s1", roots(&["/not recorded"]));
         for session in ["s1", "[\n", "ended"] {
-            guarded.note(process, session);
+            guarded.note_agent(process, session);
         }
         guarded.note_projects(process, "s1", roots(&["/a", "/b\n"]));
         guarded.note_projects(process, "s1", roots(&["/b\n", "/c"]));
@@ -362,9 +428,9 @@ mod tests {
             ["s1", "[\n", "ended", "s2"].map(|id| again.holder(id).is_some()),
             [true, true, false, false]
         );
-        again.note(process, "ended");
+        again.note_agent(process, "ended");
         assert_eq!(again.holder("ended"), Some(process));
-        (0..2 * SESSIONS).for_each(|number| again.note(process, &number.to_string()));
+        (0..2 * SESSIONS).for_each(|number| again.note_agent(process, &number.to_string()));
         assert_eq!(again.kept().recorded[&process].len(), SESSIONS);
         assert_eq!(again.holder("s1"), Some(process), "it goes on, whatever else its agent opens");
         assert_eq!(again.projects(process, "s1").len(), 3);
@@ -379,7 +445,7 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let guarded = Guarded::of(state.path());
         let own = Process::of(std::process::id()).unwrap();
-        guarded.note(own, "s1");
+        guarded.note_agent(own, "s1");
         assert!(!are_elsewhere(&[state.path()]));
         let record = state.path().join(FOLDER).join(own.name());
         fs::write(&record, format!("{}pid:[1] user:[2]\ns1", *BOOT)).unwrap();
@@ -398,7 +464,7 @@ mod tests {
         let guarded = Guarded::of(state.path());
         // What stands in the place of the folder keeps it from being made.
         fs::write(state.path().join(FOLDER), "").unwrap();
-        guarded.note(parent, "s1");
+        guarded.note_agent(parent, "s1");
         guarded.catch_up();
         assert_eq!(above(), None);
         fs::remove_file(state.path().join(FOLDER)).unwrap();
@@ -415,14 +481,36 @@ mod tests {
     }
 
     #[test]
+    fn a_first_call_counts_though_its_session_or_the_daemon_ends_and_one_of_each_session_until_there_are_many() {
+        let state = tempfile::tempdir().unwrap();
+        let above = || agent_above(std::process::id(), &[state.path()]);
+        let parent = Process::of(parent_id()).unwrap();
+        Guarded::of(state.path()).note(parent, "s1", false);
+        Guarded::of(state.path()).note(parent, "s2", true);
+        assert_eq!(above(), None);
+        assert!(!Guarded::of(state.path()).is_settled(parent, "s1"));
+        Guarded::of(state.path()).note(parent, "s1", true);
+        assert_eq!(above().unwrap().session, "s1");
+        let again = Guarded::of(state.path());
+        assert!(again.is_settled(parent, "s1") && !again.is_settled(parent, "s2"));
+        // A call that finds its session ended does not have it go on.
+        again.note_ended(parent, "s1");
+        again.note(parent, "s1", false);
+        assert_eq!(again.holder("s1"), None);
+        let own = Process::of(std::process::id()).unwrap();
+        (0..=SESSIONS).for_each(|number| again.note(own, &number.to_string(), true));
+        assert!(again.is_recorded(own), "no program that runs around a single call has as many");
+    }
+
+    #[test]
     fn records_of_processes_that_have_ended_go_when_there_are_many() {
         let state = tempfile::tempdir().unwrap();
         let guarded = Guarded::of(state.path());
         let living = Process::of(std::process::id()).unwrap();
-        guarded.note(living, "s");
+        guarded.note_agent(living, "s");
         for number in 1..1_000_u32 {
             let ended = Process::named(&format!("{}-{number}", living.pid)).unwrap();
-            guarded.note(ended, "s");
+            guarded.note_agent(ended, "s");
             assert!(fs::read_dir(state.path().join(FOLDER)).unwrap().count() <= MANY + 1);
         }
         assert!(guarded.is_recorded(living));

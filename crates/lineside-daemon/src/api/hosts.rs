@@ -198,10 +198,11 @@ async fn serve_call(
     let answer = async move {
         let answer = answer(&held, call, origin, began).await;
         let is_noted = waits.as_ref().is_some_and(|(waits, _)| waits.has_noted());
-        if let Some(session) = held.bus().find(&root) {
-            if !is_noted {
-                held.agents.note(&session, standing.process);
-            }
+        let found = held.bus().find(&root);
+        if !is_noted {
+            held.agents.note(&root, found.as_ref(), standing.process);
+        }
+        if let Some(session) = found {
             held.agents.note_projects(&root, standing.process, held.projects.roots(&session));
         }
         if held.is_closed(&root) {

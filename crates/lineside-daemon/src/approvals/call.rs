@@ -75,7 +75,7 @@ impl Approver for OfCall {
         }
         // What the agent has started meanwhile is known for that from here on, and answers nothing.
         if let Some(session) = &session {
-            self.daemon.agents.note(session, self.process);
+            self.daemon.agents.note(&self.root, Some(session), self.process);
             self.has_noted.store(true, Ordering::Relaxed);
         }
         let now = Instant::now();
