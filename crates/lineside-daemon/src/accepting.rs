@@ -4,7 +4,6 @@
 //! was let in waits for a turn: a process that connects in a loop has others wait for a turn of theirs, and for nothing that
 //! it has put in the way.
 
-use std::collections::HashMap;
 use std::future::Future;
 use std::io;
 use std::os::unix::net::UnixStream as StdUnixStream;
@@ -21,6 +20,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{unconstrained, yield_now};
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::agents::Of;
 use crate::boxed::spawn;
 use crate::connections::{LOOK, Tasks, serve};
 use crate::daemon::Daemon;
@@ -42,10 +42,6 @@ const AT_ONCE: usize = 32;
 
 /// After how many of its steps letting in has other tasks of its thread have a turn, however many ask.
 const STEPS: usize = 1_024;
-
-/// For how long the tree of a process is not looked for again: one that connects in a loop is looked up once. It decides about
-/// room and turns alone, and no other process gets its number within so short a time.
-const KNOWN: Duration = Duration::from_millis(50);
 
 /// Where connections come from.
 pub(crate) trait Source: Send + Sync + 'static {
@@ -115,36 +111,6 @@ impl Source for TcpListener {
     }
 }
 
-/// Of whose connections one is, as far as turns and shares go: what an agent has started does not keep the agent itself from
-/// asking. `None` for those that are not told apart.
-type Of = Option<(Tree, bool)>;
-
-/// The trees of the processes that have connected within the last moment.
-#[derive(Default)]
-struct Known {
-    since: Option<Instant>,
-    trees: HashMap<u32, Of>,
-}
-
-impl Known {
-    fn of(&mut self, daemon: &Daemon, peer: Option<u32>) -> Of {
-        let now = Instant::now();
-        if self.since.is_none_or(|since| now - since > KNOWN) {
-            self.trees.clear();
-            self.since = Some(now);
-        }
-        let look = || {
-            let tree = daemon.agents.tree(peer)?;
-            let is_entry = matches!(tree, Tree::Agent(agent) if daemon.agents.is_entry_of(agent, peer));
-            Some((tree, is_entry))
-        };
-        match peer.filter(|peer| *peer > 0) {
-            Some(peer) => *self.trees.entry(peer).or_insert_with(look),
-            None => look(),
-        }
-    }
-}
-
 /// A connection that was let in.
 struct LetIn<S: Source> {
     stream: S::Waiting,
@@ -164,7 +130,6 @@ struct Door {
     own_shares: Shares,
     /// Of a door at which others than the user can ask.
     strangers: Option<Arc<Strangers>>,
-    known: Known,
     /// When it was said last that one was closed.
     said: Option<Instant>,
 }
@@ -175,7 +140,7 @@ impl Door {
         let [room, reserve] = [all - reserved, reserved].map(|most| Arc::new(Semaphore::new(most)));
         let (shares, own_shares) = (Shares::of(all), Shares::of(reserved));
         let strangers = has_strangers.then(|| Strangers::new(all));
-        Self { all, room, reserve, shares, own_shares, strangers, known: Known::default(), said: None }
+        Self { all, room, reserve, shares, own_shares, strangers, said: None }
     }
 
     /// Waits for room, and says whether that is of the last. A stranger takes none before it has shown who it is.
@@ -191,11 +156,11 @@ impl Door {
     }
 
     /// Whose connection it is, where that has to be known: each has a turn at once, or as many as a tree may.
-    fn whose(&mut self, daemon: &Daemon, peer: Option<u32>, has_turn: bool) -> Of {
+    fn whose(&self, daemon: &Daemon, peer: Option<u32>, has_turn: bool) -> Of {
         if self.strangers.is_some() || (has_turn && !self.is_crowded()) {
             return None;
         }
-        self.known.of(daemon, peer)
+        daemon.agents.whose(peer)
     }
 
     /// Whether less than a part of the room is free: where one is, no tree has more than that.
@@ -304,7 +269,7 @@ fn begin<S: Source>(
             Err(error) => return tracing::warn!(%error, "failed to serve a connection"),
         };
         let ends = (of.graceful, of.cut);
-        let mut served = pin!(serve(stream, (name, peer, place), router, &daemon.settings.limits, ends));
+        let mut served = pin!(serve(stream, (name, peer, place), router, &daemon, ends));
         let begun = poll!(served.as_mut());
         drop(turn);
         if begun.is_pending() {

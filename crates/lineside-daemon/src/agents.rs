@@ -5,6 +5,7 @@
 //! around that. It counts for as long as it is there; that it has ended ends its session when two calls have come from it,
 //! so that a program around a single call ends nothing.
 
+mod by_tree;
 mod persons;
 mod refused;
 mod whose;
@@ -21,18 +22,21 @@ use lineside::core::{AttributedBy, Attribution, SessionId};
 use lineside::hosts::Ownership;
 use lineside::{Bus, Session};
 use tokio::time::Instant;
+use tokio_util::task::TaskTracker;
 
+use self::by_tree::ByTree;
+pub(crate) use self::by_tree::Of;
 use self::refused::{OVER, TOO_DEEP, elsewhere, of_another, together};
 use crate::bequests::{Bequests, covers};
 use crate::guarded::{AgentAbove, Guarded};
 use crate::lineage::{DEEPEST, Lineage, Process};
-use crate::shares::Tree;
 
 /// The processes of agents, and those above callers.
 pub(crate) struct Agents {
     lineage: Lineage,
     kept: Mutex<Kept>,
     guarded: Guarded,
+    by_tree: ByTree,
     /// Whether all that this process starts are hooks.
     starts_hooks_alone: bool,
 }
@@ -106,9 +110,9 @@ pub(crate) enum Shown<'a> {
 }
 
 impl Agents {
-    pub(crate) fn of(state: &Path, starts_hooks_alone: bool) -> Self {
-        let guarded = Guarded::of(state);
-        Self { lineage: Lineage::default(), kept: Mutex::default(), guarded, starts_hooks_alone }
+    pub(crate) fn of(state: &Path, starts_hooks_alone: bool, tracker: &TaskTracker) -> Self {
+        let (guarded, by_tree) = (Guarded::of(state), ByTree::of(tracker));
+        Self { lineage: Lineage::default(), kept: Mutex::default(), guarded, by_tree, starts_hooks_alone }
     }
 
     /// Whether it is not known who asks: no process is seen, or what a hook has started, which may be a program of an agent and
@@ -301,31 +305,9 @@ impl Agents {
         open.min_by_key(|(place, held)| (*place, held.id().as_str())).map(|(_, held)| held.clone())
     }
 
-    /// The tree that a process is in: that of the agent at its top, also when the sessions of that have ended. `None` for
-    /// this process.
-    pub(crate) fn tree(&self, peer: Option<u32>) -> Option<Tree> {
-        if peer == Some(std::process::id()) {
-            return None;
-        }
-        let line = self.line(peer);
-        let kept = self.kept();
-        let is_of_agent = |process: &Process| {
-            let has_session = kept.of_process.contains_key(process) || kept.bequests.has(*process);
-            has_session || self.guarded.is_recorded(*process)
-        };
-        Some(line.into_iter().rfind(is_of_agent).map_or(Tree::Rest, Tree::Agent))
-    }
-
     /// A process looks at what agents are not to answer: what it was seen below counts when its parent has ended, too.
     pub(crate) fn remember(&self, peer: Option<u32>) {
         peer.filter(|peer| *peer > 0).into_iter().for_each(|peer| self.lineage.remember(peer));
-    }
-
-    /// Whether a process is the command of an entry of this agent, with nothing between them but shells.
-    pub(crate) fn is_entry_of(&self, agent: Process, peer: Option<u32>) -> bool {
-        let line = self.line(peer);
-        let [entry, above @ ..] = &*line else { return false };
-        entry.is_hook_command() && above.iter().find(|process| process.may_be_an_agent()) == Some(&agent)
     }
 
     /// By what the session above was found. A grant is what the environment says; it is proved by a process above that has
@@ -529,7 +511,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_known_of_a_process_goes_with_its_sessions() {
-        let (bus, agents) = (Bus::new(), Agents::of(Path::new("/nonexistent"), false));
+        let (bus, agents) = (Bus::new(), Agents::of(Path::new("/nonexistent"), false, &TaskTracker::new()));
         for number in 0..1_000 {
             let session = bus.session(number.to_string()).open().await.unwrap();
             agents.note(session.id().as_str(), Some(&session), Some(own()));
@@ -544,7 +526,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn each_session_has_its_turn_and_one_without_a_process_ends_when_it_was_silent_for_long() {
-        let (bus, agents) = (Bus::new(), Agents::of(Path::new("/nonexistent"), false));
+        let (bus, agents) = (Bus::new(), Agents::of(Path::new("/nonexistent"), false, &TaskTracker::new()));
         let opened = (0..10).map(|number| bus.session(number.to_string()).open_now().unwrap());
         let sessions: Vec<Session> = opened.collect();
         let silent = Duration::from_secs(24 * 60 * 60);

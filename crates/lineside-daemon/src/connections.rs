@@ -31,7 +31,6 @@ use crate::daemon::Daemon;
 use crate::pace::Pace;
 use crate::place::Place;
 use crate::publishing;
-use crate::settings::Limits;
 use crate::shared_stream::{SharedStream, Stream};
 use crate::strangers::LONGEST_HEAD;
 
@@ -237,9 +236,11 @@ type Served<S> = Pin<Box<TimeoutWriter<SharedStream<S>>>>;
 pub(crate) fn publish(daemon: &Arc<Daemon>, upgrade: OnUpgrade, from: Connection, caller: Caller) {
     let held = Arc::clone(daemon);
     spawn(&daemon.tracker, async move {
-        let Connection { stream, place: _place, .. } = from;
+        let Connection { stream, peer, place: _place, .. } = from;
         if let Some((stream, begun)) = freed(upgrade, stream, held.ending.clone()).await {
-            publishing::serve(held, stream, begun, caller).await;
+            let daemon = Arc::clone(&held);
+            let served = publishing::serve(held, stream, begun, caller);
+            daemon.agents.in_turn(peer, served).await;
         }
     });
 }
@@ -296,9 +297,10 @@ pub(crate) async fn serve(
     stream: impl Stream,
     (name, peer, place): (Arc<str>, Option<u32>, Arc<Place>),
     router: Router,
-    limits: &Limits,
+    daemon: &Arc<Daemon>,
     (graceful, cut): (CancellationToken, CancellationToken),
 ) {
+    let limits = &daemon.settings.limits;
     let stream = SharedStream::new(stream);
     let seen = Arc::new(stream.other());
     let mut stream = TimeoutWriter::new(stream);
@@ -316,9 +318,10 @@ pub(crate) async fn serve(
     // Who gives the connection another protocol is the last to have its stream, before this returns.
     let looked_at = Arc::downgrade(&seen);
     let service = service_fn(move |mut request: Request<Incoming>| {
-        let (name, place) = (Arc::clone(&name), Arc::clone(&place));
+        let (name, place, daemon) = (Arc::clone(&name), Arc::clone(&place), Arc::clone(daemon));
         request.extensions_mut().insert(Connection { name, peer, stream: seen.held(), place });
-        router.call(request)
+        let answer = router.call(request);
+        async move { daemon.agents.in_turn(peer, answer).await }
     });
     let connection = builder.serve_connection(TokioIo::new(Box::pin(stream)), service).with_upgrades();
     tokio::pin!(connection);

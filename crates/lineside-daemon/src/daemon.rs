@@ -182,7 +182,7 @@ impl Daemon {
             vocabulary: Vocabulary::new(&settings.dialects),
             feed: Feed::new(assembly.bus(), most).written_to(settings.open_log()),
             room: Arc::new(Room::new(settings.limits.memory)),
-            agents: Agents::of(&settings.state, settings.starts_hooks_alone),
+            agents: Agents::of(&settings.state, settings.starts_hooks_alone, &tracker),
             sessions: Sessions::of(assembly.bus()),
             settings,
             hosts: Hosts::new(assembly.bus().clone())

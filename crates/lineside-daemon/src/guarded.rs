@@ -481,7 +481,8 @@ mod tests {
     }
 
     #[test]
-    fn a_first_call_counts_though_its_session_or_the_daemon_ends_and_one_of_each_session_until_there_are_many() {
+    fn a_first_call_counts_though_its_session_or_the_daemon_ends_and_one_of_each_session_until_there_are_many()
+     {
         let state = tempfile::tempdir().unwrap();
         let above = || agent_above(std::process::id(), &[state.path()]);
         let parent = Process::of(parent_id()).unwrap();

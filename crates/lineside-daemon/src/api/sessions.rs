@@ -54,10 +54,11 @@ pub(super) async fn open(
         attachment,
         hooks,
     } = asked;
-    let brought = Brought::by(&daemon, attachment, hooks, caller.tree(&daemon)).await?;
+    let tree = caller.tree(&daemon);
+    let brought = Brought::by(&daemon, attachment, hooks, tree).await?;
     let (agent, model) = (agent.map(Into::into), model.map(Into::into));
     let connection = caller.connection.clone();
-    let (attribution, work, tree) = (None, caller.work(), caller.tree(&daemon));
+    let (attribution, work) = (None, caller.work());
     let opening = Opening {
         id,
         parent,
