@@ -144,13 +144,17 @@ fn what_an_agent_has_left_behind_takes_off_nothing_while_agents_run() {
     let _daemon = ground.background();
     let own = env!("CARGO_BIN_EXE_lineside");
     for command in ["off", "stop", "trust --yes 0", "untrust", "approvals allow 0", "dashboard --print"] {
-        for how in ["", "nohup", "setsid -w env CLAUDECODE=1"] {
+        for how in ["", "nohup", "setsid -w env CLAUDECODE=1", "setsid -f"] {
             let said = ground.path("said");
             fs::remove_file(&said).ok();
             // It goes on when its parent has ended, and waits for nothing else.
             let waits =
                 "p=$PPID; while [ $p != 1 ] && [ \"$(cut -d' ' -f4 /proc/$$/stat)\" = $p ]; do :; done";
-            let typed = format!("{how} {own} {command} </dev/null; echo \"exit $?\"; mv out said");
+            let done = "echo \"exit $?\"; mv out said";
+            let typed = match how {
+                "setsid -f" => format!("{how} sh -c '{own} {command} </dev/null; {done}'"),
+                _ => format!("{how} {own} {command} </dev/null; {done}"),
+            };
             let left = ground.file("left", &format!("{waits}; {typed}\n"));
             let run = ground.path("");
             let lines = format!(

@@ -299,9 +299,9 @@ impl Guarded {
         self.kept().recorded.contains_key(&process)
     }
 
-    /// Whether a process that is recorded is there still.
-    pub(crate) fn has_living(&self) -> bool {
-        self.kept().recorded.keys().any(|process| process.is_alive())
+    /// Those of the processes that are recorded that are there still.
+    pub(crate) fn living(&self) -> Vec<Process> {
+        self.kept().recorded.keys().filter(|process| process.is_alive()).copied().collect()
     }
 
     /// The nearest of these processes that is recorded.
@@ -323,11 +323,12 @@ pub fn agent_above(pid: u32, states: &[&Path]) -> Option<AgentAbove> {
 /// of these state folders have recorded.
 #[must_use]
 pub fn may_be_of_an_agent(pid: u32, states: &[&Path]) -> bool {
-    let is_alive = |name: &str| Process::named(name).is_some_and(Process::is_alive);
     let records =
         states.iter().flat_map(|state| fs::read_dir(state.join(FOLDER)).into_iter().flatten().flatten());
-    let mut records = records.filter_map(|record| record.file_name().into_string().ok());
-    records.any(|name| is_alive(&name)) && is_orphan(&Lineage::default().whole(pid))
+    let names = records.filter_map(|record| record.file_name().into_string().ok());
+    let agents: Vec<_> =
+        names.filter_map(|name| Process::named(&name).filter(|agent| agent.is_alive())).collect();
+    !agents.is_empty() && is_orphan(&Lineage::default().whole(pid), &agents)
 }
 
 fn nearest(folder: &Path, line: &[Process]) -> Option<AgentAbove> {

@@ -30,7 +30,7 @@ const PLACES: [&str; 4] = ["/bin", "/usr", "/nix/store", "/gnu/store"];
 pub(crate) struct Process {
     pub(crate) pid: u32,
     /// In ticks since the machine was started.
-    started: u64,
+    pub(crate) started: u64,
 }
 
 /// Who was whose parent when it was seen first.

@@ -17,13 +17,22 @@ const GIVEN: [&str; 10] = [
     "LINESIDE_GRANT", "LINESIDE_SESSION", "OPENCODE", "QWEN_CODE",
 ];
 
-/// Whether a process and those above it, the nearest first, are all that is left of what has started it.
-pub(crate) fn is_orphan(line: &[Process]) -> bool {
-    is_left(&stats(line), is_given)
+/// Whether a process and those above it, the nearest first, are all that is left of what has started it, while these agents
+/// run.
+pub(crate) fn is_orphan(line: &[Process], agents: &[Process]) -> bool {
+    let is_of = |top: Process| agents.iter().any(|agent| is_beside(top, *agent));
+    is_left(&stats(line), is_given, is_of)
+}
+
+/// Whether a process was started after an agent and is in the control group of that, as what it has started is and what
+/// starts services has none.
+fn is_beside(process: Process, agent: Process) -> bool {
+    let group = |process: Process| fs::read_to_string(format!("/proc/{}/cgroup", process.pid)).ok();
+    process.started >= agent.started && group(agent).is_some_and(|of_agent| group(process) == Some(of_agent))
 }
 
 /// Whether what is left of what has started a process has an environment that agent programs give.
-pub(crate) fn has_environment_of_agents(line: &[Process]) -> bool {
+pub(crate) fn has_environment_of_agents(line: &[Process], _: &[Process]) -> bool {
     own(&stats(line)).and_then(|own| own.last().copied()).is_some_and(|top| is_given(top.process))
 }
 
@@ -49,13 +58,18 @@ fn own(line: &[Stat]) -> Option<Vec<&Stat>> {
     is_whole.then_some(own)
 }
 
-fn is_left(line: &[Stat], is_given: impl Fn(Process) -> bool) -> bool {
+fn is_left(
+    line: &[Stat],
+    is_given: impl Fn(Process) -> bool,
+    is_beside_an_agent: impl Fn(Process) -> bool,
+) -> bool {
     let Some(own) = own(line) else { return false };
     let Some(top) = own.last() else { return false };
     let is_of_terminal = own.iter().any(|stat| stat.begins_terminal());
     let has_first = top.first == 0 || own.iter().any(|stat| stat.process.pid == top.first);
-    // A terminal is made by any program as well.
-    is_given(top.process) || !is_of_terminal && !has_first
+    // A terminal is made by any program as well. What has none was entered from elsewhere where it has no parent at all.
+    is_given(top.process)
+        || !is_of_terminal && (!has_first || top.parent != 0 && is_beside_an_agent(top.process))
 }
 
 #[cfg(test)]
@@ -71,9 +85,17 @@ mod tests {
     }
 
     #[test]
+    fn what_is_older_than_an_agent_was_not_started_by_it() {
+        let own = Process::of(std::process::id()).unwrap();
+        let [earlier, later] =
+            [-1, 1].map(|by| Process { started: own.started.saturating_add_signed(by), ..own });
+        assert!(is_beside(own, own) && is_beside(own, earlier) && !is_beside(own, later));
+    }
+
+    #[test]
     fn what_has_lost_its_parents_is_an_orphan_unless_it_is_of_a_terminal_or_a_service() {
         let is = |line: &[(u32, u32, u32, bool)], is_given: bool| {
-            is_left(&line.iter().copied().map(stat).collect::<Vec<_>>(), |_| is_given)
+            is_left(&line.iter().copied().map(stat).collect::<Vec<_>>(), |_| is_given, |_| false)
         };
         let (first, shell) = ((1, 0, 1, false), (50, 1, 50, true));
         for given in [false, true] {
@@ -89,8 +111,17 @@ mod tests {
         assert!(is(&typed, true), "typed by an agent, at a terminal that it has made");
         assert!(!is(&[(90, 1, 90, false), first], false), "a service");
         let named = Stat { name: "systemd".to_owned(), ..stat((4_194_303, 1, 50, false)) };
-        assert!(is_left(&[named, stat(first)], |_| false), "a caller that calls itself what takes orphans");
+        assert!(
+            is_left(&[named, stat(first)], |_| false, |_| false),
+            "a caller that calls itself what takes orphans"
+        );
         assert!(is(&[(90, 1, 90, false), first], true), "one that an agent has set apart");
         assert!(!is(&[(90, 1, 0, false), first], false), "of a session that is not shown");
+        let is_beside = |line: &[(u32, u32, u32, bool)]| {
+            is_left(&line.iter().copied().map(stat).collect::<Vec<_>>(), |_| false, |_| true)
+        };
+        assert!(is_beside(&[(90, 1, 90, false), first]), "one that was set apart where an agent is");
+        assert!(!is_beside(&[(90, 0, 90, false)]), "entered from outside of a container");
+        assert!(!is_beside(&typed), "typed at a terminal");
     }
 }

@@ -40,12 +40,13 @@ impl Agents {
 
     /// Whether a process is known to be a person's, and others may be orphans of agents: without agents all are persons'.
     pub(crate) fn is_told_apart_as_a_persons(&self, peer: Option<u32>) -> bool {
-        self.guarded.has_living() && self.is_typed_by_a_person(peer).is_ok()
+        !self.guarded.living().is_empty() && self.is_typed_by_a_person(peer).is_ok()
     }
 
     /// That nothing is so of an orphan while agents run.
-    fn unless(&self, is_so: impl Fn(&[Process]) -> bool, line: &[Process]) -> Result<(), String> {
-        let may_be_an_agents = self.guarded.has_living() && is_so(line);
+    fn unless(&self, is_so: impl Fn(&[Process], &[Process]) -> bool, line: &[Process]) -> Result<(), String> {
+        let agents = self.guarded.living();
+        let may_be_an_agents = !agents.is_empty() && is_so(line, &agents);
         if may_be_an_agents { Err(ORPHAN.to_owned()) } else { Ok(()) }
     }
 }
