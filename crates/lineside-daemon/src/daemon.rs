@@ -61,8 +61,8 @@ pub(crate) struct Daemon {
     pub(crate) settings: Settings,
     pub(crate) assembly: Assembly,
     pub(crate) automations: Automations,
-    /// Held for as long as the journals are written.
-    _durable: Durable,
+    /// What is closed at the end.
+    pub(crate) durable: Arc<Durable>,
     feed: Feed,
     /// The texts of large signals.
     pub(crate) texts: Texts,
@@ -203,7 +203,7 @@ impl Daemon {
                 }),
             assembly,
             automations,
-            _durable: durable,
+            durable: Arc::new(durable),
             texts: Texts::default(),
             deliveries: Deliveries::default(),
             grants: Grants::default(),

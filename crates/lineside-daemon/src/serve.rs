@@ -17,6 +17,7 @@ use lineside::{Assembly, Durable};
 use tokio::net::TcpListener;
 
 use crate::api;
+use crate::boxed::apart;
 use crate::cluster;
 use crate::connections::Tasks;
 use crate::daemon::Daemon;
@@ -273,7 +274,13 @@ impl Server {
         self.daemon.attachments.end().await;
         self.tasks.end(limit).await;
         self.tasks.write_down(&self.daemon, limit).await;
-        Report { drained, left: self.daemon.jobs(WhichState::Live) }
+        let left = self.daemon.jobs(WhichState::Live);
+        // A task that comes to its end late has the journals still, and the next daemon needs them.
+        let durable = Arc::clone(&self.daemon.durable);
+        if let Ok(Err(why)) = apart(move || durable.close()).await {
+            tracing::warn!(%why, "ended without everything on the disk");
+        }
+        Report { drained, left }
     }
 }
 

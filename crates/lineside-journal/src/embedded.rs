@@ -104,8 +104,8 @@ pub struct EmbeddedJournal {
     durability: Durability,
     recovered: Mutex<Vec<(Sequence, Record)>>,
     findings: Vec<Finding>,
-    writer: Option<JoinHandle<Result<(), Unavailable>>>,
-    _lock: Option<Lock>,
+    writer: Mutex<Option<JoinHandle<Result<(), Unavailable>>>>,
+    lock: Mutex<Option<Lock>>,
 }
 
 impl EmbeddedJournal {
@@ -153,8 +153,8 @@ impl EmbeddedJournal {
             durability: options.durability,
             recovered: Mutex::new(recovery.records),
             findings: recovery.findings,
-            writer: Some(writer),
-            _lock: lock,
+            writer: Mutex::new(Some(writer)),
+            lock: Mutex::new(lock),
         })
     }
 
@@ -198,21 +198,20 @@ impl EmbeddedJournal {
         }
     }
 
-    /// Waits until everything that was appended is on the disk, and gives the journal back to others.
+    /// Waits until everything that was appended is on the disk, and gives the journal back to others, also where it is still
+    /// in use here: what is appended from then on is refused. A further call waits for the first. Blocks the thread.
     ///
     /// # Errors
     ///
     /// [`Unavailable`] when it was so before, or became so now: then not everything is on the disk.
-    pub fn close(mut self) -> Result<(), Unavailable> {
-        self.end()
-    }
-
-    fn end(&mut self) -> Result<(), Unavailable> {
-        let Some(writer) = self.writer.take() else { return Ok(()) };
+    pub fn close(&self) -> Result<(), Unavailable> {
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(ends) = writer.take() else { return Ok(()) };
         self.queue.close();
-        let ended = writer.join().unwrap_or_else(|_| Err(Unavailable::because("its writer ended")));
-        // One that is under way still writes, and the files are ours only until we return.
+        let ended = ends.join().unwrap_or_else(|_| Err(Unavailable::because("its writer ended")));
+        // One that is under way still writes, and the files are ours only until here.
         self.checkpoints.wait();
+        drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner).take());
         ended
     }
 }
@@ -243,7 +242,7 @@ impl Journal for EmbeddedJournal {
 impl Drop for EmbeddedJournal {
     fn drop(&mut self) {
         // `close` returns the error.
-        drop(self.end());
+        drop(self.close());
     }
 }
 

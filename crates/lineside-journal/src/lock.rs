@@ -17,10 +17,10 @@ pub(crate) const NAME: &str = "lock";
 /// The journal is ours until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    _file: File,
+    file: File,
     /// The folder is locked too, where its file system can do that: a lock file that a person removes, because it looks
     /// like one that was left behind, lets no second process in.
-    _folder: Option<File>,
+    folder: Option<File>,
 }
 
 /// Why there is no lock.
@@ -52,7 +52,15 @@ impl Lock {
         // Who it is helps a person and decides nothing.
         let written = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
         written.map_err(TakeLockError::Io)?;
-        Ok(Self { _file: file, _folder: folder })
+        Ok(Self { file, folder })
+    }
+}
+
+impl Drop for Lock {
+    /// Given back also where a process that is being started has inherited it.
+    fn drop(&mut self) {
+        // One that is not given back here is with the last that has it.
+        Some(&self.file).into_iter().chain(&self.folder).for_each(|file| drop(file.unlock()));
     }
 }
 
@@ -153,6 +161,16 @@ mod tests {
             taking.join().unwrap()
         });
         taking.unwrap();
+    }
+
+    #[test]
+    fn a_lock_is_given_back_also_where_what_is_being_started_has_inherited_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = Lock::take(folder.path()).unwrap();
+        // As a process has them between its fork and its program.
+        let _heirs = (first.file.try_clone().unwrap(), first.folder.as_ref().unwrap().try_clone().unwrap());
+        drop(first);
+        Lock::take(folder.path()).unwrap();
     }
 
     #[test]

@@ -12,7 +12,7 @@ use lineside_automation::Automations;
 use lineside_automation::engine::{self, OpenError};
 use lineside_automation::machine::Bounds;
 use lineside_bus::{Bus, BusBuilder};
-use lineside_core::journal::{Durability, Record, Sequence};
+use lineside_core::journal::{Durability, Record, Sequence, Unavailable};
 use lineside_journal::{EmbeddedJournal, OpenJournalError, Options};
 
 use crate::text_files::TextFiles;
@@ -123,6 +123,15 @@ impl Durable {
         let journal = Arc::clone(&self.context);
         let recovered = journal.recovered();
         bus.full_texts(Arc::clone(&self.texts) as _).context_journal(journal, recovered)
+    }
+
+    /// Waits until everything is on the disk, and gives the folder back to others, also where automations or a bus of it are
+    /// still in use here: nothing of theirs is kept from then on. Blocks the thread.
+    ///
+    /// # Errors
+    /// Not everything is on the disk.
+    pub fn close(&self) -> Result<(), Unavailable> {
+        self.jobs.close().and(self.context.close())
     }
 
     /// What was found when it was opened, besides what it keeps. It is in order again.
