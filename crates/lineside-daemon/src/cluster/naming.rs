@@ -14,6 +14,8 @@ use super::keys::named;
 
 /// How many are named at once: the server answers for all of them together.
 const AT_ONCE: usize = 512;
+/// How long those that come one by one are gathered: each naming takes a little of the time of what comes.
+const GATHERED: Duration = Duration::from_millis(5);
 /// How often all that wait are named again: a name that is not taken goes after an hour.
 const AGAIN: Duration = Duration::from_secs(30 * 60);
 /// The pause after that could not be done.
@@ -52,6 +54,9 @@ impl Joined {
                         tracing::debug!(why, "jobs are not named to other machines, and run here");
                         sleep(PAUSE).await;
                         automations.share_jobs(true);
+                    }
+                    if spare.len() < AT_ONCE {
+                        sleep(GATHERED).await;
                     }
                 }
             }
