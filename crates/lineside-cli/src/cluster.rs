@@ -117,6 +117,7 @@ fn drained(left: &Map, style: Style) -> Vec<String> {
             "job",
             "ran on another machine than its own: its attempt has failed, and is tried again if it may be",
         ),
+        ("windows", "window", "was open: this machine runs for what it holds, and another one may as well"),
     ];
     let mut lines =
         vec!["this machine has left its cluster; it joins again when the daemon is started again".to_owned()];

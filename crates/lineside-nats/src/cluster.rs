@@ -49,6 +49,8 @@ pub(crate) struct Shared {
     pub(crate) ledger: Mutex<Remembered>,
     /// How many keys were asked for.
     pub(crate) leases: AtomicU64,
+    /// How many parts in windows were taken.
+    pub(crate) parts: AtomicU64,
     /// The stream of the names of jobs was there.
     pub(crate) has_jobs: AtomicBool,
     pub(crate) health: watch::Sender<Health>,
@@ -105,6 +107,7 @@ impl Cluster {
             keys: Mutex::default(),
             ledger: Mutex::default(),
             leases: AtomicU64::default(),
+            parts: AtomicU64::default(),
             has_jobs: AtomicBool::default(),
             health,
             at_once: OnceLock::new(),

@@ -14,7 +14,7 @@ use async_nats::Subscriber;
 use async_nats::jetstream::kv::{Operation, Store, UpdateErrorKind};
 use bytes::Bytes;
 use futures_util::StreamExt as _;
-use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
+use tokio::time::{sleep, timeout};
 
 use crate::cluster::{Cluster, Shared};
 use crate::joined::{Bucket, bucket};
@@ -110,8 +110,8 @@ struct Lease {
     /// What stands in the entry as long as it is this lease's.
     own: Bytes,
     revision: u64,
-    /// Until when it is this machine's for certain.
-    until: Instant,
+    /// Until when it is this machine's for certain, by the clock that counts all time.
+    until: Duration,
     is_over: bool,
 }
 
@@ -131,7 +131,7 @@ impl Lease {
                 sleep(PAUSE).await;
                 continue;
             };
-            let until = Instant::now() + LEASE - EARLIER;
+            let until = shared.settings.clock.now() + LEASE - EARLIER;
             match store.update(key.as_str(), own.clone(), expected).await {
                 Ok(revision) => {
                     let (shared, key) = (Arc::clone(shared), key.clone());
@@ -159,15 +159,18 @@ impl Lease {
 
     /// Renews it, until it is lost.
     async fn kept(&mut self) -> LostKeyError {
-        let mut next = Instant::now() + RENEWED;
+        let mut next = self.now() + RENEWED;
         loop {
-            sleep_until(next.min(self.until)).await;
-            let sent = Instant::now();
+            // A sleep is longer by what the machine is suspended for.
+            while self.now() < next.min(self.until) {
+                sleep((next.min(self.until).saturating_sub(self.now())).min(LOOK)).await;
+            }
+            let sent = self.now();
             if sent >= self.until {
                 self.is_over = true;
                 return LostKeyError::NotRenewed;
             }
-            next = match timeout_at(self.until, self.written(self.own.clone())).await {
+            next = match timeout(self.until - sent, self.written(self.own.clone())).await {
                 Ok(Ok(())) => {
                     self.until = sent + LEASE - EARLIER;
                     sent + RENEWED
@@ -176,21 +179,25 @@ impl Lease {
                     self.is_over = true;
                     return LostKeyError::Taken;
                 }
-                Ok(Err(Unwritten::Unknown)) => Instant::now() + PAUSE,
+                Ok(Err(Unwritten::Unknown)) => self.now() + PAUSE,
                 Err(_) => self.until,
             };
         }
+    }
+
+    fn now(&self) -> Duration {
+        self.shared.settings.clock.now()
     }
 
     /// Gives it back. Where the server cannot be asked it goes by itself, and was this machine's until here, unless its time
     /// was over: what runs may have kept its thread, or the machine may have stood still.
     async fn give_back(mut self) -> Result<(), LostKeyError> {
         self.is_over = true;
-        if Instant::now() >= self.until {
+        let left = self.until.saturating_sub(self.now());
+        if left.is_zero() {
             return Err(LostKeyError::NotRenewed);
         }
-        let until = self.until.min(Instant::now() + GIVEN_BACK);
-        match timeout_at(until, self.written(Bytes::from_static(FREE))).await {
+        match timeout(left.min(GIVEN_BACK), self.written(Bytes::from_static(FREE))).await {
             Ok(Ok(())) => {
                 self.shared.keys().remember(&self.key, self.revision);
                 Ok(())

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use async_nats::jetstream::kv::{Operation, Store};
 use bytes::Bytes;
-use tokio::time::Instant;
 
 use crate::cluster::Shared;
 use crate::joined::{Bucket, bucket};
@@ -31,12 +30,13 @@ impl Shared {
     /// one question at most. `None` where it cannot be asked.
     pub(crate) async fn ledger(&self) -> Option<(Store, u64)> {
         let store = self.ledger_bucket().await?;
-        let reckoned = self.own_ledger().time.filter(|(sent, _)| sent.elapsed() < RECKONED);
+        let since = |sent| self.settings.clock.now().saturating_sub(sent);
+        let reckoned = self.own_ledger().time.filter(|(sent, _)| since(*sent) < RECKONED);
         let (sent, time) = match reckoned {
             Some(known) => known,
             None => {
                 let key = format!("time.{}", self.settings.machine);
-                let sent = Instant::now();
+                let sent = self.settings.clock.now();
                 let written = store.put(&key, Bytes::new()).await;
                 let found = match written {
                     Ok(_) => found(&store, &key).await,
@@ -53,7 +53,7 @@ impl Shared {
                 (sent, found.written)
             }
         };
-        Some((store, time + millis(sent.elapsed())))
+        Some((store, time + millis(since(sent))))
     }
 
     async fn ledger_bucket(&self) -> Option<Store> {

@@ -6,10 +6,11 @@
 //! away: entries are written behind, reads are answered from memory, and a question fails at once. This crate is the only
 //! one that knows NATS.
 //!
-//! The modules stand in reading order: names and settings, the subjects, streams, what is known of the server and of members, the
+//! The modules stand in reading order: the clock, names and settings, the subjects, streams, what is known of the server and of members, the
 //! registry, questions, keys, rates, windows, jobs, and the cluster that puts them together.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod clock;
 pub mod settings;
 mod subjects;
 mod streams;
@@ -27,6 +28,7 @@ pub mod cluster;
 mod connecting;
 mod joined;
 
+pub use clock::Clock;
 pub use cluster::Cluster;
 pub use health::{Health, Link};
 pub use jobs::{JobName, JobQueue, NewName, TakenName};

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::clock::Clock;
+
 /// A word that is one token of a subject: 1 to 64 letters, digits, `-` and `_` of ASCII.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Token(String);
@@ -119,6 +121,8 @@ pub struct JoinSettings {
     pub life: Token,
     /// What is required of the server.
     pub sync: Sync,
+    /// By what leases are timed.
+    pub clock: Clock,
 }
 
 /// Why a cluster cannot be joined, now or later: the settings are wrong.

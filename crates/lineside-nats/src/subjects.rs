@@ -37,6 +37,11 @@ impl Subjects {
         format!("$KV.{}.{key}", self.keys_bucket())
     }
 
+    /// The subject of what has become of the last window of a key.
+    pub(crate) fn closed_window(&self, key: &Token) -> String {
+        format!("$KV.{}.closed.{key}", self.windows_bucket())
+    }
+
     /// The stream of the names of jobs.
     pub(crate) fn jobs(&self) -> String {
         format!("lineside_{}_jobs", self.cluster)

@@ -6,16 +6,19 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::future::Future;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use async_nats::Subscriber;
 use async_nats::jetstream::kv::{Store, UpdateErrorKind};
 use bytes::Bytes;
+use futures_util::{FutureExt as _, StreamExt as _};
 use tokio::time::{Instant, sleep};
 
 use crate::cluster::{Cluster, Shared};
 use crate::keys::LEASE;
 use crate::ledger::{PAUSE, found, millis};
-use crate::settings::Token;
+use crate::settings::{JoinSettings, Token};
 
 /// How often a machine looks at a window that another one has.
 const LOOK: Duration = Duration::from_secs(1);
@@ -69,7 +72,7 @@ struct Entry {
     stage: Stage,
     first: u64,
     last: u64,
-    /// The machine that has it, in this life.
+    /// The machine that has it, in this life, and which of its parts: two projects of one name are two.
     owner: String,
     /// The events, each with its id; of a window that is closed the ids alone.
     events: Vec<(String, String)>,
@@ -116,6 +119,9 @@ impl Cluster {
     ///
     /// Dropping the future takes part no longer: what is in the window is another machine's, if one takes part.
     pub async fn take_part(&self, key: &Token, part: &impl WindowPart) {
+        let JoinSettings { machine, life, .. } = &self.0.settings;
+        let own = format!("{machine} {life} {}", self.0.parts.fetch_add(1, Ordering::Relaxed));
+        let mut seat = Seat { shared: &self.0, key, own, closings: None };
         let mut health = self.0.health.subscribe();
         while let Some(held) = part.held() {
             if !health.borrow_and_update().link.is_together() {
@@ -129,9 +135,9 @@ impl Cluster {
                 }
                 continue;
             }
-            let next = look(&self.0, &format!("window.{key}"), part, &held).await;
-            if let Next::Wait(wait) = next.unwrap_or(Next::Wait(PAUSE)) {
+            if let Next::Wait(wait) = seat.look(part, &held).await.unwrap_or(Next::Wait(PAUSE)) {
                 tokio::select! {
+                    () = seat.closed(part) => {}
                     () = sleep(wait) => {}
                     _ = health.changed() => {}
                     () = part.changed() => {}
@@ -141,72 +147,117 @@ impl Cluster {
     }
 }
 
-/// One look at a window, and what this machine does about it; `None` where the server does not say.
-async fn look(shared: &Shared, key: &str, part: &impl WindowPart, held: &HeldEvents) -> Option<Next> {
-    let (store, now) = shared.ledger().await?;
-    let found = found(&store, key).await?;
-    let own = format!("{} {}", shared.settings.machine, shared.settings.life);
-    let known = Entry::read(&found.value);
-    let lapsed = now.saturating_sub(found.written) >= millis(LEASE);
-    let entry = match known {
-        Some(entry) if entry.stage == Stage::Closed => {
-            let gone = of_these(&held.ids, &entry, true);
-            if !gone.is_empty() {
-                part.elsewhere(gone);
-                return Some(Next::Again);
+/// The part of a machine in a window, as the others see it.
+struct Seat<'a> {
+    shared: &'a Shared,
+    key: &'a Token,
+    /// See [`Entry::owner`].
+    own: String,
+    /// What becomes of windows of the key: the entry may be that of the next one when it is looked at.
+    closings: Option<Subscriber>,
+}
+
+impl Seat<'_> {
+    /// One look at a window, and what this machine does about it; `None` where the server does not say.
+    async fn look(&mut self, part: &impl WindowPart, held: &HeldEvents) -> Option<Next> {
+        if self.closings.is_none() {
+            let subject = self.shared.subjects.closed_window(self.key);
+            self.closings = Some(self.shared.client.subscribe(subject).await.ok()?);
+        }
+        let (store, now) = self.shared.ledger().await?;
+        let key = &*format!("window.{}", self.key);
+        let found = found(&store, key).await?;
+        // What was closed before that has been heard by now.
+        if self.closed(part).now_or_never().is_some() {
+            return Some(Next::Again);
+        }
+        let known = Entry::read(&found.value);
+        let lapsed = now.saturating_sub(found.written) >= millis(LEASE);
+        let entry = match known {
+            Some(entry) if entry.stage == Stage::Closed => {
+                if gone(part, &entry) {
+                    return Some(Next::Again);
+                }
+                None
             }
-            None
+            Some(entry) if entry.stage == Stage::Closing && entry.owner == self.own => {
+                return self.finish((&store, key), entry, found.revision, part).await;
+            }
+            Some(entry) if entry.stage == Stage::Closing && !lapsed => return Some(Next::Wait(LOOK)),
+            open => open,
+        };
+        let new =
+            Entry { stage: Stage::Open, first: now, last: now, owner: String::new(), events: Vec::new() };
+        let mut entry = entry.unwrap_or(new);
+        let missing = of_these(&held.ids, &entry, false);
+        let texts = part.texts(&missing);
+        let most = (self.shared.client.max_payload() / 2).min(LONGEST);
+        let longer: usize = texts.iter().map(|(id, event)| id.len() + event.len() + 2).sum();
+        let fits = entry.bytes() + longer <= most;
+        if !texts.is_empty() && fits {
+            entry.events.extend(texts);
+            (entry.stage, entry.last, entry.owner) = (Stage::Open, now, self.own.clone());
+            return written(&store, key, &entry, found.revision).await.map(|_| Next::Again);
         }
-        Some(entry) if entry.stage == Stage::Closing && entry.owner == own => {
-            return finish((&store, key), entry, found.revision, part).await;
+        // A longer one is not written, and the run of this machine has all that it holds.
+        let at_once = held.closes || !fits || entry.events.len() >= held.count;
+        let quiet = entry.last.saturating_add(millis(held.quiet));
+        let due = if at_once { now } else { quiet.min(entry.first.saturating_add(millis(held.at_most))) };
+        let is_own = entry.owner == self.own || held.closes || !fits;
+        let due = if is_own { due } else { due.saturating_add(millis(LEASE)) };
+        if now < due {
+            let wait = Duration::from_millis(due - now);
+            return Some(Next::Wait(if is_own { wait } else { wait.min(LOOK) }));
         }
-        Some(entry) if entry.stage == Stage::Closing && !lapsed => return Some(Next::Wait(LOOK)),
-        open => open,
-    };
-    let new = Entry { stage: Stage::Open, first: now, last: now, owner: String::new(), events: Vec::new() };
-    let mut entry = entry.unwrap_or(new);
-    let missing = of_these(&held.ids, &entry, false);
-    let texts = part.texts(&missing);
-    let most = (shared.client.max_payload() / 2).min(LONGEST);
-    let longer: usize = texts.iter().map(|(id, event)| id.len() + event.len() + 2).sum();
-    let fits = entry.bytes() + longer <= most;
-    if !texts.is_empty() && fits {
-        entry.events.extend(texts);
-        (entry.stage, entry.last, entry.owner) = (Stage::Open, now, own);
-        return written(&store, key, &entry, found.revision).await.map(|_| Next::Again);
+        (entry.stage, entry.owner) = (Stage::Closing, self.own.clone());
+        match written(&store, key, &entry, found.revision).await? {
+            Some(revision) => self.finish((&store, key), entry, revision, part).await,
+            None => Some(Next::Again),
+        }
     }
-    // A longer one is not written, and the run of this machine has all that it holds.
-    let at_once = held.closes || !fits || entry.events.len() >= held.count;
-    let quiet = entry.last.saturating_add(millis(held.quiet));
-    let due = if at_once { now } else { quiet.min(entry.first.saturating_add(millis(held.at_most))) };
-    let is_own = entry.owner == own || held.closes || !fits;
-    let due = if is_own { due } else { due.saturating_add(millis(LEASE)) };
-    if now < due {
-        let wait = Duration::from_millis(due - now);
-        return Some(Next::Wait(if is_own { wait } else { wait.min(LOOK) }));
+
+    /// Waits until another machine has run for what is held here. Cancel safe.
+    async fn closed(&mut self, part: &impl WindowPart) {
+        if let Some(closings) = &mut self.closings {
+            while let Some(message) = closings.next().await {
+                if Entry::read(&message.payload).is_some_and(|entry| gone(part, &entry)) {
+                    return;
+                }
+            }
+        }
+        std::future::pending::<()>().await;
     }
-    (entry.stage, entry.owner) = (Stage::Closing, own);
-    match written(&store, key, &entry, found.revision).await? {
-        Some(revision) => finish((&store, key), entry, revision, part).await,
-        None => Some(Next::Again),
+
+    /// This machine has the window: it has that on record, and says so.
+    async fn finish(
+        &self,
+        (store, key): (&Store, &str),
+        entry: Entry,
+        revision: u64,
+        part: &impl WindowPart,
+    ) -> Option<Next> {
+        let ids = entry.events.iter().map(|(id, _)| (id.clone(), String::new())).collect();
+        let closed = Entry { stage: Stage::Closed, events: ids, ..entry.clone() };
+        let until = Instant::now() + LEASE;
+        part.close(entry.events.into_iter().map(|(_, event)| event).collect()).await;
+        // Before the next window can begin.
+        let subject = self.shared.subjects.closed_window(self.key);
+        self.shared.client.publish(subject, closed.text().into()).await.ok();
+        while written(store, key, &closed, revision).await.is_none() && Instant::now() < until {
+            sleep(PAUSE).await;
+        }
+        Some(Next::Again)
     }
 }
 
-/// This machine has the window: it has that on record, and says so.
-async fn finish(
-    (store, key): (&Store, &str),
-    entry: Entry,
-    revision: u64,
-    part: &impl WindowPart,
-) -> Option<Next> {
-    let ids = entry.events.iter().map(|(id, _)| (id.clone(), String::new())).collect();
-    let closed = Entry { stage: Stage::Closed, events: ids, ..entry.clone() };
-    let until = Instant::now() + LEASE;
-    part.close(entry.events.into_iter().map(|(_, event)| event).collect()).await;
-    while written(store, key, &closed, revision).await.is_none() && Instant::now() < until {
-        sleep(PAUSE).await;
+/// Whether a machine has run for events that are held here, which is said to them.
+fn gone(part: &impl WindowPart, closed: &Entry) -> bool {
+    let gone = part.held().map(|held| of_these(&held.ids, closed, true)).unwrap_or_default();
+    let are_some = !gone.is_empty();
+    if are_some {
+        part.elsewhere(gone);
     }
-    Some(Next::Again)
+    are_some
 }
 
 /// Writes an entry, unless another machine has: its revision then. `None` where it is not known.

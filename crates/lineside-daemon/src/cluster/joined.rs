@@ -1,7 +1,8 @@
 //! A daemon that has joined a cluster: what it makes known of its sessions, and how it stands.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -46,6 +47,8 @@ pub(crate) struct Joined {
     pub(super) admissions: Semaphore,
     pub(super) missed: Missed,
     pub(super) jobs: Jobs,
+    /// How many windows of the cluster something of this machine is in.
+    pub(super) windows: Arc<AtomicUsize>,
     /// Something of the registry is other.
     pub(super) news: Notify,
     /// Nothing of other machines is taken from here on.
@@ -63,6 +66,7 @@ impl Joined {
             admissions: Semaphore::new(ADMISSIONS),
             missed: Missed::default(),
             jobs: Jobs::default(),
+            windows: Arc::default(),
             news: Notify::new(),
             draining: Draining::default(),
         }

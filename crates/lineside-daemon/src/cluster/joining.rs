@@ -6,7 +6,7 @@ use std::{fs, io};
 
 use lineside::dialects::native::{ClusterSettings, RemoteGrants};
 use lineside_nats::cluster::Questions;
-use lineside_nats::{Cluster, Credentials, JoinClusterError, JoinSettings, Sync, Token};
+use lineside_nats::{Clock, Cluster, Credentials, JoinClusterError, JoinSettings, Sync, Token};
 use sha2::Digest as _;
 
 use super::answering::take_call;
@@ -45,7 +45,9 @@ pub(crate) async fn begin<H: Here + 'static>(
             joined.cluster().answer_at_once(move |question| take_call(&weak, &daemon, question));
             let (cluster, draining) = (joined.cluster().clone(), joined.draining.clone());
             let ending = here.ending().clone();
-            let windows = ClusterWindows { cluster: cluster.clone(), draining: draining.clone(), ending };
+            let parts = Arc::clone(&joined.windows);
+            let windows =
+                ClusterWindows { cluster: cluster.clone(), draining: draining.clone(), parts, ending };
             here.automations().share_windows(Arc::new(windows));
             here.automations().share_keys(Arc::new(ClusterKeys { cluster, draining }));
             let held: Arc<dyn Here> = Arc::<H>::clone(here);
@@ -88,6 +90,7 @@ async fn join(settings: &ClusterSettings, state: &Path) -> Result<(Arc<Joined>, 
         machine,
         life: token("life", &life)?,
         sync: if *require_fsync { Sync::Always } else { Sync::AsSet },
+        clock: Clock::default(),
     };
     let (cluster, questions) = Cluster::join(settings).await?;
     Ok((Arc::new(Joined::new(cluster, *grants == RemoteGrants::Proved)), questions))

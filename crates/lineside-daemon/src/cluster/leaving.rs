@@ -1,5 +1,6 @@
 //! A machine leaves its cluster while it runs: it waits for what is under way between it and the others.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use lineside::core::Notice;
@@ -59,6 +60,7 @@ impl Joined {
         let elsewhere = self.own().held().map(|own| own.machines.len()).sum();
         let jobs = self.jobs.status();
         let jobs = jobs.here + jobs.elsewhere;
-        ClusterDrained { here, elsewhere, keys: self.cluster().keys_held(), jobs }
+        let windows = self.windows.load(Ordering::Relaxed);
+        ClusterDrained { here, elsewhere, keys: self.cluster().keys_held(), jobs, windows }
     }
 }

@@ -35,7 +35,7 @@ async fn a_machine_that_drains_takes_nothing_new_waits_for_what_is_there_and_lea
     assert!(!drained.is_finished());
     child.close().await.unwrap();
     let left = drained.await.unwrap();
-    assert_eq!(json!(left), json!({"here": 0, "elsewhere": 0, "keys": 0, "jobs": 0}));
+    assert_eq!(json!(left), json!({"here": 0, "elsewhere": 0, "keys": 0, "jobs": 0, "windows": 0}));
     let status = b.status().await;
     assert_eq!(status["cluster"]["together"], json!(false));
     assert!(status["findings"].to_string().contains("this machine has left"), "{}", status["findings"]);
@@ -54,7 +54,7 @@ async fn a_machine_waits_for_what_is_under_way_no_longer_than_it_is_to() {
     let below = b.below(&child).session("s3").open().await.unwrap();
     assert_eq!(reason(&below, "rm").await.as_deref(), Some("no rm"));
     let left: Map = a.client().post("/v1/cluster/drain", &within(200)).await.unwrap();
-    assert_eq!(json!(left), json!({"here": 0, "elsewhere": 1, "keys": 0, "jobs": 0}));
+    assert_eq!(json!(left), json!({"here": 0, "elsewhere": 1, "keys": 0, "jobs": 0, "windows": 0}));
     let failed = reason(&below, "ls").await.unwrap();
     assert!(failed.contains("no-rm"), "{failed}");
 }

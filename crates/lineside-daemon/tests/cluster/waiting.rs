@@ -1,7 +1,7 @@
 //! How many names of jobs wait on a machine for keys.
 
 use futures_util::future::join_all;
-use lineside_nats::{Cluster, JoinSettings, Sync, Token};
+use lineside_nats::{Clock, Cluster, JoinSettings, Sync, Token};
 
 use crate::jobs::{Scene, WAITS, idles, jobs};
 use crate::machine::Machine;
@@ -33,6 +33,7 @@ async fn holds(url: &str, keys: Vec<Token>) -> tokio::task::JoinHandle<()> {
         machine: token("holder"),
         life: token("1"),
         sync: Sync::AsSet,
+        clock: Clock::default(),
     };
     let (cluster, questions) = Cluster::join(settings).await.unwrap();
     let (all, held) = (keys.len(), cluster.clone());

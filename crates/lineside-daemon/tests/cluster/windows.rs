@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use lineside::client::Session;
-use lineside::json::Value;
+use lineside::json::{Map, Value};
 use lineside::prelude::*;
 use tokio::task::yield_now;
 use tokio::time::timeout;
@@ -185,4 +185,36 @@ async fn a_rate_counts_the_starts_on_all_machines() {
         assert_eq!(status["dead_jobs"], json!(0), "{status}");
     }
     assert_eq!(runs(&log).len(), 4, "{:?}", runs(&log));
+}
+
+#[tokio::test]
+async fn a_machine_that_leaves_runs_for_its_windows_and_holds_those_that_come_alone() {
+    let nats = Nats::new().await;
+    let (a, b) = (Machine::new(&nats.url(), "a").await, Machine::new(&nats.url(), "b").await);
+    let folder = tempfile::tempdir().unwrap();
+    let (log, other) = (folder.path().join("log"), folder.path().join("other"));
+    // It is over by no clock within the test.
+    let hooks = page(Some("{debounce: {quiet: 3600000, scope: cluster}}"));
+    let (here, there) = (builds(&a, "repo", &hooks, &log), builds(&b, "repo", &hooks, &log));
+    let _first = idles(&a, &here, "a").await;
+    in_window(&nats, "a").await;
+    let last = idles(&b, &there, "b").await;
+    in_window(&nats, "b").await;
+    let within = Map::from_iter([("within_ms".to_owned(), json!(60_000))]);
+    let left: Map = b.client().post("/v1/cluster/drain", &within).await.unwrap();
+    assert_eq!(left["windows"], json!(0), "{left:?}");
+    // It has run before it left, for the events of both, and what the other one held is over there.
+    assert_eq!(until(&log, 1).await, [(2, "b".to_owned())]);
+    a.until(at_rest).await;
+    b.until(at_rest).await;
+    // What comes from then on is held here.
+    assert!(!last.publish(OnIdle::new()).await.unwrap().is_refused());
+    let _stays = idles(&b, &there, "c").await;
+    last.close().await.unwrap();
+    assert_eq!(until(&log, 2).await[1..], [(2, "c".to_owned())]);
+    let quick = page(Some("{debounce: {quiet: 50, scope: cluster}}"));
+    let _quick = idles(&b, &builds(&b, "quick", &quick, &other), "d").await;
+    assert_eq!(until(&other, 1).await, [(1, "d".to_owned())]);
+    b.until(at_rest).await;
+    assert_eq!(runs(&log).len(), 2);
 }

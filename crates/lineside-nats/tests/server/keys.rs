@@ -2,6 +2,7 @@
 //! run, over cuts of machines and deaths of the server.
 
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use tokio::sync::oneshot;
 use tokio::task::{JoinSet, yield_now};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::members::{member, stands};
+use crate::members::{member, stands, suspended};
 use crate::nats::{LONG, Nats};
 use crate::proxy::Proxy;
 
@@ -174,6 +175,23 @@ async fn what_comes_when_the_time_of_a_key_is_over_does_not_count() {
     let own = key("k");
     let late = a.under(&own, |_| async { std::thread::sleep(Duration::from_secs(10)) });
     assert_eq!(late.await, Err(LostKeyError::NotRenewed));
+}
+
+#[tokio::test]
+async fn the_time_for_which_a_machine_is_suspended_is_time_of_its_keys() {
+    let nats = Nats::new().await;
+    let (a, _a, suspended) = suspended(&nats.url(), "a").await;
+    let (late, ends, next) = (key("k1"), key("k2"), key("k3"));
+    // It is over before the key is given back, and nothing of that was asked of the server.
+    let late = a.under(&late, |_| async { suspended.fetch_add(10, Ordering::SeqCst) });
+    assert_eq!(late.await, Err(LostKeyError::NotRenewed));
+    // What runs on is given up.
+    let ends = a.under(&ends, |_| {
+        suspended.fetch_add(10, Ordering::SeqCst);
+        std::future::pending::<()>()
+    });
+    assert_eq!(timeout(LONG, ends).await.expect("it is given up"), Err(LostKeyError::NotRenewed));
+    a.under(&next, std::future::ready).await.expect("the next one has its time");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,7 +1,11 @@
 //! Members of a cluster on a server.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
 use lineside_nats::cluster::Questions;
-use lineside_nats::{Cluster, Health, JoinSettings, Sync, Token};
+use lineside_nats::{Clock, Cluster, Health, JoinSettings, Sync, Token};
 use tokio::time::timeout;
 
 use crate::nats::LONG;
@@ -16,14 +20,28 @@ pub(crate) fn settings(url: &str, machine: &str, life: &str) -> JoinSettings {
         machine: token(machine),
         life: token(life),
         sync: Sync::AsSet,
+        clock: Clock::default(),
     }
 }
 
 /// A member that is together with the others.
 pub(crate) async fn member(url: &str, machine: &str) -> (Cluster, Questions) {
-    let (cluster, questions) = Cluster::join(settings(url, machine, "1")).await.unwrap();
+    joined(settings(url, machine, "1")).await
+}
+
+async fn joined(settings: JoinSettings) -> (Cluster, Questions) {
+    let (cluster, questions) = Cluster::join(settings).await.unwrap();
     stands(&cluster, |health| health.link.is_together()).await;
     (cluster, questions)
+}
+
+/// A member on a machine that is suspended for as many seconds as are added here.
+pub(crate) async fn suspended(url: &str, machine: &str) -> (Cluster, Questions, Arc<AtomicU64>) {
+    let (seconds, began) = (Arc::new(AtomicU64::new(0)), Instant::now());
+    let added = Arc::clone(&seconds);
+    let clock = Clock::new(move || began.elapsed() + Duration::from_secs(added.load(Ordering::SeqCst)));
+    let (cluster, questions) = joined(JoinSettings { clock, ..settings(url, machine, "1") }).await;
+    (cluster, questions, seconds)
 }
 
 /// Waits until a member stands so.

@@ -2,16 +2,17 @@
 //! machines and deaths of the server.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use lineside_nats::{Cluster, HeldEvents, StartsIn, Token, WindowPart};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
-use crate::members::member;
+use crate::members::{member, suspended};
 use crate::nats::{LONG, Nats};
 use crate::proxy::Proxy;
 
@@ -110,6 +111,73 @@ async fn a_window_is_the_last_machines_and_the_others_see_what_has_become_of_it(
     }
 }
 
+/// One that can be held up before it has closed a window.
+struct Watched {
+    holds: Holds,
+    /// How often it was looked at.
+    looked: watch::Sender<usize>,
+    /// It has the window.
+    closing: Notify,
+    /// And goes on.
+    closes: Semaphore,
+}
+
+impl Watched {
+    fn new(number: usize, runs: &Runs, closes: usize) -> Self {
+        let holds = Holds::new(number, runs);
+        Self { holds, looked: watch::channel(0).0, closing: Notify::new(), closes: Semaphore::new(closes) }
+    }
+}
+
+impl WindowPart for Watched {
+    fn held(&self) -> Option<HeldEvents> {
+        self.looked.send_modify(|looked| *looked += 1);
+        self.holds.held()
+    }
+
+    fn texts(&self, ids: &[String]) -> Vec<(String, String)> {
+        self.holds.texts(ids)
+    }
+
+    async fn changed(&self) {
+        self.holds.changed().await;
+    }
+
+    async fn close(&self, all: Vec<String>) {
+        self.closing.notify_one();
+        self.closes.acquire().await.unwrap().forget();
+        self.holds.close(all).await;
+    }
+
+    fn elsewhere(&self, ids: Vec<String>) {
+        self.holds.elsewhere(ids);
+    }
+}
+
+#[tokio::test]
+async fn two_projects_of_one_name_on_one_machine_are_two_parts_of_a_window() {
+    let nats = Nats::new().await;
+    let (a, _a) = member(&nats.url(), "a").await;
+    let (runs, window) = (Runs::default(), key("w"));
+    let (first, second) = (Watched::new(0, &runs, 0), Watched::new(1, &runs, 1));
+    first.holds.push("e1".to_owned());
+    second.holds.push("e2".to_owned());
+    let begins = async {
+        first.closing.notified().await;
+        let mut looked = second.looked.subscribe();
+        let looks = async {
+            // It has seen that the first one has the window, and waits, or takes part no longer.
+            looked.wait_for(|looked| *looked > 1).await.unwrap();
+            first.closes.add_permits(1);
+        };
+        tokio::join!(a.take_part(&window, &second), looks);
+    };
+    let both = async { tokio::join!(a.take_part(&window, &first), begins) };
+    timeout(LONG, both).await.expect("both are over in time");
+    let runs = runs.lock().unwrap().clone();
+    assert_eq!(runs, [(0, vec!["e1".to_owned()]), (1, vec!["e2".to_owned()])]);
+}
+
 /// Whether the window is open, and has this event.
 async fn window_has(nats: &Nats, event: &str) -> bool {
     let context = async_nats::jetstream::new(async_nats::connect(nats.url()).await.unwrap());
@@ -193,4 +261,18 @@ async fn a_rate_has_so_many_starts_on_all_machines_in_a_period() {
         in_time += usize::from(timeout(LONG, member.let_in(&other, hour, false)).await.unwrap());
     }
     assert_eq!(in_time, 2);
+}
+
+#[tokio::test]
+async fn the_time_for_which_a_machine_is_suspended_is_time_of_rates() {
+    let nats = Nats::new().await;
+    let (a, _a, suspended) = suspended(&nats.url(), "a").await;
+    let (own, rate) = (key("r"), StartsIn { starts: 1, period: Duration::from_secs(20) });
+    let starts = || async { timeout(LONG, a.let_in(&own, rate, false)).await.unwrap() };
+    assert_eq!((starts().await, starts().await), (true, false));
+    suspended.fetch_add(30, Ordering::SeqCst);
+    assert!(starts().await, "the period is over");
+    // What the server says counts after a minute.
+    suspended.fetch_add(31, Ordering::SeqCst);
+    assert!(!starts().await, "its clock has not gone on");
 }

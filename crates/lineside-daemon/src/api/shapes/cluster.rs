@@ -139,12 +139,14 @@ pub struct ClusterDrained {
     pub keys: usize,
     /// How many jobs ran on another machine than theirs: of others here, and of this one elsewhere.
     pub jobs: usize,
+    /// In how many windows of the cluster this machine held events: they were run for here, and may be elsewhere as well.
+    pub windows: usize,
 }
 
 impl ClusterDrained {
     #[cfg_attr(not(feature = "nats"), allow(dead_code, reason = "a member asks it"))]
     pub(crate) fn is_over(self) -> bool {
-        self.here + self.elsewhere + self.keys + self.jobs == 0
+        self.here + self.elsewhere + self.keys + self.jobs + self.windows == 0
     }
 }
 
