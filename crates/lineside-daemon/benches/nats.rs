@@ -20,7 +20,7 @@ use lineside::dialects::{Places, Trust};
 use lineside::json::Map;
 use lineside::prelude::*;
 use lineside_daemon::{Server, Settings};
-use lineside_nats::{Cluster, EntryName, JoinSettings, Sync, Token};
+use lineside_nats::{Clock, Cluster, EntryName, JoinSettings, Sync, Token};
 use tempfile::TempDir;
 use tokio::runtime::Builder;
 use tokio::task::yield_now;
@@ -153,6 +153,10 @@ async fn gate(nats: &Nats) {
     };
     let bare = || async { asks.request("bare", text.clone().into()).await.unwrap() };
     ratio("gate_on_another_daemon", in_turn(elsewhere, bare).await, "<=1.5");
+    // What of that is the way from its own daemon to the program and back.
+    let own = a.bus().find("parent").unwrap();
+    let here = median(|| async { own.publish(call()).await.unwrap() }).await;
+    println!("FIGURE gate_in_a_program_of_this_daemon {:.1} us -", here.as_secs_f64() * 1e6);
     drop(gate);
     let joined = b.bus().session("own").open().await.unwrap();
     let apart = alone.bus().session("own").open().await.unwrap();
@@ -177,6 +181,7 @@ async fn member(url: &str, machine: &str) -> Cluster {
         machine: token(machine),
         life: token("1"),
         sync: Sync::AsSet,
+        clock: Clock::default(),
     };
     let (cluster, mut questions) = Cluster::join(settings).await.unwrap();
     tokio::spawn(async move { while questions.next().await.is_some() {} });
