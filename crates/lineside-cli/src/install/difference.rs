@@ -1,5 +1,7 @@
 //! What an edit changes, as a unified diff.
 
+use std::time::Duration;
+
 use lineside::dialects::Places;
 use lineside::hosts::install::Act;
 use similar::TextDiff;
@@ -10,6 +12,9 @@ use crate::style::{Style, Tone};
 
 /// How many lines that stay are shown around a change.
 const AROUND: usize = 3;
+
+/// How long the shortest difference is looked for; then one is shown that is longer.
+const EXACTLY: Duration = Duration::from_secs(1);
 
 /// The diff as programs read it.
 pub(super) fn text(act: &Act) -> String {
@@ -40,6 +45,6 @@ fn unified(act: &Act, file: &str) -> String {
     let side = |text: &Option<String>| (if text.is_some() { file } else { "/dev/null" }).to_owned();
     let (before, after) =
         (act.before.as_deref().unwrap_or_default(), act.after.as_deref().unwrap_or_default());
-    let diff = TextDiff::from_lines(before, after);
+    let diff = TextDiff::configure().timeout(EXACTLY).diff_lines(before, after);
     diff.unified_diff().context_radius(AROUND).header(&side(&act.before), &side(&act.after)).to_string()
 }

@@ -1,6 +1,8 @@
 //! What a person sees before they trust: every hook with what it starts, and every file whole, or what has changed of it.
 //! Every character that cannot be seen is shown as its escape, and no line is cut.
 
+use std::time::Duration;
+
 use lineside::json::{Value, json};
 use lineside::trust::{Content, Item, Kind, Store};
 use similar::TextDiff;
@@ -12,6 +14,9 @@ use crate::style::{Style, Tone};
 
 /// How many lines that stay are shown around a change.
 const AROUND: usize = 3;
+
+/// How long the shortest difference is looked for; then one is shown that is longer.
+const EXACTLY: Duration = Duration::from_secs(1);
 
 /// The page.
 pub(super) fn lines(found: &Found, content: &Content, store: &Store, style: Style) -> Vec<String> {
@@ -74,7 +79,7 @@ fn difference(before: &[u8], now: &[u8], style: Style) -> Vec<String> {
     let (Ok(before), Ok(now)) = (std::str::from_utf8(before), std::str::from_utf8(now)) else {
         return vec![binary(now)];
     };
-    let diff = TextDiff::from_lines(before, now);
+    let diff = TextDiff::configure().timeout(EXACTLY).diff_lines(before, now);
     let toned = |line: &str| {
         let tone = match line.as_bytes() {
             [b'+', ..] => Tone::Good,
