@@ -22,7 +22,7 @@ use crate::hosts::HostsArgs;
 use crate::import::ImportArgs;
 use crate::init::InitArgs;
 use crate::install::{InstallArgs, UninstallArgs};
-use crate::interrupt::unless_interrupted;
+use crate::interrupt::{Work, unless_interrupted};
 use crate::jobs::JobsArgs;
 use crate::kit::KitArgs;
 use crate::list::ListArgs;
@@ -211,59 +211,61 @@ impl Cli {
         if self.command.may_run_hooks() {
             loading::end_leftovers();
         }
-        match &self.command {
-            Command::Run(args) => run::run(args, styles).await,
-            Command::Explain(args) => unless_interrupted(explain::run(args, styles)).await,
-            Command::Why(args) => why::run(args, styles).await,
-            Command::Approvals(args) => unless_interrupted(approvals::run(args, styles)).await,
-            Command::Dashboard(args) => dashboard::run(args).await,
-            Command::Log(args) => unless_interrupted(log::run(args, styles)).await,
-            Command::Tap(args) => unless_interrupted(tap::run(args, styles)).await,
-            Command::Top(args) => top::run(args, styles).await,
-            Command::Stats(args) => stats::run(args, styles),
-            Command::Enforce(args) => enforce::run(args, styles).await,
-            Command::List(args) => unless_interrupted(list::run(args, styles)).await,
-            Command::Check(args) => unless_interrupted(check::run(args, styles)).await,
-            Command::Dump(args) => unless_interrupted(dump::run(args, styles)).await,
-            Command::Trust(args) => unless_interrupted(trust::run(args, styles)).await,
-            Command::Untrust(args) => trust::untrust(args).await,
-            Command::Jobs(args) => jobs::run(args, styles).await,
-            Command::Replay(args) => unless_interrupted(replay::run(args, styles)).await,
-            Command::Test(args) => test::run(args, styles).await,
-            Command::Kit(args) => kit::run(args),
-            Command::Hook(args) => Ok(hook::run(args)),
-            Command::Serve(args) => serve::run(args, styles).await,
-            Command::Status(args) => control::status(args, styles).await,
-            Command::Sessions(args) => tree::run(args, styles).await,
-            Command::Stop(args) => control::stop(args).await,
-            Command::Reload(args) => control::reload(args, styles).await,
-            Command::Off(args) => control::off(args),
-            Command::On(args) => control::on(args),
-            Command::Init(args) => init::run(args, styles),
-            Command::New(args) => new_hook::run(args, styles),
-            Command::Completions(args) => manual::completions(args),
-            Command::Man(args) => manual::man(args),
-            Command::Cluster(args) => cluster::run(args, styles).await,
-            Command::Mcp(args) => mcp::run(args).await,
-            Command::Schema(args) => schema::run(args),
-            Command::Policies(args) => policies::run(args, styles),
-            Command::Import(args) => import::run(args, styles),
-            Command::Install(args) => unless_interrupted(install::run(args, styles)).await,
-            Command::Uninstall(args) => install::run_uninstall(args, styles).await,
-            Command::Update(args) => unless_interrupted(update::run(args, styles)).await,
-            Command::Hosts(args) => unless_interrupted(hosts::run(args, styles)).await,
-            Command::Doctor(args) => unless_interrupted(doctor::run(args, styles)).await,
-            Command::Demo(args) if args.dashboard => demo::on_dashboard(args.print).await,
+        // Each in a box: together they would be one function, of which every pass over it is dear.
+        let work: Work<'_> = match &self.command {
+            Command::Run(args) => Box::pin(run::run(args, styles)),
+            Command::Explain(args) => unless_interrupted(explain::run(args, styles)),
+            Command::Why(args) => Box::pin(why::run(args, styles)),
+            Command::Approvals(args) => unless_interrupted(approvals::run(args, styles)),
+            Command::Dashboard(args) => Box::pin(dashboard::run(args)),
+            Command::Log(args) => unless_interrupted(log::run(args, styles)),
+            Command::Tap(args) => unless_interrupted(tap::run(args, styles)),
+            Command::Top(args) => Box::pin(top::run(args, styles)),
+            Command::Stats(args) => return stats::run(args, styles),
+            Command::Enforce(args) => Box::pin(enforce::run(args, styles)),
+            Command::List(args) => unless_interrupted(list::run(args, styles)),
+            Command::Check(args) => unless_interrupted(check::run(args, styles)),
+            Command::Dump(args) => unless_interrupted(dump::run(args, styles)),
+            Command::Trust(args) => unless_interrupted(trust::run(args, styles)),
+            Command::Untrust(args) => Box::pin(trust::untrust(args)),
+            Command::Jobs(args) => Box::pin(jobs::run(args, styles)),
+            Command::Replay(args) => unless_interrupted(replay::run(args, styles)),
+            Command::Test(args) => Box::pin(test::run(args, styles)),
+            Command::Kit(args) => return kit::run(args),
+            Command::Hook(args) => return Ok(hook::run(args)),
+            Command::Serve(args) => Box::pin(serve::run(args, styles)),
+            Command::Status(args) => Box::pin(control::status(args, styles)),
+            Command::Sessions(args) => Box::pin(tree::run(args, styles)),
+            Command::Stop(args) => Box::pin(control::stop(args)),
+            Command::Reload(args) => Box::pin(control::reload(args, styles)),
+            Command::Off(args) => return control::off(args),
+            Command::On(args) => return control::on(args),
+            Command::Init(args) => return init::run(args, styles),
+            Command::New(args) => return new_hook::run(args, styles),
+            Command::Completions(args) => return manual::completions(args),
+            Command::Man(args) => return manual::man(args),
+            Command::Cluster(args) => Box::pin(cluster::run(args, styles)),
+            Command::Mcp(args) => Box::pin(mcp::run(args)),
+            Command::Schema(args) => return schema::run(args),
+            Command::Policies(args) => return policies::run(args, styles),
+            Command::Import(args) => return import::run(args, styles),
+            Command::Install(args) => unless_interrupted(install::run(args, styles)),
+            Command::Uninstall(args) => Box::pin(install::run_uninstall(args, styles)),
+            Command::Update(args) => unless_interrupted(update::run(args, styles)),
+            Command::Hosts(args) => unless_interrupted(hosts::run(args, styles)),
+            Command::Doctor(args) => unless_interrupted(doctor::run(args, styles)),
+            Command::Demo(args) if args.dashboard => Box::pin(demo::on_dashboard(args.print)),
             Command::Demo(args) => {
                 let pace = if args.fast { Pace::AtOnce } else { Pace::Played };
                 let columns = columns().unwrap_or(COLUMNS);
                 let screen = Screen::stdout(columns, styles.out, pace);
                 match &args.program {
-                    Some(program) => unless_interrupted(demo::of_host(program, screen)).await,
-                    None => unless_interrupted(demo::run(screen)).await,
+                    Some(program) => unless_interrupted(demo::of_host(program, screen)),
+                    None => unless_interrupted(demo::run(screen)),
                 }
             }
-        }
+        };
+        work.await
     }
 }
 

@@ -1,5 +1,6 @@
 //! The signals that ask the command to end, as something that can be waited for.
 
+use std::pin::Pin;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
@@ -92,11 +93,16 @@ fn is_ignored(kind: SignalKind) -> bool {
     ignored >> (kind.as_raw_value() - 1) & 1 == 1
 }
 
-/// Does something until a signal comes; dropping it ends what it has started.
-///
-/// # Errors
-/// Its own, and those of [`Interrupt::watch`].
-pub(crate) async fn unless_interrupted(work: impl Future<Output = Result<ExitCode>>) -> Result<ExitCode> {
+/// What a command does, in a box.
+pub(crate) type Work<'a> = Pin<Box<dyn Future<Output = Result<ExitCode>> + 'a>>;
+
+/// Does something until a signal comes; dropping it ends what it has started. Its errors are those of the work and of
+/// [`Interrupt::watch`].
+pub(crate) fn unless_interrupted<'a>(work: impl Future<Output = Result<ExitCode>> + 'a) -> Work<'a> {
+    Box::pin(until_interrupted(Box::pin(work)))
+}
+
+async fn until_interrupted(work: Work<'_>) -> Result<ExitCode> {
     let mut interrupt = Interrupt::watch()?;
     tokio::select! {
         done = work => done,
