@@ -14,7 +14,7 @@ use async_nats::Subscriber;
 use async_nats::jetstream::kv::{Operation, Store, UpdateErrorKind};
 use bytes::Bytes;
 use futures_util::StreamExt as _;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 
 use crate::cluster::{Cluster, Shared};
 use crate::joined::{Bucket, bucket};
@@ -70,7 +70,8 @@ enum Standing {
     Free(u64),
     /// This machine's, written by this lease.
     Own(u64),
-    Held,
+    /// Another lease's, which has written this.
+    Held(Bytes),
 }
 
 impl Cluster {
@@ -151,7 +152,7 @@ impl Lease {
             match standing(&store, key, &own).await {
                 // What was written is this lease's, and its answer was lost: it is written again, for its time.
                 Some(Standing::Free(revision) | Standing::Own(revision)) => expected = revision,
-                Some(Standing::Held) => freed(heard.as_mut()).await,
+                Some(Standing::Held(holder)) => freed(heard.as_mut(), &holder).await,
                 None => sleep(PAUSE).await,
             }
         }
@@ -222,7 +223,7 @@ impl Lease {
                 // An earlier writing has come, and its answer was lost.
                 Some(Standing::Own(revision)) if revision > self.revision => self.revision = revision,
                 Some(Standing::Own(_)) | None => return Err(Unwritten::Unknown),
-                Some(Standing::Free(_) | Standing::Held) => return Err(Unwritten::Taken),
+                Some(Standing::Free(_) | Standing::Held(_)) => return Err(Unwritten::Taken),
             }
         }
     }
@@ -282,21 +283,23 @@ async fn standing(store: &Store, key: &Token, own: &Bytes) -> Option<Standing> {
             Standing::Free(entry.revision)
         }
         Some(entry) if entry.value == *own => Standing::Own(entry.revision),
-        Some(_) => Standing::Held,
+        Some(entry) => Standing::Held(entry.value),
     })
 }
 
-/// Waits until a key is given back, or for a while.
-async fn freed(heard: Option<&mut Subscriber>) {
-    let freed = async {
-        if let Some(heard) = heard {
-            while let Some(message) = heard.next().await {
-                if message.payload == FREE {
-                    return;
-                }
+/// Waits until a key is given back, or for a while: as long as its holder is heard to renew it the server is not asked.
+async fn freed(heard: Option<&mut Subscriber>, holder: &Bytes) {
+    let mut until = Instant::now() + LOOK;
+    if let Some(heard) = heard {
+        // What is refused is heard as well.
+        while let Ok(Some(message)) = timeout_at(until, heard.next()).await {
+            if message.payload == FREE {
+                return;
+            }
+            if message.payload == *holder {
+                until = Instant::now() + RENEWED + LOOK;
             }
         }
-        std::future::pending::<()>().await;
-    };
-    timeout(LOOK, freed).await.ok();
+    }
+    sleep_until(until).await;
 }
