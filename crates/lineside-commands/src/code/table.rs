@@ -88,6 +88,7 @@ const CALLS: &[(&str, &str, Does)] = &[
     ("node", "rename renameSync", Does::Move),
     ("node", "copyFile copyFileSync cp cpSync", Does::Copy),
     ("node", "open openSync", Does::Open),
+    ("python", "ctypes.CDLL ctypes.PyDLL CDLL PyDLL LoadLibrary dlopen", Does::Hidden),
     ("node", "process.binding process.dlopen process._linkedBinding", Does::Hidden),
     ("node", "require", Does::Requires),
     ("node", "readFile readFileSync createReadStream", Does::Read),
@@ -136,6 +137,7 @@ const CALLS: &[(&str, &str, Does)] = &[
     ("osascript", "do_shell_script", Does::Plain),
     ("other", "os.execute io.popen system shell", Does::Shell),
     ("other", "System.cmd", Does::Spawn),
+    ("other", "exec", Does::Hidden),
     ("other", "os.remove file.remove", Does::Delete),
     ("other", "unlink", Does::DeleteAll),
     (

@@ -6,6 +6,9 @@ use crate::reading::{Given, Reading};
 use crate::state::Shell;
 use crate::value::{Origin, Value, spelt};
 
+/// Commands by which an editor saves the files that it has.
+const SAVES: [&str; 11] = ["w", "write", "wq", "wa", "wall", "wqa", "wqall", "x", "xa", "xit", "up"];
+
 impl Walk<'_> {
     /// What a row marks as special; answers whether what is printed is printed by a program that it starts.
     pub(crate) fn special(&mut self, what: &str, words: &[Value], reading: &Reading, index: usize) -> bool {
@@ -241,6 +244,13 @@ impl Walk<'_> {
                     let file = Value { text: writes(text).unwrap_or_default().into(), ..value.clone() };
                     self.touch(Access::Write, &file, false, Some(index));
                     self.holds_unknown(&file);
+                }
+                // `wq`: the files that it was given.
+                None if SAVES.contains(&text.trim_end_matches('!')) => {
+                    let is_file = |operand: &&Value| !operand.text.starts_with('+');
+                    for file in reading.operands.iter().filter(is_file).cloned().collect::<Vec<_>>() {
+                        self.touch(Access::Write, &file, false, Some(index));
+                    }
                 }
                 // `call system('…')`.
                 None if !value.is_unclear() => self.code(&value, "vim", index),
