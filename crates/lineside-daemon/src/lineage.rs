@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -21,6 +21,9 @@ const REAPERS: [&str; 2] = ["systemd", "init"];
 /// Shells, which stand between an agent and the command of its entry: programs of the system, since any other program may
 /// have their names.
 const SHELLS: [&str; 8] = ["sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "busybox"];
+
+/// What the system says where a process has ended while it is read.
+const NO_SUCH_PROCESS: i32 = 3;
 
 /// Where programs of the system are.
 const PLACES: [&str; 4] = ["/bin", "/usr", "/nix/store", "/gnu/store"];
@@ -146,9 +149,17 @@ impl Process {
         place(&self).is_some_and(|own| other.and_then(place) == Some(own))
     }
 
-    /// Whether it is there, and has not exited.
+    /// Whether it is there, and has not exited. One that cannot be read now, for want of descriptors say, has not ended for
+    /// that.
     pub(crate) fn is_alive(self) -> bool {
-        Stat::of_process(self).is_some_and(|stat| !stat.has_exited)
+        self.is_alive_by(Stat::look(self.pid))
+    }
+
+    fn is_alive_by(self, found: io::Result<Stat>) -> bool {
+        match found {
+            Ok(stat) => stat.process == self && !stat.has_exited,
+            Err(error) => !is_end(&error),
+        }
     }
 
     /// Whether it can be an agent, and is no shell that has started the command of an entry. In the shell of a terminal a person
@@ -187,6 +198,11 @@ impl Process {
     }
 }
 
+/// Whether what is said of a process could not be read because there is no such process.
+pub(crate) fn is_end(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(NO_SUCH_PROCESS)
+}
+
 /// What `/proc/PID/stat` says of a process.
 #[derive(Debug, Clone)]
 pub(crate) struct Stat {
@@ -219,10 +235,15 @@ impl Stat {
     }
 
     fn of(pid: u32) -> Option<Self> {
+        Self::look(pid).ok()
+    }
+
+    fn look(pid: u32) -> io::Result<Self> {
         // The kernel gives it in one piece, which is shorter than this.
         let mut page = [0; 1_024];
-        let length = File::open(format!("/proc/{pid}/stat")).ok()?.read(&mut page).ok()?;
-        Self::read(&String::from_utf8_lossy(page.get(..length)?))
+        let length = File::open(format!("/proc/{pid}/stat"))?.read(&mut page)?;
+        let stat = String::from_utf8_lossy(page.get(..length).unwrap_or_default());
+        Self::read(&stat).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
     pub(crate) fn read(stat: &str) -> Option<Self> {
@@ -308,6 +329,15 @@ mod tests {
         drop(child.stdin.take());
         child.wait().unwrap();
         assert!(!process.is_alive());
+    }
+
+    #[test]
+    fn a_process_that_cannot_be_read_has_not_ended_for_that() {
+        let process = Process { pid: 8, started: 1 };
+        let is_alive = |error: i32| process.is_alive_by(Err(io::Error::from_raw_os_error(error)));
+        let (no_entry, too_many_files, no_memory, denied) = (2, 24, 12, 13);
+        assert!(!is_alive(no_entry) && !is_alive(NO_SUCH_PROCESS));
+        assert!([too_many_files, no_memory, denied].into_iter().all(is_alive));
     }
 
     #[test]

@@ -4,8 +4,9 @@
 //! command stands below the shell of a terminal, and a service below what starts services and first in a session of its own.
 
 use std::fs;
+use std::io::{self, ErrorKind};
 
-use crate::lineage::{Process, Stat};
+use crate::lineage::{Process, Stat, is_end};
 
 /// Why an orphan does not act as a person, and what to do.
 pub const ORPHAN: &str = "what has started this has ended, so that it is not known whether an agent has, and agents run; a \
@@ -42,7 +43,16 @@ fn stats(line: &[Process]) -> Vec<Stat> {
 
 /// Whether a process was started with a variable of agents.
 fn is_given(process: Process) -> bool {
-    let variables = fs::read(format!("/proc/{}/environ", process.pid)).unwrap_or_default();
+    gives(fs::read(format!("/proc/{}/environ", process.pid)))
+}
+
+/// The same of what was read. What is another account's is no agent's; what cannot be read now, for want of descriptors say,
+/// may be.
+fn gives(variables: io::Result<Vec<u8>>) -> bool {
+    let variables = match variables {
+        Ok(variables) => variables,
+        Err(error) => return error.kind() != ErrorKind::PermissionDenied && !is_end(&error),
+    };
     let mut names =
         variables.split(|byte| *byte == 0).filter_map(|given| given.split(|byte| *byte == b'=').next());
     names.any(|name| GIVEN.iter().any(|given| given.as_bytes() == name))
@@ -90,6 +100,14 @@ mod tests {
         let [earlier, later] =
             [-1, 1].map(|by| Process { started: own.started.saturating_add_signed(by), ..own });
         assert!(is_beside(own, own) && is_beside(own, earlier) && !is_beside(own, later));
+    }
+
+    #[test]
+    fn an_environment_that_cannot_be_read_now_may_be_that_of_an_agent() {
+        let refused = |error: i32| gives(Err(io::Error::from_raw_os_error(error)));
+        let (no_entry, ended, denied, too_many_files) = (2, 3, 13, 24);
+        assert!(!refused(no_entry) && !refused(ended) && !refused(denied) && refused(too_many_files));
+        assert!(gives(Ok(b"A=1\0CLAUDECODE=1\0".to_vec())) && !gives(Ok(b"A=CLAUDECODE\0".to_vec())));
     }
 
     #[test]

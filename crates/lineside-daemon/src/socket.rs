@@ -1,12 +1,13 @@
 //! The Unix socket: a folder that only its owner can enter, a path that no other process has, and peers of the same user.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{
     DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
 };
 use std::os::unix::net::{UnixListener as StdUnixListener, UnixStream as StdUnixStream};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use lineside_account::own_user;
 #[cfg(target_os = "linux")]
@@ -21,6 +22,11 @@ use crate::boxed::apart;
 /// Linux has room for 108 bytes with the closing zero, macOS for 104; the smaller bound that both meet is not applied,
 /// since a path beyond it fails at once on the system concerned.
 pub const LONGEST: usize = 107;
+
+/// How long another process may look at a socket and take its place, which takes it microseconds.
+const LONGEST_HELD: Duration = Duration::from_secs(5);
+/// How long to wait before it is asked again.
+const BETWEEN: Duration = Duration::from_millis(5);
 
 /// The mode of the folder: its owner and no other.
 const FOLDER: u32 = 0o700;
@@ -129,7 +135,7 @@ impl Socket {
         let folder = folder.ok_or_else(|| BindSocketError::NoFolder(path.to_path_buf()))?;
         let own = private_folder(folder)?;
         // Between the look at a stale socket and the bind, another daemon may have bound; its socket is not stale.
-        let _alone = alone(path).map_err(io_at(path))?;
+        let _alone = alone(path, LONGEST_HELD).map_err(io_at(path))?;
         clear(path, own)?;
         let listener = StdUnixListener::bind(path).and_then(listening).map_err(io_at(path))?;
         // The folder lets no other user in, so that the moment between the two calls is not seen.
@@ -289,13 +295,24 @@ fn peer_of(stream: &StdUnixStream) -> io::Result<(u32, Option<u32>)> {
     Ok((peer.uid(), peer.pid().and_then(|pid| u32::try_from(pid).ok())))
 }
 
-/// Lets one process at a time look at a socket and take its place, until the file is dropped.
-fn alone(path: &Path) -> io::Result<File> {
+/// Lets one process at a time look at a socket and take its place, until the file is dropped. Waits no longer than this:
+/// any process of the user can have the lock, also one that was stopped.
+fn alone(path: &Path, longest: Duration) -> io::Result<File> {
+    let until = Instant::now() + longest;
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
     let file = OpenOptions::new().write(true).create(true).truncate(false).mode(SOCKET).open(name)?;
-    file.lock()?;
-    Ok(file)
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(BETWEEN),
+            Err(TryLockError::WouldBlock) => {
+                let held = "another process holds the lock beside it (its path and `.lock`); end that";
+                return Err(io::Error::new(ErrorKind::TimedOut, held));
+            }
+        }
+    }
 }
 
 /// Takes a stale socket of this user away.
@@ -325,6 +342,16 @@ fn io_at(path: &Path) -> impl FnOnce(io::Error) -> BindSocketError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_lock_that_another_process_keeps_is_not_waited_for_without_end() {
+        let room = tempfile::tempdir().unwrap();
+        let path = room.path().join("s");
+        let held = alone(&path, Duration::ZERO).unwrap();
+        assert_eq!(alone(&path, Duration::ZERO).unwrap_err().kind(), ErrorKind::TimedOut);
+        drop(held);
+        assert!(alone(&path, Duration::ZERO).is_ok());
+    }
 
     #[tokio::test]
     async fn a_socket_whose_folders_are_gone_for_good_is_made_at_the_other_place() {
