@@ -45,7 +45,7 @@ use crate::switch::{Switch, Watched as WatchedSwitch};
 use crate::telemetry::Telemetry;
 use crate::texts::Texts;
 use crate::trace;
-use crate::watch::{Changes, LONGEST, Watching, between_looks};
+use crate::watch::{Changes, LONGEST, SHORT, Steady, Watching, between_looks};
 use crate::whole::{LeftBehind, whole};
 
 mod here;
@@ -257,16 +257,26 @@ impl Daemon {
         // Set before anything is read: what changes meanwhile is noticed.
         let footprint = Footprint::of(&self.watched());
         let blind = watching.set(&footprint, &self.changes);
-        let files = self.assembly.read(&self.settings.places);
+        let files = self.read();
         watching.loaded.put(footprint, self.install(files, blind)).await
     }
 
-    /// The same after a change, when the files have settled; nothing when they are as they were.
+    /// Waits a moment where hook files have just been changed, before they are read for the first time: one that is being
+    /// rewritten is empty between two steps of that.
+    pub(crate) async fn until_quiet(&self) {
+        if let Some(rest) = self.changes.rest(&Footprint::of(&self.watched()), Duration::ZERO) {
+            sleep(rest).await;
+        }
+    }
+
+    /// The same after a change, when the files have settled; nothing when they are as they were. Of files that do not settle
+    /// no hooks are taken away: they may lack them at this moment alone.
     ///
     /// # Errors
     /// As [`load`](Self::load).
     pub(crate) async fn load_changed(&self) -> Result<Option<Arc<Loaded>>, RegisterHookError> {
         let begun = Instant::now();
+        let mut steady = Steady::default();
         loop {
             let mut watching = self.loading.lock().await;
             let look = Instant::now();
@@ -280,11 +290,16 @@ impl Daemon {
             // Also when nothing has changed: a folder may have been made again, and the watch was on the one before.
             let blind = watching.set(&footprint, &self.changes);
             let is_news = !watching.loaded.is(&footprint);
-            let files = is_news.then(|| self.assembly.read(&self.settings.places));
-            if footprint != Footprint::of(&self.watched()) && begun.elapsed() < LONGEST {
-                // A change came meanwhile, so that what was read may be of two states.
+            let files = is_news.then(|| self.read());
+            let now = Footprint::of(&self.watched());
+            // A change came meanwhile, so that what was read may be of two states.
+            let is_of_two = footprint != now && begun.elapsed() < LONGEST;
+            let lacks = |files: &HookFiles| files.names().len() < self.loaded().report.in_force();
+            let is_steady = steady.has_rested(now);
+            if is_of_two || !is_steady && files.as_ref().is_some_and(lacks) {
                 drop(watching);
-                sleep(between_looks(Duration::ZERO, look.elapsed())).await;
+                let rest = if is_of_two { Duration::ZERO } else { SHORT };
+                sleep(between_looks(rest, look.elapsed())).await;
                 continue;
             }
             let Some(files) = files else { return Ok(None) };
@@ -302,12 +317,16 @@ impl Daemon {
         self.assembly.watched(&self.settings.places).into_iter().chain(protection).collect()
     }
 
+    fn read(&self) -> HookFiles {
+        let files = self.assembly.read(&self.settings.places);
+        self.settings.protection.iter().fold(files, HookFiles::protected)
+    }
+
     async fn install(
         &self,
         files: HookFiles,
         blind: Option<Diagnostic>,
     ) -> Result<Arc<Loaded>, RegisterHookError> {
-        let files = self.settings.protection.iter().fold(files, HookFiles::protected);
         let mut report = self.assembly.install(files).await?;
         report.diagnostics.extend(blind);
         let report = Arc::new(report);

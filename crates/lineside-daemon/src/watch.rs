@@ -12,6 +12,7 @@ use notify::{
     Watcher as _,
 };
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use crate::footprint::{Folders, Footprint};
 use crate::in_force::InForce;
@@ -21,7 +22,7 @@ const QUIET: Duration = Duration::from_millis(50);
 
 /// When changes have not ended for this long, a shorter rest is enough.
 const MOST: Duration = Duration::from_millis(500);
-const SHORT: Duration = Duration::from_millis(10);
+pub(crate) const SHORT: Duration = Duration::from_millis(10);
 
 /// After this long, files are read as they are.
 pub(crate) const LONGEST: Duration = Duration::from_secs(5);
@@ -105,6 +106,23 @@ impl Changes {
 
     fn writing(&self) -> MutexGuard<'_, HashSet<PathBuf>> {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Since when files are as they are, over several looks at them.
+#[derive(Default)]
+pub(crate) struct Steady(Option<(Footprint, Instant)>);
+
+impl Steady {
+    /// Whether this is what has been seen for as long as files have to rest.
+    pub(crate) fn has_rested(&mut self, now: Footprint) -> bool {
+        match &self.0 {
+            Some((seen, since)) if *seen == now => since.elapsed() >= QUIET,
+            _ => {
+                self.0 = Some((now, Instant::now()));
+                false
+            }
+        }
     }
 }
 

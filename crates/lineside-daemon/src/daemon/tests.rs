@@ -51,3 +51,33 @@ async fn what_a_project_has_tightened_is_tightened_after_a_reload_of_the_users_h
     assert!(daemon.load_changed().await.unwrap().is_some());
     assert!(!is_refused().await && session.hooks().is_empty());
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_file_that_is_rewritten_without_end_keeps_the_hooks_that_it_had() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let (users, state) = (root.join(".config/lineside"), root.join("state"));
+    fs::create_dir_all(&users).unwrap();
+    fs::create_dir_all(&state).unwrap();
+    let write = |text: &str| fs::write(users.join("hooks.yaml"), text).unwrap();
+    write("hooks: [{name: g, on: before_tool, verdict: block, reason: 'no'}]\n");
+    let environment = BTreeMap::from([("HOME".to_owned(), root.display().to_string())]);
+    let places = Places { environment, project_root: None, cwd: "/".into(), trust: Trust::Withheld };
+    let settings = Settings::new(root.join("socket"), state, places);
+    let durable = Durable::open_with(settings.journal(), settings.durability).unwrap();
+    let bus = durable.context(Bus::builder()).build();
+    let (automations, _) = durable.automations(&bus, Bounds::default()).unwrap();
+    let daemon = Arc::new(Daemon::new(settings, Assembly::new(bus), automations, durable));
+    daemon.load().await.unwrap();
+    let held = Arc::clone(&daemon);
+    let load = tokio::spawn(async move { held.load_changed().await.map(|loaded| loaded.is_some()) });
+    for length in 1..1_000 {
+        // A moment between two steps of a rewriting, and each time another one.
+        write(&" ".repeat(length));
+        tokio::time::advance(SHORT).await;
+        assert_eq!(daemon.loaded().report.in_force(), 1, "after {length}");
+    }
+    // It has come to rest.
+    assert!(load.await.unwrap().unwrap());
+    assert_eq!(daemon.loaded().report.in_force(), 0);
+}
