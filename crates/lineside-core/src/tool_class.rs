@@ -10,7 +10,13 @@ use crate::json::Value;
 
 /// What the members of a tool's input are called that have a command, or a program that is run as one. Which of them a tool
 /// reads is not known: what is looked for in one has to be looked for in each that is there.
-pub const COMMANDS: [&str; 3] = ["command", "cmd", "script"];
+pub const COMMANDS: [&str; 9] = [
+    "command", "cmd", "script", "commands", "Command", "bash_command", "shell_command", "command_line",
+    "commandLine",
+];
+
+/// Which of them has a list of commands where it has a list, and not one of words.
+const LIST: &str = "commands";
 
 /// What the members of a tool's input are called that have the paths which it is about: one, or a list of them. Which of them
 /// a tool reads is not known: what is looked for in one has to be looked for in each that is there.
@@ -34,19 +40,22 @@ pub fn of_call(tool: &str, input: Option<&Value>) -> Option<&'static str> {
     of(tool).or_else(|| command(input?).map(|_| "shell"))
 }
 
-/// The commands in the input of a tool, one for each of [`COMMANDS`] that is there: a text, or words, which `join` makes a
-/// text of.
+/// The commands in the input of a tool, for each of [`COMMANDS`] that is there: a text, or words, which `join` makes a text
+/// of. A single word with blanks may also be a text that a shell is given.
 pub fn commands<'a>(
     input: &'a Value,
     join: impl Fn(&[&str]) -> String,
 ) -> impl Iterator<Item = Cow<'a, str>> {
-    COMMANDS.into_iter().filter_map(move |field| match input.get(field)? {
-        Value::String(text) => Some(Cow::Borrowed(text.as_str())),
-        Value::Array(words) => {
-            let words: Option<Vec<&str>> = words.iter().map(Value::as_str).collect();
-            words.filter(|words| !words.is_empty()).map(|words| Cow::Owned(join(&words)))
-        }
-        _ => None,
+    COMMANDS.into_iter().flat_map(move |field| {
+        let texts = match input.get(field) {
+            Some(Value::String(text)) => return vec![Cow::Borrowed(text.as_str())],
+            Some(Value::Array(words)) => words.iter().map(Value::as_str).collect::<Option<Vec<_>>>(),
+            _ => None,
+        };
+        let words = texts.unwrap_or_default();
+        let is_text = field == LIST || matches!(&words[..], [word] if word.contains(char::is_whitespace));
+        let joined = (field != LIST && !words.is_empty()).then(|| Cow::Owned(join(&words)));
+        joined.into_iter().chain(words.into_iter().filter(|_| is_text).map(Cow::Borrowed)).collect()
     })
 }
 
@@ -163,7 +172,7 @@ fn is_mcp(tool: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{about, command, is_ambiguous, of, of_call};
+    use super::{about, command, commands, is_ambiguous, of, of_call};
     use crate::json::json;
 
     #[test]
@@ -206,7 +215,12 @@ mod tests {
             (json!({"command": "ls", "cmd": "rm -rf /", "script": ["rm", "x"]}), Some("ls\nrm -rf /\nrm x")),
             (json!({"command": []}), None),
             (json!({"command": ["ls", 1]}), None),
-            (json!({"commands": "ls"}), None),
+            (json!({"commands": "ls"}), Some("ls")),
+            (json!({"commands": ["ls -l", "rm x"]}), Some("ls -l\nrm x")),
+            (json!({"commands": [{"run": "ls"}]}), None),
+            (json!({"bash_command": "ls", "Command": "rm x"}), Some("rm x\nls")),
+            (json!({"shell_command": "ls"}), Some("ls")),
+            (json!({"commandLine": "ls"}), Some("ls")),
             (json!("ls"), None),
         ] {
             assert_eq!(command(&input).as_deref(), expected, "{input}");
@@ -214,6 +228,13 @@ mod tests {
             assert_eq!(of_call("Read", Some(&input)), Some("read"), "{input}");
         }
         assert_eq!((of_call("Monitor", None), of_call("Brand new", None)), (Some("shell"), None));
+    }
+
+    #[test]
+    fn one_word_with_blanks_may_be_a_program_and_a_text_for_a_shell() {
+        let of = |input| commands(&input, |words| words.join("|")).map(String::from).collect::<Vec<_>>();
+        assert_eq!(of(json!({"command": ["rm -rf x"]})), ["rm -rf x", "rm -rf x"]);
+        assert_eq!(of(json!({"command": ["rm", "-rf x"]})), ["rm|-rf x"]);
     }
 
     #[test]
