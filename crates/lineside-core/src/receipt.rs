@@ -103,6 +103,23 @@ impl Deref for Receipt {
 }
 
 impl Receipt {
+    /// That of an event that was given up after so long before it was decided: it has no hooks, and says nothing.
+    #[must_use]
+    pub fn undecided(event: AnyEvent, took: Duration) -> Self {
+        Self {
+            event,
+            hooks: Arc::new([]),
+            named: Vec::new(),
+            runs: Runs::default(),
+            verdict: Verdict::Continue,
+            author: None,
+            given: None,
+            took,
+            coverage: None,
+            approval: None,
+        }
+    }
+
     /// About how many bytes it takes: its event, what hooks have given, and something for each that was considered.
     #[must_use]
     pub fn weight(&self) -> usize {

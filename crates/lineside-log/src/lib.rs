@@ -32,7 +32,7 @@ mod told;
 pub use look::{Decision, Look, LookError, News};
 pub use query::{ParseQueryError, Query};
 pub use queue::State;
-pub use record::{Happened, Record, Shadowed};
+pub use record::{Happened, LEFT, Record, Shadowed};
 pub use recorded::{Kept, Recorded};
 pub use retention::Retention;
 pub use schema::VERSION;

@@ -24,7 +24,7 @@ impl Query {
     pub fn fits(&self, record: &Record) -> bool {
         self.shadow.is_empty()
             && match record {
-                Record::Decided(receipt) => self.fits_decision(receipt),
+                Record::Decided(receipt) | Record::Left(receipt) => self.fits_decision(receipt),
                 Record::Happened(happened) => self.fits_news(happened),
                 Record::Shadowed(_) => false,
                 Record::Lost(_) => true,

@@ -6,12 +6,17 @@ use std::time::Duration;
 use lineside_core::receipt::Given;
 use lineside_core::{EventId, Hook, Outcome, Receipt, SessionId, Timestamp, Verdict};
 
+/// The reason of a row whose event was given up before it was decided. No other row with the verdict `continue` has one.
+pub const LEFT: &str = "left without an answer";
+
 /// One thing for the log.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Record {
     /// An event was decided.
     Decided(Arc<Receipt>),
+    /// An event was given up before it was decided: a row as of one that was decided, with [`LEFT`] for its reason.
+    Left(Arc<Receipt>),
     /// A hook in shadow has ended.
     Shadowed(Box<Shadowed>),
     /// Something else has happened.
@@ -79,7 +84,7 @@ impl Record {
     pub fn weight(&self) -> usize {
         const BASE: usize = 128;
         match self {
-            Self::Decided(receipt) => receipt.weight(),
+            Self::Decided(receipt) | Self::Left(receipt) => receipt.weight(),
             Self::Shadowed(shadowed) => {
                 let said = shadowed.outcome.verdict().map_or(0, Verdict::weight);
                 BASE + said + shadowed.given.as_ref().map_or(0, |given| given.weight())

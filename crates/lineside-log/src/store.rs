@@ -15,7 +15,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Transaction, param
 
 use crate::names::Names;
 use crate::queue::Batch;
-use crate::record::{Happened, Record, Shadowed};
+use crate::record::{Happened, LEFT, Record, Shadowed};
 use crate::redacted;
 use crate::retention::Retention;
 use crate::schema::{MigrateError, migrate};
@@ -178,7 +178,8 @@ impl Store {
                 note();
             }
             match record {
-                Record::Decided(receipt) => writing.decided(receipt, *generation)?,
+                Record::Decided(receipt) => writing.decided(receipt, None, *generation)?,
+                Record::Left(receipt) => writing.decided(receipt, Some(LEFT), *generation)?,
                 Record::Shadowed(shadowed) => writing.shadowed(shadowed)?,
                 Record::Happened(happened) => writing.happened(happened)?,
                 Record::Lost(more) => lost += more,
@@ -229,7 +230,7 @@ fn integer(number: impl TryInto<i64>) -> i64 {
 }
 
 impl Writing<'_> {
-    fn decided(&mut self, receipt: &Receipt, generation: u64) -> rusqlite::Result<()> {
+    fn decided(&mut self, receipt: &Receipt, left: Option<&str>, generation: u64) -> rusqlite::Result<()> {
         let event = &receipt.event;
         let envelope = event.envelope();
         let row = self.next;
@@ -243,6 +244,7 @@ impl Writing<'_> {
         let strength = receipt.verdict.strength();
         let verdict = (strength != Strength::Continue).then(|| strength.as_str());
         let reason = receipt.verdict.reason().map(|reason| redacted::remark(reason.as_str()));
+        let reason = reason.or_else(|| left.map(str::to_owned));
         let payload = redacted::payload(event.payload_text());
         let long = if payload.len() > INLINE { Some(self.names.text(self.to, &payload, row)?) } else { None };
         let considered = self.considered(receipt, row)?;

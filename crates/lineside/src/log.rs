@@ -10,7 +10,7 @@ use lineside_core::json::{Map, Value, json};
 use lineside_core::{Notice, Outcome, Timestamp};
 
 pub use lineside_log::{
-    Considered, Decision, Given, Happened, HookStats, Kept, Log, Look, LookError, News, OpenLogError,
+    Considered, Decision, Given, Happened, HookStats, Kept, LEFT, Log, Look, LookError, News, OpenLogError,
     Options, ParseQueryError, Query, Record, Recorded, Retention, SessionStats, Shadowed, State, Stats,
     VERSION, Why,
 };
@@ -43,7 +43,7 @@ pub fn record(signal: &Signal, at: Timestamp) -> Record {
             it.event = Some(*event);
             it.detail = format!("believed {}, in force {}", mismatch.believed, mismatch.in_force);
         }),
-        Signal::Abandoned { event, .. } => news("abandoned", &|it| it.event = Some(*event)),
+        Signal::Abandoned { left, .. } => Record::Left(std::sync::Arc::clone(left)),
         Signal::DetachedFinished { event, hook, outcome, given, took, .. } if hook.is_shadow() => {
             Record::Shadowed(Box::new(Shadowed {
                 event: *event,
@@ -101,12 +101,24 @@ pub fn record(signal: &Signal, at: Timestamp) -> Record {
 }
 
 /// A record as one line for a reader of the stream, without secrets: its kind, and a decision as
-/// [`Decision::to_json`] has it, or `time`, `session`, `event`, `hook`, `job`, `took_us` and `detail` of what else happens.
+/// [`Decision::to_json`] has it, with `waited_us` where a person was asked, or `time`, `session`, `event`, `hook`, `job`, `took_us` and `detail` of what else happens.
 #[must_use]
 pub fn line(record: &Record) -> (&'static str, Map) {
     let micros = |took: Duration| u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
     let (kind, fields) = match record {
-        Record::Decided(receipt) => ("decided", Value::Object(Decision::of(receipt, None).to_json())),
+        Record::Decided(receipt) => {
+            let mut object = Decision::of(receipt, None).to_json();
+            if let Some(approval) = &receipt.approval {
+                object.insert("waited_us".to_owned(), json!(micros(approval.waited)));
+            }
+            ("decided", Value::Object(object))
+        }
+        Record::Left(receipt) => {
+            let mut object = Decision::of(receipt, None).to_json();
+            object.insert("event".to_owned(), json!(receipt.event.envelope().id));
+            object.insert("detail".to_owned(), json!(LEFT));
+            ("abandoned", Value::Object(object))
+        }
         Record::Shadowed(shadowed) => {
             let Shadowed { event, hook, outcome, took, .. } = &**shadowed;
             let said = outcome.verdict().map(lineside_core::Verdict::strength);

@@ -105,3 +105,37 @@ async fn what_a_query_asks_for_is_the_same_as_it_happens_and_in_the_log() {
         assert_eq!(read, live);
     }
 }
+
+#[tokio::test]
+async fn a_call_whose_publisher_left_before_its_answer_is_in_the_log_as_such() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.sqlite");
+    let bus = Bus::new();
+    let mut follower = Follower::new(&bus, Log::open(&path, Options::default()).unwrap());
+    let mut signals = bus.signals();
+    bus.intercept::<BeforeTool>("never").gate(async |_, _| std::future::pending::<Verdict>().await).unwrap();
+    let session = bus.session("s").host("kimi").open().await.unwrap();
+    let mut left = Box::pin(session.publish(shell("git push origin main")));
+    let polled = std::future::poll_fn(|task| std::task::Poll::Ready(left.as_mut().poll(task))).await;
+    assert!(polled.is_pending());
+    drop(left);
+    follower.end();
+    let look = Look::open(&path).unwrap();
+    let query = Query::parse("host:kimi tool:Shell \"git push\"", bus.wall_clock()).unwrap();
+    let found = look.decisions(&query, 10).unwrap();
+    let [row] = &found[..] else { panic!("it is no row: {found:?}") };
+    assert_eq!((row.verdict, row.reason.as_deref()), (Strength::Continue, Some("left without an answer")));
+    let live = std::iter::from_fn(|| signals.try_next()).find_map(|watched| match watched {
+        Watched::Signal(signal @ Signal::Abandoned { .. }) => {
+            Some(lineside::log::record(&signal, bus.wall_clock()))
+        }
+        _ => None,
+    });
+    let live = live.unwrap();
+    assert!(query.fits(&live));
+    let (kind, line) = lineside::log::line(&live);
+    assert_eq!(
+        (kind, &line["detail"], &line["session"]),
+        ("abandoned", &json!("left without an answer"), &json!("s"))
+    );
+}

@@ -53,6 +53,9 @@ pub enum Signal {
         seq: u64,
         /// The event.
         event: EventId,
+        /// The event as it was published and for how long it was waited for, in a receipt that has no hooks and decides
+        /// nothing.
+        left: Arc<Receipt>,
     },
     /// A detached hook has ended.
     DetachedFinished {

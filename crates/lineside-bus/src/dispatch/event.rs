@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::Context;
 
 use lineside_core::envelope::Cause;
-use lineside_core::{AnyEvent, CoverageMismatch, Envelope, EventId, PointInfo, Receipt};
+use lineside_core::{AnyEvent, CoverageMismatch, Envelope, PointInfo, Receipt};
 use tokio::time::Instant;
 
 use crate::base::gauge::InFlight;
@@ -196,15 +196,14 @@ impl Dispatcher<'_> {
 /// Tells of an event that its publisher gave up, while it still counts as under way.
 struct Watch<'a> {
     session: &'a Session,
-    lost: Option<(u64, EventId)>,
+    lost: Option<(AnyEvent, Instant)>,
     _in_flight: InFlight<'a>,
 }
 
 impl<'a> Watch<'a> {
     #[inline]
     fn over(session: &'a Session, event: &AnyEvent, in_flight: InFlight<'a>) -> Self {
-        let envelope = event.envelope();
-        Self { session, lost: Some((envelope.seq, envelope.id)), _in_flight: in_flight }
+        Self { session, lost: Some((event.clone(), Instant::now())), _in_flight: in_flight }
     }
 
     #[inline]
@@ -215,9 +214,12 @@ impl<'a> Watch<'a> {
 
 impl Drop for Watch<'_> {
     fn drop(&mut self) {
-        if let Some((seq, event)) = self.lost {
-            let session = self.session.id().clone();
-            self.session.shared().signals.emit(|| Signal::Abandoned { session, seq, event });
+        if let Some((event, since)) = self.lost.take() {
+            let (session, seq, id) = (self.session.id().clone(), event.envelope().seq, event.envelope().id);
+            self.session.shared().signals.emit(|| {
+                let left = Arc::new(Receipt::undecided(event, since.elapsed()));
+                Signal::Abandoned { session, seq, event: id, left }
+            });
         }
     }
 }

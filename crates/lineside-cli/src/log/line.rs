@@ -183,7 +183,7 @@ impl Lines {
             // Whose word it is stands first, where nothing cuts it off.
             let by = decision.by.as_deref().map(|by| in_passing(by) + ": ").unwrap_or_default();
             let text = wrapped(&format!("{by}{reason}"), self.width - TEXT, 2);
-            lines.extend(self.detail(tone, decision.verdict.as_str(), Tone::Plain, &text));
+            lines.extend(self.detail(tone, word(decision), Tone::Plain, &text));
         }
         let mut more = Vec::new();
         if decision.changes > 0 {
@@ -230,9 +230,20 @@ pub(crate) fn mark(decision: &Decision) -> (&'static str, Tone) {
 pub(crate) fn about(decision: &Decision) -> String {
     payload(decision).map_or_else(
         || decision.tool.as_deref().map(in_passing).unwrap_or_default(),
+/// Whether an event was given up before it was decided, so that its agent program went on without an answer.
+fn is_left(decision: &Decision) -> bool {
+    decision.verdict == Strength::Continue && decision.reason.is_some()
+}
+
+/// The verdict of a decision, in a word.
+pub(crate) fn word(decision: &Decision) -> &'static str {
+    if is_left(decision) { "undecided" } else { decision.verdict.as_str() }
+}
+
         |payload| subject(&*payload),
     )
 }
+        _ if is_left(decision) => ("!", Tone::Warning),
 
 /// The payload by its point; `None` where it is none any more, as one that was too long to be kept.
 fn payload(decision: &Decision) -> Option<std::sync::Arc<dyn Payload>> {

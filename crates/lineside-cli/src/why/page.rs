@@ -7,7 +7,7 @@ use lineside::json::{self, Map, Value};
 use lineside::log::{Considered, Given, News, Why};
 
 use crate::control::span;
-use crate::log::line::{about, mark};
+use crate::log::line::{about, mark, word};
 use crate::page::difference::difference;
 use crate::page::fitting::{cut, whole, width, wrapped};
 use crate::page::milliseconds;
@@ -96,7 +96,7 @@ impl Page {
     fn head(&self, why: &Why) -> Vec<String> {
         let decision = &why.decision;
         let (symbol, tone) = mark(decision);
-        let verdict = format!("{symbol} {}", decision.verdict);
+        let verdict = format!("{symbol} {}", word(decision));
         let title = format!("{verdict}  {}  ", decision.point);
         let about = cut(&about(decision), self.width.saturating_sub(width(&title)));
         let painted = format!("{}  {}  ", self.style.paint(tone, &verdict), decision.point);

@@ -25,7 +25,7 @@ pub(super) struct Decided<'a> {
     pub(super) failures: u32,
     pub(super) has_timed_out: bool,
     pub(super) is_untrusted: bool,
-    /// How long all hooks took; absent where none ran.
+    /// How long all hooks took, without the time that a person has thought; absent where none ran.
     pub(super) took: Option<Duration>,
 }
 
@@ -59,7 +59,10 @@ impl<'a> Decided<'a> {
             failures: u32::try_from(failed().count()).unwrap_or(u32::MAX),
             has_timed_out: failed().any(|(_, failure)| failure.kind == FailureKind::Timeout),
             is_untrusted: receipt.runs.iter().any(|run| is_untrusted(&run.outcome)),
-            took: has_run.then_some(receipt.took),
+            took: has_run.then(|| {
+                let waited = receipt.approval.as_ref().map(|approval| approval.waited);
+                receipt.took.saturating_sub(waited.unwrap_or_default())
+            }),
         }
     }
 
@@ -84,7 +87,8 @@ impl<'a> Decided<'a> {
             has_timed_out: failed == Some(FailureKind::Timeout.as_str()),
             // A line does not say why hooks did not run.
             is_untrusted: false,
-            took: (number("runs") > 0).then(|| Duration::from_micros(number("took_us"))),
+            took: (number("runs") > 0)
+                .then(|| Duration::from_micros(number("took_us").saturating_sub(number("waited_us")))),
         })
     }
 }
@@ -111,4 +115,19 @@ pub(super) fn source(fields: &Map) -> Option<Source> {
         connection: text("machine").map(|machine| Source::connection_to(machine).into()),
         ..Source::root(session)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use lineside_core::json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_a_person_has_thought_is_no_time_of_hooks() {
+        let line = json!({"session": "s", "id": "01a20bf2-fc2c-79fc-b36d-448e0b4bfe58", "time": "2026-11-24T05:06:43.372Z",
+            "point": "before_tool", "verdict": "allow", "runs": 1, "took_us": 28_216_300, "waited_us": 28_216_000});
+        let Value::Object(line) = line else { panic!("it is an object") };
+        assert_eq!(Decided::of_line(&line).unwrap().took, Some(Duration::from_micros(300)));
+    }
 }
