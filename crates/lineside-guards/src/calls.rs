@@ -205,18 +205,24 @@ impl Calls {
         paths: &[String],
         cwd: &str,
     ) -> Option<Call> {
+        let named: Vec<&str> = input.into_iter().flat_map(tool_class::paths).collect();
         let analysis = self.analysed(cwd, |state| {
             let mut analysis = Analysis::default();
-            if let Some(input) = input {
-                for path in tool_class::paths(input) {
-                    analysis.touch(access, path, state);
-                }
-                if PATCHING.contains(&tool) {
-                    patch(patches(input), |access, path| analysis.touch(access, path, state));
-                }
+            for path in &named {
+                analysis.touch(access, path, state);
+            }
+            if let Some(input) = input
+                && PATCHING.contains(&tool)
+            {
+                patch(patches(input), |access, path| analysis.touch(access, path, state));
             }
             for path in paths {
                 analysis.touch(access, path, state);
+            }
+            // What opens a path may see only what is before a NUL.
+            let all = named.iter().copied().chain(paths.iter().map(String::as_str));
+            for (before, _) in all.filter_map(|path| path.split_once('\0')) {
+                analysis.touch(access, before, state);
             }
             analysis.touches.dedup();
             analysis

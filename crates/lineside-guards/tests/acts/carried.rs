@@ -14,6 +14,7 @@ fn a_tool_that_is_not_known_is_taken_for_what_it_carries() {
         ("mcp__filesystem__move_file", json!({"source": "../x", "destination": "/p/y"}), "deletes"),
         ("StrReplace", json!({"path": "/p/x", "old_string": "a", "new_string": "b"}), "writes"),
         ("mcp__filesystem__write_file", written, "writes"),
+        ("StrReplace", json!({"path": "/p/x\0y", "old_string": "a", "new_string": "b"}), "writes"),
         ("mcp__filesystem__read_text", one, "reads"),
         ("mcp__shell__run", json!({"command": "rm /p/x"}), "deletes"),
         ("Watch", json!({"command": "cat /p/x"}), "reads"),

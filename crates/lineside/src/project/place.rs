@@ -2,7 +2,7 @@
 
 use std::cell::LazyCell;
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use lineside_bus::Bus;
 use lineside_dialects::hosts::Host;
@@ -110,10 +110,20 @@ fn below_trusted(
     if own.as_ref().is_some_and(|own| store.knows(own)) {
         return own;
     }
-    match ancestors(work, user.home()).into_iter().find(|above| store.knows(above)) {
+    let real = ancestors(work, user.home());
+    let written = as_written(work).filter(|_| real.first().is_none_or(|nearest| nearest != work));
+    let all = real.iter().map(PathBuf::as_path).chain(written);
+    match all.into_iter().find(|above| store.knows(above)).map(Path::to_path_buf) {
         Some(above) => own.filter(|own| stands(own)).or(Some(above)),
         None => own,
     }
+}
+
+/// The folders above what works here as they are written: a link within a trusted project, or in the place of one, leads out
+/// of none.
+fn as_written(work: &Path) -> impl Iterator<Item = &Path> {
+    let is_plain = !work.components().any(|part| part == Component::ParentDir);
+    work.ancestors().filter(move |_| is_plain)
 }
 
 /// Whether a folder has hooks of its own. Nothing is started.
@@ -189,6 +199,24 @@ mod tests {
     fn trust(root: &Path, user: &Places, store: &Store) {
         let read = Assembly::new(Bus::new()).of_project(root).read_project(root, user, None);
         store.trust(&read.content.unwrap(), read.guards, Reach::Project).unwrap();
+    }
+
+    #[test]
+    fn a_link_within_a_trusted_project_or_in_its_place_leads_out_of_none() {
+        let (folder, outer, user, store) = room();
+        let root = folder.path().canonicalize().unwrap();
+        let elsewhere = root.join("elsewhere");
+        std::fs::create_dir_all(elsewhere.join("deep")).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, outer.join("out")).unwrap();
+        let of = |work: PathBuf| [find(&work, &user, &store), nearest(&work, &user, &store, |_| false)];
+        let under = [Some(outer.clone()), Some(outer.clone())];
+        assert_eq!(of(outer.join("out")), under);
+        assert_eq!(of(outer.join("out/deep")), under);
+        assert_eq!(of(outer.join("src/../../elsewhere")), [None, None], "its name says that it is beside it");
+        assert_eq!(of(elsewhere.clone()), [None, None]);
+        std::fs::rename(&outer, root.join("moved")).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &outer).unwrap();
+        assert_eq!(of(outer.clone()), under);
     }
 
     #[tokio::test]
