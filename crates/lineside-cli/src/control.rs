@@ -380,14 +380,36 @@ fn page(status: &Map, here: Option<&Found>, style: Style) -> Vec<String> {
     lines.extend(status.get("cluster").and_then(Value::as_object).map(|of| cluster::summary(of, style)));
     let failing = status.get("failing").and_then(Value::as_array).into_iter().flatten();
     lines.extend(failing.map(|failing| format!("            {}", one_line(&failing_line(failing)))));
-    let outlived =
-        outlived(status).map(|text| json!({"severity": "warning", "text": format!("{text}; {ANOTHER}")}));
-    lines.extend(findings(status).chain(&outlived).map(|finding| finding_line(finding, style)));
+    let of_process = misplaced(status).map(|(text, remedy)| format!("{text}; {remedy}"));
+    let of_process = of_process.map(|text| json!({"severity": "warning", "text": text}));
+    let of_process: Vec<Value> = of_process.collect();
+    lines.extend(findings(status).chain(&of_process).map(|finding| finding_line(finding, style)));
     lines
 }
 
+/// What of the process of a daemon is not as a person expects, and what to do.
+pub(crate) fn misplaced(status: &Map) -> impl Iterator<Item = (String, &'static str)> {
+    let outlived = outlived(status).map(|text| (text, ANOTHER));
+    let process = status.get("pid").and_then(Value::as_u64);
+    let apart = process.and_then(|process| apart(&process.to_string())).map(|text| (text, HERE));
+    outlived.into_iter().chain(apart)
+}
+
+/// That the daemon is in another network than this command, as in a sandbox whose agent has begun it.
+fn apart(process: &str) -> Option<String> {
+    let network = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/net")).ok();
+    (network(process)? != network("self")?).then(|| {
+        "the daemon has been started within another network, as that of a sandbox: its dashboard cannot be reached from \
+         here, and its hooks reach no address that is here alone"
+            .to_owned()
+    })
+}
+
+/// What has a daemon where a person is.
+const HERE: &str = "lineside stop, then: lineside serve --detached";
+
 /// That the daemon runs a program in whose place another one lies by now, as after an upgrade.
-pub(crate) fn outlived(status: &Map) -> Option<String> {
+fn outlived(status: &Map) -> Option<String> {
     let process = status.get("pid").and_then(Value::as_u64)?;
     let program = std::fs::read_link(format!("/proc/{process}/exe")).ok()?;
     let program = program.to_str()?.strip_suffix(" (deleted)")?;
@@ -428,4 +450,29 @@ fn say(json: bool, object: &Value, text: &str) -> Result<()> {
         print(text.lines())?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead as _, BufReader};
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn a_daemon_in_another_network_is_found_out() {
+        assert_eq!(apart("self"), None);
+        let mut command = Command::new("unshare");
+        command.args(["--map-root-user", "--net", "sh", "-c", "echo; read line"]);
+        let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+        let Ok(mut child) = child else { return };
+        let mut line = String::new();
+        let answered = BufReader::new(child.stdout.take().unwrap()).read_line(&mut line);
+        // Not every system lets a user make a network.
+        if answered.is_ok_and(|length| length > 0) {
+            assert!(apart(&child.id().to_string()).is_some_and(|text| text.contains("another network")));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
 }

@@ -16,7 +16,7 @@ use lineside::{Assembly, Bus, Client};
 use lineside_account::Named;
 use lineside_daemon::socket::LONGEST;
 
-use crate::control::{ANOTHER, failing_line, outlived};
+use crate::control::{ANOTHER, failing_line, misplaced};
 use crate::daemon_paths::DaemonPaths;
 use crate::hosts::LookArgs;
 use crate::hosts::finding::Finding;
@@ -306,7 +306,7 @@ async fn daemon(paths: &DaemonPaths, places: &Places) -> Looked {
         let text = format!("the daemon has version {version}, this program {}", env!("CARGO_PKG_VERSION"));
         findings.push(Finding::warning(text, ANOTHER));
     }
-    findings.extend(outlived(&status).map(|text| Finding::warning(text, ANOTHER)));
+    findings.extend(misplaced(&status).map(|(text, remedy)| Finding::warning(text, remedy)));
     findings.extend(unread_settings(&status, places));
     for finding in status.get("findings").and_then(Value::as_array).into_iter().flatten() {
         let text = finding["text"].as_str().unwrap_or_default();
