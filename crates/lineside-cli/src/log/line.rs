@@ -7,7 +7,7 @@ use lineside::json::{Map, Value};
 use lineside::log::Decision;
 use lineside::points;
 
-use crate::page::fitting::{column, cut, wrapped};
+use crate::page::fitting::{column, cut, width, wrapped};
 use crate::page::milliseconds;
 use crate::page::subject::subject;
 use crate::painter::in_passing;
@@ -17,6 +17,9 @@ use crate::style::{AGENTS, Style, Tone};
 const TIME: usize = 8;
 const SESSION: usize = 12;
 const POINT: usize = 16;
+/// The column of the agent program, on pages that have the room.
+const PROGRAM: usize = 9;
+const WIDE: usize = 110;
 const TOOK: usize = 9;
 /// Where the session begins, and under it the label of a detail.
 const INDENT: usize = TIME + 3;
@@ -99,9 +102,10 @@ impl Lines {
         let (symbol, tone) = if kind == "approval_asked" { ("?", Tone::Asked) } else { (symbol, tone) };
         let took =
             news.get("took_us").and_then(Value::as_u64).map(|took| milliseconds(Duration::from_micros(took)));
-        let room = self.width - TEXT - POINT - 1 - TOOK;
+        let program = self.program(None);
+        let room = self.width - TEXT - width(&program) - POINT - 1 - TOOK;
         let row = format!(
-            "{} {} {} {} {}{}",
+            "{} {} {} {program}{} {}{}",
             self.style.paint(Tone::Dim, time.get(11..19).unwrap_or_default()),
             self.style.paint(tone, symbol),
             self.session(text("session"), ""),
@@ -138,19 +142,27 @@ impl Lines {
         let (symbol, tone) = mark(decision);
         let about = about(decision);
         let branch = self.branch(decision);
-        let room = self.width - TEXT - POINT - 1 - TOOK;
+        let program = self.program(decision.host.as_deref());
+        let room = self.width - TEXT - width(&program) - POINT - 1 - TOOK;
         let took = if decision.runs > 0 { milliseconds(decision.took) } else { String::new() };
         let loud = if decision.verdict > Strength::Allow { Tone::Bold } else { Tone::Plain };
         let row = format!(
-            "{} {} {} {} {}{}",
+            "{} {} {} {}{} {}{}",
             self.style.paint(Tone::Dim, &clock(decision)),
             self.style.paint(tone, symbol),
             self.session(&decision.session, &branch),
+            self.style.paint(Tone::Dim, &program),
             column(&decision.point, POINT),
             self.style.paint(loud, &column(&about, room)),
             self.style.paint(Tone::Dim, &format!("{took:>TOOK$}")),
         );
         row.trim_end().to_owned()
+    }
+
+    /// The column of the agent program; of a tree the heading has it.
+    fn program(&self, host: Option<&str>) -> String {
+        let has_room = self.width >= WIDE && self.order == Order::ByTime;
+        has_room.then(|| column(&in_passing(host.unwrap_or_default()), PROGRAM)).unwrap_or_default()
     }
 
     fn session(&mut self, session: &str, branch: &str) -> String {
@@ -200,8 +212,10 @@ impl Lines {
         }
         if !more.is_empty() {
             let id = decision.id.to_string();
-            let text = format!("{}; lineside why {}", more.join(", "), id.get(24..).unwrap_or(&id));
-            lines.extend(self.detail(Tone::Warning, "also", Tone::Dim, &[text]));
+            // The command stands first, where no line ends within it.
+            let text = format!("lineside why {}: {}", id.get(24..).unwrap_or(&id), more.join(", "));
+            let text = wrapped(&text, self.width - TEXT, usize::MAX);
+            lines.extend(self.detail(Tone::Warning, "also", Tone::Dim, &text));
         }
         lines
     }
@@ -216,9 +230,20 @@ impl Lines {
     }
 }
 
+/// Whether an event was given up before it was decided, so that its agent program went on without an answer.
+fn is_left(decision: &Decision) -> bool {
+    decision.verdict == Strength::Continue && decision.reason.is_some()
+}
+
+/// The verdict of a decision, in a word.
+pub(crate) fn word(decision: &Decision) -> &'static str {
+    if is_left(decision) { "undecided" } else { decision.verdict.as_str() }
+}
+
 /// The symbol of a decision.
 pub(crate) fn mark(decision: &Decision) -> (&'static str, Tone) {
     match decision.verdict {
+        _ if is_left(decision) => ("!", Tone::Warning),
         Strength::Continue | Strength::Allow if decision.changes == 0 => ("✓", Tone::Good),
         Strength::Continue | Strength::Allow => ("~", Tone::Warning),
         Strength::Ask => ("?", Tone::Asked),
@@ -230,20 +255,9 @@ pub(crate) fn mark(decision: &Decision) -> (&'static str, Tone) {
 pub(crate) fn about(decision: &Decision) -> String {
     payload(decision).map_or_else(
         || decision.tool.as_deref().map(in_passing).unwrap_or_default(),
-/// Whether an event was given up before it was decided, so that its agent program went on without an answer.
-fn is_left(decision: &Decision) -> bool {
-    decision.verdict == Strength::Continue && decision.reason.is_some()
-}
-
-/// The verdict of a decision, in a word.
-pub(crate) fn word(decision: &Decision) -> &'static str {
-    if is_left(decision) { "undecided" } else { decision.verdict.as_str() }
-}
-
         |payload| subject(&*payload),
     )
 }
-        _ if is_left(decision) => ("!", Tone::Warning),
 
 /// The payload by its point; `None` where it is none any more, as one that was too long to be kept.
 fn payload(decision: &Decision) -> Option<std::sync::Arc<dyn Payload>> {

@@ -27,7 +27,7 @@ pub fn content(decisions: &[Decision], lost: u64, most: usize) -> Markup {
 /// A row for each of these decisions, the latest first.
 pub(super) fn table(decisions: &[Decision]) -> Markup {
     html! {
-            div.scroll { table.rows {
+            div.scroll { table.rows.fold {
                 thead { tr { th { "time" } th { "verdict" } th { "agent" } th { "point" } th { "what" } th { "by" } th { "reason" } th.num { "took" } } }
                 tbody {
                     @for decision in decisions.iter().rev() {
@@ -37,9 +37,9 @@ pub(super) fn table(decisions: &[Decision]) -> Markup {
                             td { (session_link(&decision.session, decision.agent_type.as_deref().unwrap_or(&decision.agent))) }
                             td.dim { (decision.point) }
                             td.text { @if let Some(tool) = &decision.tool { b { (line(tool)) } " " } span.mono { (about(decision)) } }
-                            td.dim { (line(decision.by.as_deref().unwrap_or_default())) }
+                            td.dim data-of="by" { (line(decision.by.as_deref().unwrap_or_default())) }
                             td.text { (line(decision.reason.as_deref().unwrap_or_default())) }
-                            td.num { @if decision.runs > 0 { (took(decision.took)) } }
+                            td.num data-of="took" { @if decision.runs > 0 { (took(decision.took)) } }
                         }
                     }
                 }

@@ -152,7 +152,7 @@ fn notable(model: &Model, fits: &dyn Fn(&str) -> bool) -> Markup {
     html! {
         @if rows.is_empty() { p.none { "Nothing of what the daemon remembers was refused, asked or failed." } }
         @else {
-            div.scroll { table.rows {
+            div.scroll { table.rows.fold {
                 thead { tr { th { "time" } th { "verdict" } th { "agent" } th { "point" } th { "tool" } th { "by" } th { "reason" } } }
                 tbody {
                     @for one in rows {
@@ -161,8 +161,8 @@ fn notable(model: &Model, fits: &dyn Fn(&str) -> bool) -> Markup {
                             td { @if one.has_failed && one.verdict <= Strength::Allow { span.verdict.v-failed { "! failed" } } @else { (verdict(one.verdict.as_str())) } }
                             td { (session_link(one.session.as_str(), &one.agent)) " " small { (one.host) @if !one.host.is_empty() { " · " } (one.project) } }
                             td.dim { (one.point) }
-                            td { (one.tool.as_deref().unwrap_or_default()) }
-                            td.dim { (one.by.as_deref().unwrap_or_default()) }
+                            td data-of="tool" { (one.tool.as_deref().unwrap_or_default()) }
+                            td.dim data-of="by" { (one.by.as_deref().unwrap_or_default()) }
                             td.text { (one.reason) }
                         }
                     }

@@ -97,8 +97,8 @@ fn row(agent: &Agent, chosen: Option<&Chosen>) -> Markup {
             @if !agent.machine.is_empty() { "on " (agent.machine) " · " }
             @if !agent.host.is_empty() { (agent.host) " · " }
             @if let Some(process) = agent.process { "process " (process) " · " }
-            @if let Some(by) = agent.attributed { "by " (by) " · " }
-            (number(agent.events())) " events"
+            @if let Some(by) = agent.attributed.filter(|by| *by != "nothing") { "by " (by) " · " }
+            (number(agent.events())) @if agent.events() == 1 { " event" } @else { " events" }
             @if agent.refused() > 0 { ", " span.v-block { (number(agent.refused())) " refused" } }
         }
         @if agent.has(Sign::Mismatch) { span.mismatch { "coverage differs" } }
