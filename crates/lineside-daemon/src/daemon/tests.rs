@@ -10,6 +10,7 @@ use lineside::points::BeforeTool;
 use lineside::trust::{Reach, Store};
 
 use super::*;
+use crate::watch::SHORT;
 
 #[tokio::test]
 async fn what_a_project_has_tightened_is_tightened_after_a_reload_of_the_users_hooks() {
