@@ -254,9 +254,6 @@ impl Hosts {
 
     /// A call that may have come before, with the hooks that its session is under.
     fn under(&self, coming: Coming) -> Coming {
-        if !coming.may_come_again() {
-            return coming;
-        }
         let session = self.bus.find(&coming.incoming().session());
         coming.under(session.map(|session| session.generation()))
     }

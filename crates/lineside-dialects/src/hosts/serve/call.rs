@@ -81,6 +81,8 @@ pub struct Arrival {
     pub(super) speaks: Host,
     /// Its name, as the document or the entry has it.
     pub(super) event: String,
+    /// Whether the entry states the name: of two entries of a program, that of a project may and that of the user not.
+    pub(super) is_stated: bool,
     /// What the page of the host that runs says of it; `None` for an event that the page does not have.
     pub(super) row: Option<&'static Row>,
     /// The row whose words are spoken.
@@ -120,6 +122,7 @@ fn read_if(call: HostCall, is_supported: impl Fn(Host) -> bool) -> Reading {
         return Reading::Answer(unreadable(entry, event, &stdin));
     };
     let host = running(entry, &document);
+    let is_stated = event.is_some();
     let Some(name) = name_of(host, event, &document) else {
         return Reading::Answer(HostAnswer::refusal(UNREADABLE));
     };
@@ -140,6 +143,7 @@ fn read_if(call: HostCall, is_supported: impl Fn(Host) -> bool) -> Reading {
         entry,
         speaks,
         event: name,
+        is_stated,
         row,
         words,
         answered_as,

@@ -1,4 +1,4 @@
-//! Which arrivals are one call, or one event of a program that runs the entries of another one too (HO-40 to HO-43).
+//! Which arrivals are one call, or one event of a program that runs several entries (HO-40 to HO-43).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -6,10 +6,12 @@ use std::time::{Duration, Instant};
 use lineside_core::json::Value;
 use lineside_core::plan::Generation;
 
+use super::call::Arrival;
 use super::incoming::Incoming;
 use super::known::{Digest, Known, Shared, digest_of_folder, digest_of_text};
 use super::outcome::Decided;
 use crate::hosts::program::Host;
+use crate::hosts::quirks;
 use crate::hosts::tools::in_any_words;
 
 /// How long an arrival may find its partner.
@@ -67,6 +69,8 @@ pub(super) struct Arriving {
     /// Whether the document names it.
     names_folder: bool,
     entry: (Host, Digest),
+    /// When the host says that an event happened that is no call: its entries have it from the same moment.
+    moment: Option<Digest>,
 }
 
 /// What an arrival is.
@@ -80,14 +84,10 @@ pub(super) enum Found {
 }
 
 impl Arriving {
-    /// That of an event about a tool call, and of any event of a program through whose entries it may come twice.
-    pub(super) fn of(incoming: &Incoming, session: &str, entry: Host, event: &str) -> Option<Self> {
+    pub(super) fn of(incoming: &Incoming, session: &str, arrival: &Arrival) -> Self {
         let point = incoming.point.name;
         let is_call =
             matches!(point, "before_tool" | "before_permission" | "after_tool" | "after_tool_error");
-        if !is_call && !incoming.host.comes_twice() {
-            return None;
-        }
         let payload = &incoming.payload;
         let input = match is_call {
             true => Known::of(payload.value("tool_input").unwrap_or(&Value::Null)),
@@ -96,7 +96,10 @@ impl Arriving {
         let (call, _) = incoming.subagent();
         let cwd = incoming.cwd.as_deref().filter(|cwd| !cwd.is_empty());
         let output = ["tool_output", "error"].into_iter().find_map(|field| payload.value(field));
-        Some(Self {
+        let of_event = incoming.time.map(|time| time.to_string());
+        let of_event = of_event.or_else(|| Some(incoming.extra.get("timestamp")?.to_string()));
+        let has_moment = !is_call && quirks(incoming.host).documents.has_moment;
+        Self {
             session: session.to_owned(),
             point,
             is_call,
@@ -106,8 +109,9 @@ impl Arriving {
             output: output.filter(|_| is_review(point)).map(Known::of),
             folder: cwd.or(incoming.project_root.as_deref()).map(digest_of_folder),
             names_folder: incoming.names_cwd,
-            entry: (entry, digest_of_text(event)),
-        })
+            entry: (arrival.entry, digest_of_text(&format!("{} {}", arrival.is_stated, arrival.event))),
+            moment: of_event.filter(|_| has_moment).as_deref().map(digest_of_text),
+        }
     }
 
     fn is_review(&self) -> bool {
@@ -155,9 +159,11 @@ impl Call {
             })
     }
 
-    /// Whether an arrival came through an entry and event through which this one did not.
+    /// Whether an arrival came through an entry and event through which this one did not, or has its moment.
     fn is_through_another(&self, arriving: &Arriving) -> bool {
-        self.of.entry != arriving.entry && !self.partners.contains(&arriving.entry)
+        let is_of_moment = self.of.entry == arriving.entry && self.of.moment == arriving.moment;
+        (is_of_moment && arriving.moment.is_some())
+            || (self.of.entry != arriving.entry && !self.partners.contains(&arriving.entry))
     }
 
     /// Whether an arrival names no other folder than the one for which the call was judged: what is harmless in one is

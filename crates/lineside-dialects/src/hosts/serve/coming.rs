@@ -8,13 +8,13 @@ use super::call::Arrival;
 use super::calls::Arriving;
 use super::incoming::{self, Incoming};
 
-/// An event that a document was read into, and what it is known by if it is of a tool call. Made of an [`Arrival`], without
+/// An event that a document was read into, and what it is known by. Made of an [`Arrival`], without
 /// anything that other calls wait for.
 #[derive(Debug)]
 pub struct Coming {
     pub(super) arrival: Box<Arrival>,
     pub(super) incoming: Box<Incoming>,
-    pub(super) arriving: Option<Arc<Arriving>>,
+    pub(super) arriving: Arc<Arriving>,
     pub(super) tree: Option<Arc<str>>,
     pub(super) under: Option<Generation>,
 }
@@ -22,8 +22,8 @@ pub struct Coming {
 impl From<Box<Arrival>> for Coming {
     fn from(arrival: Box<Arrival>) -> Self {
         let incoming = Box::new(incoming::read(&arrival));
-        let arriving = Arriving::of(&incoming, &incoming.session(), arrival.entry, &arrival.event);
-        Self { arrival, incoming, arriving: arriving.map(Arc::new), tree: None, under: None }
+        let arriving = Arc::new(Arriving::of(&incoming, &incoming.session(), &arrival));
+        Self { arrival, incoming, arriving, tree: None, under: None }
     }
 }
 
@@ -41,13 +41,8 @@ impl Coming {
         self
     }
 
-    /// Whether it may be a call that came before, whose decision depends on what its session is [under](Self::under).
-    #[must_use]
-    pub fn may_come_again(&self) -> bool {
-        self.arriving.is_some()
-    }
-
-    /// Its session is under these hooks; under none that are known while it is not open.
+    /// Its session is under these hooks, on which a decision that came before depends; under none that are known while it
+    /// is not open.
     #[must_use]
     pub fn under(mut self, hooks: Option<Generation>) -> Self {
         self.under = hooks;

@@ -107,8 +107,8 @@ impl Roots {
             return Err(Not::Yet);
         }
         // Before anything that is remembered is used up by it.
-        let event = arriving.as_ref().filter(|arriving| !arriving.is_call());
-        let event = event.map(|event| root.calls.arrive(event, *under, now)).map(Found::or_not).transpose();
+        let event =
+            (!arriving.is_call()).then(|| root.calls.arrive(arriving, *under, now).or_not()).transpose();
         if matches!(event, Err(Not::Again(_))) {
             self.weigh(&incoming.root);
         }
@@ -133,8 +133,7 @@ impl Roots {
         let child = root.subagent(&root_id, incoming);
         let named = incoming.agent.iter().map(|agent| &*agent.id).chain(incoming.child.as_deref());
         named.chain(incoming.tasks.iter().map(String::as_str)).for_each(|id| root.tasks.insert(id, ()));
-        let call = arriving.as_ref().filter(|arriving| arriving.is_call());
-        let call = call.map(|call| root.calls.arrive(call, *under, now)).map(Found::or_not).transpose();
+        let call = arriving.is_call().then(|| root.calls.arrive(arriving, *under, now).or_not()).transpose();
         if matches!(call, Err(Not::Again(_))) {
             // The entry through which it came again is remembered.
             self.weigh(&root_id);
@@ -177,11 +176,8 @@ impl Roots {
         }
     }
 
-    /// A session is over. What came of its last events stays for a while where these may come through another entry as well.
-    pub(super) fn end(&mut self, id: &str, may_come_again: bool) {
-        if !may_come_again {
-            return self.remove(id);
-        }
+    /// A session is over. What came of its last events stays for a while: these may come through another entry as well.
+    pub(super) fn end(&mut self, id: &str) {
         let root = self.root(id);
         let Root { last, heard, weight, .. } = *root;
         let (calls, tree) = (std::mem::take(&mut root.calls), root.tree.take());

@@ -265,7 +265,7 @@ impl Served {
                 root.starting = root.starting.saturating_sub(1);
             }
             if ends {
-                roots.end(root_id, publishing.call.is_some());
+                roots.end(root_id);
             } else {
                 roots.weigh(root_id);
                 roots.make_room(root_id);

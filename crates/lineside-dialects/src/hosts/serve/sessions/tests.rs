@@ -298,7 +298,7 @@ fn ho_7_the_project_of_a_host_that_names_none_is_where_its_session_began() {
 }
 
 #[test]
-fn the_end_of_a_session_forgets_it() {
+fn of_a_session_that_has_ended_its_last_events_alone_are_remembered() {
     let served = Served::default();
     let now = Instant::now();
     let end = |fields: Value| {
@@ -309,22 +309,22 @@ fn the_end_of_a_session_forgets_it() {
     let inside = publishing(served.arrive(end(json!({"agent_id": "a"})), now));
     assert!(!served.settle(inside, &Outcome::default(), &[]).ends && served.roots().roots.contains_key("s"));
     let own = publishing(served.arrive(end(json!({})), now));
-    assert!(served.settle(own, &Outcome::default(), &[]).ends && served.roots().roots.is_empty());
+    assert!(served.settle(own, &Outcome::default(), &[]).ends && served.roots().roots["s"].is_over);
 }
 
 #[test]
 fn cp_25_a_start_that_is_given_up_keeps_no_prompt_waiting() {
     let served = Served::default();
     let now = Instant::now();
-    let start = || {
-        let document = json!({"sessionId": "s", "timestamp": 1, "source": "new"});
+    let start = |time: u64| {
+        let document = json!({"sessionId": "s", "timestamp": time, "source": "new"});
         arrival(Host::Copilot, Some("sessionStart"), &document)
     };
     let prompt = || {
         let document = json!({"sessionId": "s", "timestamp": 1, "prompt": "p"});
         arrival(Host::Copilot, Some("userPromptSubmitted"), &document)
     };
-    let [first, second] = [0, 1].map(|_| publishing(served.arrive(start(), now)));
+    let [first, second] = [1, 2].map(|time| publishing(served.arrive(start(time), now)));
     let (root, call, is_start) = first.if_abandoned();
     assert_eq!((root.as_str(), is_start), ("s", true));
     served.abandon(&root, call, is_start);

@@ -1,5 +1,7 @@
 //! Events of a program that runs the entries of another one beside its own (HO-41, CP-26).
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use super::*;
 
 /// An event of Copilot through its own entry, and the same through that of Claude Code in the project.
@@ -9,8 +11,11 @@ fn both(event: (&str, Value), other: (&str, Value)) -> [Box<Arrival>; 2] {
         document.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         document
     };
-    let own = with(event.1, json!({"sessionId": "s", "timestamp": 1, "cwd": "/p"}));
-    let of_claude = json!({"hook_event_name": other.0, "session_id": "s", "timestamp": "t", "cwd": "/p"});
+    static MOMENT: AtomicU64 = AtomicU64::new(1);
+    let moment = MOMENT.fetch_add(1, Ordering::Relaxed);
+    let own = with(event.1, json!({"sessionId": "s", "timestamp": moment, "cwd": "/p"}));
+    let of_claude =
+        json!({"hook_event_name": other.0, "session_id": "s", "timestamp": moment.to_string(), "cwd": "/p"});
     [
         arrival(Host::Copilot, Some(event.0), &own),
         arrival(Host::Claude, Some(other.0), &with(other.1, of_claude)),
@@ -95,6 +100,38 @@ fn hooks_run_once_where_copilot_runs_the_entry_of_claude_code_beside_its_own() {
     let reason = json!({"reason": "complete"});
     decided(&served, both(("sessionEnd", reason.clone()), ("SessionEnd", reason)), &goes_on);
     assert!(served.roots().roots["s"].is_over);
+}
+
+#[test]
+fn hooks_run_once_where_claude_code_has_an_entry_of_the_user_and_one_of_the_project() {
+    let served = Served::default();
+    let both = |event: &str, more: Value| {
+        let mut document =
+            json!({"hook_event_name": event, "session_id": "s", "cwd": "/p", "transcript_path": "/t"});
+        document.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        [None, Some(event)].map(|stated| arrival(Host::Claude, stated, &document))
+    };
+    let goes_on = Verdict::Continue;
+    decided(&served, both("SessionStart", json!({"source": "startup"})), &goes_on);
+    for _ in 0..2 {
+        // The same words again are another prompt, and the same end another one.
+        decided(&served, both("UserPromptSubmit", json!({"prompt": "go on"})), &goes_on);
+        let stop = || json!({"stop_hook_active": false, "last_assistant_message": "done"});
+        let [_, other] = decided(&served, both("Stop", stop()), &Verdict::block("more"));
+        assert!(other.stdout.contains("\"more\""), "{other:?}");
+    }
+    decided(&served, both("SessionEnd", json!({"reason": "other"})), &goes_on);
+}
+
+#[test]
+fn hooks_run_once_where_copilot_has_an_entry_of_the_user_and_one_of_the_project() {
+    let served = Served::default();
+    let at = |time: u64| {
+        let document = json!({"sessionId": "s", "timestamp": time, "cwd": "/p", "prompt": "go on"});
+        [(); 2].map(|()| arrival(Host::Copilot, Some("userPromptSubmitted"), &document))
+    };
+    decided(&served, at(1), &Verdict::Continue);
+    decided(&served, at(2), &Verdict::Continue);
 }
 
 #[test]
