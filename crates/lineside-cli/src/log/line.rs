@@ -162,7 +162,7 @@ impl Lines {
     /// The column of the agent program; of a tree the heading has it.
     fn program(&self, host: Option<&str>) -> String {
         let has_room = self.width >= WIDE && self.order == Order::ByTime;
-        has_room.then(|| column(&in_passing(host.unwrap_or_default()), PROGRAM)).unwrap_or_default()
+        if has_room { column(&in_passing(host.unwrap_or_default()), PROGRAM) } else { String::new() }
     }
 
     fn session(&mut self, session: &str, branch: &str) -> String {
