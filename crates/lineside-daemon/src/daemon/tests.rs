@@ -78,7 +78,7 @@ async fn a_file_that_is_rewritten_without_end_keeps_the_hooks_that_it_had() {
         tokio::time::advance(SHORT).await;
         assert_eq!(daemon.loaded().report.in_force(), 1, "after {length}");
     }
-    // It has come to rest.
+    // It has settled.
     assert!(load.await.unwrap().unwrap());
     assert_eq!(daemon.loaded().report.in_force(), 0);
 }

@@ -41,7 +41,7 @@ pub(super) struct Documents {
     pub(super) names_model: fn(&str) -> bool,
     /// Whether `timestamp` is when it happened.
     pub(super) names_time: bool,
-    /// Whether all entries that hear of one event are told the same `timestamp` of it.
+    /// Whether all entries that hear of one event have the same `timestamp` of it.
     pub(super) has_moment: bool,
     /// The field with the folders of the project, of which the first is its root.
     pub(super) project: Option<&'static str>,
