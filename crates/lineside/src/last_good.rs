@@ -36,7 +36,14 @@ impl LastGood {
         let files = self.0.entry(dialect).or_default();
         let errors = loaded.diagnostics.iter().filter(|finding| finding.severity == Severity::Error);
         let errors: Vec<Origin> = errors.filter_map(|error| error.origin.clone()).collect();
-        let about = |file: &Path| errors.iter().find(|error| file.starts_with(&**error.file)).cloned();
+        let mut first: HashMap<&Path, usize> = HashMap::new();
+        for (at, error) in errors.iter().enumerate() {
+            first.entry(error.file.as_path()).or_insert(at);
+        }
+        let about = |file: &Path| {
+            let of_file = file.ancestors().filter_map(|place| first.get(place));
+            of_file.min().and_then(|at| errors.get(*at)).cloned()
+        };
         for (file, error) in files.sound.keys().filter_map(|file| Some((file, about(file)?))) {
             let before = files.sound.get(file).cloned().unwrap_or_default();
             let place = place(&loaded.hooks, file, &files.order);

@@ -1,5 +1,6 @@
 //! The loading of hook files: at the start, when a person asks, and after they have changed.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use lineside::assembly::HookFiles;
@@ -125,10 +126,9 @@ impl Daemon {
     fn announce(&self, before: &Loaded, now: &Loaded) {
         let text = format!("generation {} of hooks is in force: {}", now.generation, now.count());
         self.bus().announce(Notice::info(text));
-        for finding in &now.report.diagnostics {
-            if !before.report.diagnostics.contains(finding) {
-                self.bus().announce(Notice::warning(finding.to_string()));
-            }
-        }
+        let before: HashSet<String> = before.report.diagnostics.iter().map(Diagnostic::to_string).collect();
+        let said = now.report.diagnostics.iter().map(Diagnostic::to_string);
+        said.filter(|said| !before.contains(said))
+            .for_each(|said| self.bus().announce(Notice::warning(said)));
     }
 }
