@@ -10,9 +10,9 @@ use crate::json::Value;
 
 /// What the members of a tool's input are called that have a command, or a program that is run as one. Which of them a tool
 /// reads is not known: what is looked for in one has to be looked for in each that is there.
-pub const COMMANDS: [&str; 9] = [
+pub const COMMANDS: [&str; 10] = [
     "command", "cmd", "script", "commands", "Command", "bash_command", "shell_command", "command_line",
-    "commandLine",
+    "commandLine", "CommandLine",
 ];
 
 /// Which of them has a list of commands where it has a list, and not one of words.
@@ -41,22 +41,31 @@ pub fn of_call(tool: &str, input: Option<&Value>) -> Option<&'static str> {
 }
 
 /// The commands in the input of a tool, for each of [`COMMANDS`] that is there: a text, or words, which `join` makes a text
-/// of. A single word with blanks may also be a text that a shell is given.
+/// of. A single word with blanks may also be a text that a shell is given. Each of a list of commands may be one, or a word of
+/// one, whatever else is in the list.
 pub fn commands<'a>(
     input: &'a Value,
     join: impl Fn(&[&str]) -> String,
 ) -> impl Iterator<Item = Cow<'a, str>> {
     COMMANDS.into_iter().flat_map(move |field| {
-        let texts = match input.get(field) {
+        let words: Vec<&str> = match input.get(field) {
             Some(Value::String(text)) => return vec![Cow::Borrowed(text.as_str())],
-            Some(Value::Array(words)) => words.iter().map(Value::as_str).collect::<Option<Vec<_>>>(),
-            _ => None,
+            Some(Value::Array(words)) if field == LIST => words.iter().filter_map(text_of).collect(),
+            Some(Value::Array(words)) => {
+                words.iter().map(Value::as_str).collect::<Option<_>>().unwrap_or_default()
+            }
+            _ => return Vec::new(),
         };
-        let words = texts.unwrap_or_default();
         let is_text = field == LIST || matches!(&words[..], [word] if word.contains(char::is_whitespace));
-        let joined = (field != LIST && !words.is_empty()).then(|| Cow::Owned(join(&words)));
+        let are_words = field != LIST || !words.iter().any(|word| word.contains(char::is_whitespace));
+        let joined = (are_words && !words.is_empty()).then(|| Cow::Owned(join(&words)));
         joined.into_iter().chain(words.into_iter().filter(|_| is_text).map(Cow::Borrowed)).collect()
     })
+}
+
+/// A word, or the command of one of several calls.
+fn text_of(word: &Value) -> Option<&str> {
+    word.as_str().or_else(|| COMMANDS.into_iter().find_map(|field| word.get(field)?.as_str()))
 }
 
 /// The command in the input of a tool, words joined by blanks; where it has several, each that is another one on lines of its
@@ -235,6 +244,9 @@ mod tests {
         let of = |input| commands(&input, |words| words.join("|")).map(String::from).collect::<Vec<_>>();
         assert_eq!(of(json!({"command": ["rm -rf x"]})), ["rm -rf x", "rm -rf x"]);
         assert_eq!(of(json!({"command": ["rm", "-rf x"]})), ["rm|-rf x"]);
+        assert_eq!(of(json!({"commands": ["rm", "-rf"]})), ["rm|-rf", "rm", "-rf"]);
+        let several = json!({"commands": ["rm -rf x", null, {"command": "ls"}]});
+        assert_eq!(of(several), ["rm -rf x", "ls"]);
     }
 
     #[test]

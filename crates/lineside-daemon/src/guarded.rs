@@ -165,13 +165,16 @@ impl Guarded {
             None => {
                 // An agent opens as many as it likes: none that goes on gives way to a further one.
                 if sessions.len() >= SESSIONS {
-                    let Some(ended) = sessions.iter().position(|had| had.has_ended) else { return };
+                    let Some(ended) = sessions.iter().position(|had| had.has_ended) else {
+                        return self.forget_first(&mut kept, process, session);
+                    };
                     sessions.remove(ended);
                 }
                 sessions.push(Had { session: session.to_owned(), has_ended: !is_open, ..Had::default() });
             }
         }
         self.write_or_keep(&mut kept, process);
+        self.forget_first(&mut kept, process, session);
         if kept.recorded.len() >= MANY.max(2 * kept.left) {
             self.keep_living(&mut kept.recorded, "");
             kept.left = kept.recorded.len();
@@ -185,22 +188,28 @@ impl Guarded {
             self.keep_living(&mut kept.once, ONCE);
         }
         let sessions = kept.once.entry(process).or_default();
-        let before = sessions.iter().position(|had| had.session == session);
-        match before {
-            Some(before) => drop(sessions.remove(before)),
-            None if sessions.len() >= SESSIONS => return false,
-            None => sessions.push(Had { session: session.to_owned(), ..Had::default() }),
+        if sessions.len() >= SESSIONS || sessions.iter().any(|had| had.session == session) {
+            return false;
         }
-        let written = if sessions.is_empty() {
-            kept.once.remove(&process);
-            fs::remove_file(self.file(ONCE, process))
-        } else {
-            self.write(ONCE, process, sessions)
-        };
-        if let Err(error) = written {
+        sessions.push(Had { session: session.to_owned(), ..Had::default() });
+        if let Err(error) = self.write(ONCE, process, sessions) {
             tracing::warn!(%error, folder = %self.folder.display(), "the first call of an agent is not written down");
         }
-        before.is_none()
+        true
+    }
+
+    /// The second call is written down, and the first one is not needed any more.
+    fn forget_first(&self, kept: &mut Kept, process: Process, session: &str) {
+        let Some(sessions) = kept.once.get_mut(&process) else { return };
+        let before = sessions.len();
+        sessions.retain(|had| had.session != session);
+        if sessions.is_empty() {
+            kept.once.remove(&process);
+            fs::remove_file(self.file(ONCE, process)).ok();
+        } else if sessions.len() < before {
+            // One too many makes no agent of a program.
+            self.write(ONCE, process, sessions).ok();
+        }
     }
 
     fn keep_living(&self, of: &mut HashMap<Process, Vec<Had>>, prefix: &str) {
@@ -297,6 +306,11 @@ impl Guarded {
     /// Whether a process is recorded, as far as this daemon remembers.
     pub(crate) fn is_recorded(&self, process: Process) -> bool {
         self.kept().recorded.contains_key(&process)
+    }
+
+    /// Whether a process that is recorded is there still.
+    pub(crate) fn has_living(&self) -> bool {
+        self.kept().recorded.keys().any(|process| process.is_alive())
     }
 
     /// Those of the processes that are recorded that are there still.

@@ -234,7 +234,7 @@ impl Stat {
         self.has_terminal && self.first == self.process.pid
     }
 
-    fn of(pid: u32) -> Option<Self> {
+    pub(crate) fn of(pid: u32) -> Option<Self> {
         Self::look(pid).ok()
     }
 

@@ -22,7 +22,15 @@ const GIVEN: [&str; 10] = [
 /// run.
 pub(crate) fn is_orphan(line: &[Process], agents: &[Process]) -> bool {
     let is_of = |top: Process| agents.iter().any(|agent| is_beside(top, *agent));
-    is_left(&stats(line), is_given, is_of)
+    let stats = stats(line);
+    has_changed(&stats) || is_left(&stats, is_given, is_of)
+}
+
+/// Whether the parent of the topmost process is shown and not among these: one between them has ended while they were read, so
+/// that it is not known what has started it.
+fn has_changed(line: &[Stat]) -> bool {
+    let top = line.last().filter(|top| !top.is_reaper() && top.parent != std::process::id());
+    top.is_some_and(|top| top.parent > 1 && Stat::of(top.parent).is_some())
 }
 
 /// Whether a process was started after an agent and is in the control group of that, as what it has started is and what
@@ -34,7 +42,9 @@ fn is_beside(process: Process, agent: Process) -> bool {
 
 /// Whether what is left of what has started a process has an environment that agent programs give.
 pub(crate) fn has_environment_of_agents(line: &[Process], _: &[Process]) -> bool {
-    own(&stats(line)).and_then(|own| own.last().copied()).is_some_and(|top| is_given(top.process))
+    let stats = stats(line);
+    let is_given = |own: Vec<&Stat>| own.last().is_some_and(|top| is_given(top.process));
+    has_changed(&stats) || own(&stats).is_some_and(is_given)
 }
 
 fn stats(line: &[Process]) -> Vec<Stat> {
@@ -92,6 +102,14 @@ mod tests {
         let rest = "4194560 0 0 0 0 0 0 0 0 20 0 1 0 9001 0 0";
         let text = format!("{pid} (x) S {parent} {pid} {first} {terminal} -1 {rest}");
         Stat::read(&text).unwrap()
+    }
+
+    #[test]
+    fn a_line_that_has_changed_while_it_was_read_is_that_of_an_orphan() {
+        let (own, above) = (std::process::id(), std::os::unix::process::parent_id());
+        assert!(has_changed(&[stat((own, above, own, false))]));
+        assert!(!has_changed(&[stat((own, 4_194_303, own, false))]), "the system does not show it");
+        assert!(!has_changed(&[stat((own, 1, own, false))]) && !has_changed(&[]));
     }
 
     #[test]

@@ -7,13 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use async_nats::HeaderMap;
-use async_nats::header::NATS_MESSAGE_ID;
 use async_nats::jetstream::consumer::{PullConsumer, pull};
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, Stream};
 use async_nats::jetstream::{AckKind, Message, new};
-use bytes::Bytes;
+use futures_util::future::try_join_all;
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use tokio::time::timeout;
 
@@ -124,30 +122,29 @@ impl TakenName {
 }
 
 impl Cluster {
-    /// Names jobs of this machine to the others: none of them or all, or some of them, when it fails. The server has them in
-    /// order, and is asked for the last one alone.
+    /// Names jobs of this machine to the others: none of them or all, or some of them, when it fails. The server is asked for
+    /// each: where its leader changes or it is full meanwhile it may have the last one, and not one before.
     ///
     /// Cancel safe: some may be named.
     ///
     /// # Errors
     /// The server cannot be asked, or there are as many names as there may be.
-    pub async fn name_jobs(&self, mut names: Vec<NewName>) -> Result<(), String> {
+    pub async fn name_jobs(&self, names: Vec<NewName>) -> Result<(), String> {
         let shared = &self.0;
-        let Some(last) = names.pop() else { return Ok(()) };
         stream(shared).await?;
-        let named = async {
-            for name in names {
-                let (subject, headers, text) = message(shared, name);
-                let published = shared.client.publish_with_headers(subject, headers, text).await;
-                published.map_err(|error| failed(shared, &error))?;
-            }
-            let (subject, headers, text) = message(shared, last);
-            let publish = PublishMessage::build().headers(headers).payload(text);
-            let kept = new(shared.client.clone()).send_publish(subject, publish).await;
-            let kept = kept.map_err(|error| failed(shared, &error))?.await;
-            kept.map(drop).map_err(|error| failed(shared, &error))
-        };
-        timeout(ANSWER, named).await.map_err(|_| failed(shared, "the server does not answer"))?
+        let context = new(shared.client.clone());
+        let (machine, life) = (shared.settings.machine.to_string(), shared.settings.life.to_string());
+        let mut sent = Vec::with_capacity(names.len());
+        for NewName { job, round, hook, key } in names {
+            let id = format!("{machine}.{life}.{job}.{round}");
+            let name = JobName { machine: machine.clone(), life: life.clone(), job, key };
+            let publish = PublishMessage::build().payload(name.text().into()).message_id(id);
+            let acknowledged = context.send_publish(shared.subjects.jobs_of(&hook), publish).await;
+            sent.push(acknowledged.map_err(|error| failed(shared, &error))?.into_future());
+        }
+        let kept = timeout(ANSWER, try_join_all(sent)).await;
+        let kept = kept.map_err(|_| failed(shared, "the server does not answer"))?;
+        kept.map(drop).map_err(|error| failed(shared, &error))
     }
 
     /// Has this machine ask for the names of the jobs of a hook.
@@ -211,15 +208,6 @@ impl JobQueue {
         let stream = stream(&self.shared).await?;
         stream.create_consumer(wanted).await.map_err(|error| failed(&self.shared, &error))
     }
-}
-
-/// The name of a job as it is published, once with its number.
-fn message(shared: &Shared, name: NewName) -> (String, HeaderMap, Bytes) {
-    let NewName { job, round, hook, key } = name;
-    let (machine, life) = (shared.settings.machine.to_string(), shared.settings.life.to_string());
-    let mut headers = HeaderMap::new();
-    headers.insert(NATS_MESSAGE_ID, format!("{machine}.{life}.{job}.{round}"));
-    (shared.subjects.jobs_of(&hook), headers, JobName { machine, life, job, key }.text().into())
 }
 
 /// Why the server cannot be asked. The stream may have gone with what it had.

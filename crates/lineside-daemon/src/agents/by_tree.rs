@@ -37,6 +37,19 @@ pub(super) struct ByTree {
 struct Known {
     since: Option<Instant>,
     trees: HashMap<u32, Of>,
+    /// Which of them are known to be a person's.
+    persons: HashMap<u32, bool>,
+}
+
+impl Known {
+    /// What is known, as far as it is of this moment.
+    fn fresh(&mut self) -> &mut Self {
+        let now = Instant::now();
+        if self.since.is_none_or(|since| now - since > KNOWN) {
+            *self = Self { since: Some(now), ..Self::default() };
+        }
+        self
+    }
 }
 
 impl ByTree {
@@ -44,6 +57,17 @@ impl ByTree {
     pub(super) fn of(tracker: &TaskTracker) -> Self {
         let cores = available_parallelism().map_or(1, usize::from);
         Self { rounds: Rounds::of(cores * EACH, tracker), known: Mutex::default() }
+    }
+
+    /// Whether a process is known to be a person's, which is looked for where that was not within the last moment.
+    pub(super) fn is_persons(&self, peer: Option<u32>, look: impl FnOnce() -> bool) -> bool {
+        let Some(peer) = peer.filter(|peer| *peer > 0) else { return look() };
+        let before = self.known().fresh().persons.get(&peer).copied();
+        before.unwrap_or_else(|| {
+            let is_persons = look();
+            self.known().persons.insert(peer, is_persons);
+            is_persons
+        })
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -82,15 +106,7 @@ impl Agents {
             Some((tree, is_entry))
         };
         let Some(peer) = peer.filter(|peer| *peer > 0) else { return look() };
-        let now = Instant::now();
-        let before = {
-            let mut known = self.by_tree.known();
-            if known.since.is_none_or(|since| now - since > KNOWN) {
-                known.trees.clear();
-                known.since = Some(now);
-            }
-            known.trees.get(&peer).copied()
-        };
+        let before = self.by_tree.known().fresh().trees.get(&peer).copied();
         before.unwrap_or_else(|| {
             let of = look();
             self.by_tree.known().trees.insert(peer, of);
@@ -98,8 +114,15 @@ impl Agents {
         })
     }
 
-    /// Does work for a process, each poll of which has its turn with those of other trees.
+    /// Does work for a process, each poll of which has its turn with those of other trees. What a person has started, as far
+    /// as that is known, has turns beside the rest of what is below no agent.
     pub(crate) async fn in_turn<F: Future>(&self, peer: Option<u32>, work: F) -> F::Output {
-        self.by_tree.rounds.in_turn(|| self.whose(peer), work).await
+        let whose = || match self.whose(peer) {
+            Some((Tree::Rest, is_entry)) if self.is_told_apart_as_a_persons(peer) => {
+                Some((Tree::Person, is_entry))
+            }
+            of => of,
+        };
+        self.by_tree.rounds.in_turn(whose, work).await
     }
 }

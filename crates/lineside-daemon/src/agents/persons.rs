@@ -40,7 +40,8 @@ impl Agents {
 
     /// Whether a process is known to be a person's, and others may be orphans of agents: without agents all are persons'.
     pub(crate) fn is_told_apart_as_a_persons(&self, peer: Option<u32>) -> bool {
-        !self.guarded.living().is_empty() && self.is_typed_by_a_person(peer).is_ok()
+        let look = || self.guarded.has_living() && self.is_typed_by_a_person(peer).is_ok();
+        self.by_tree.is_persons(peer, look)
     }
 
     /// That nothing is so of an orphan while agents run.

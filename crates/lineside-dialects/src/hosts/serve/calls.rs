@@ -14,6 +14,13 @@ use crate::hosts::program::Host;
 use crate::hosts::quirks;
 use crate::hosts::tools::in_any_words;
 
+/// For how long an event that is no call may come through the other entry of one program.
+const BESIDE: Duration = Duration::from_secs(5);
+
+/// The program whose entry an arrival has come through, the name of its event there, and of an event that is no call whether
+/// the entry states it: one in a project may, and one of the user not.
+type Entry = (Host, Digest, bool);
+
 /// How long an arrival may find its partner.
 pub(super) const OPEN: Duration = Duration::from_secs(600);
 
@@ -41,7 +48,7 @@ struct Call {
     id: CallId,
     of: Arc<Arriving>,
     /// The other entries and events through which it came.
-    partners: Vec<(Host, Digest)>,
+    partners: Vec<Entry>,
     since: Instant,
     is_open: bool,
     /// What was decided; nothing while it is under way.
@@ -68,7 +75,7 @@ pub(super) struct Arriving {
     folder: Option<Digest>,
     /// Whether the document names it.
     names_folder: bool,
-    entry: (Host, Digest),
+    entry: Entry,
     /// When the host says that an event happened that is no call: its entries have it from the same moment.
     moment: Option<Digest>,
 }
@@ -109,7 +116,7 @@ impl Arriving {
             output: output.filter(|_| is_review(point)).map(Known::of),
             folder: cwd.or(incoming.project_root.as_deref()).map(digest_of_folder),
             names_folder: incoming.names_cwd,
-            entry: (arrival.entry, digest_of_text(&format!("{} {}", arrival.is_stated, arrival.event))),
+            entry: (arrival.entry, digest_of_text(&arrival.event), !is_call && arrival.is_stated),
             moment: of_event.filter(|_| has_moment).as_deref().map(digest_of_text),
         }
     }
@@ -140,8 +147,12 @@ impl Call {
         let is_young = now.saturating_duration_since(self.since) <= OPEN;
         let is_open = self.is_open || arriving.is_review();
         if !arriving.is_call {
+            // Of two entries of one program the second one comes beside the first; what comes later may be of anything below.
+            let is_of_other = self.of.entry.0 != arriving.entry.0 || self.of.entry.1 != arriving.entry.1;
+            let is_beside = now.saturating_duration_since(self.since) <= BESIDE || self.outcome.is_none();
             return is_open
                 && is_young
+                && (is_of_other || arriving.moment.is_some() || is_beside)
                 && self.of.call == arriving.call
                 && self.is_through_another(arriving)
                 && self.any_input(|input| input.has_all_of(&arriving.input));

@@ -8,7 +8,7 @@ use lineside_core::json::{Value, json};
 use lineside_core::{Amendment, Verdict};
 
 use super::{
-    Arriving, Call, CallId, Calls, Decided, Digest, Found, Known, MOST, MOST_BYTES, OPEN, digest_of_folder,
+    Arriving, Call, CallId, Calls, Decided, Entry, Found, Known, MOST, MOST_BYTES, OPEN, digest_of_folder,
     digest_of_text,
 };
 use crate::hosts::program::Host;
@@ -29,7 +29,7 @@ fn gate(entry: Host, input: impl Borrow<Value>) -> Arriving {
         output: None,
         folder: Some(digest_of_folder("/w")),
         names_folder: false,
-        entry: (entry, digest_of_text("e")),
+        entry: (entry, digest_of_text("e"), false),
         moment: None,
     }
 }
@@ -260,7 +260,8 @@ fn ho_41_without_an_id_the_members_that_both_inputs_have_say_it() {
 fn ho_41_what_comes_through_the_same_entry_is_the_next_call() {
     let now = Instant::now();
     new(arrive(&mut decided(now), gate(Host::Claude, ls()), now));
-    let other_event = Arriving { entry: (Host::Claude, digest_of_text("f")), ..gate(Host::Claude, ls()) };
+    let other_event =
+        Arriving { entry: (Host::Claude, digest_of_text("f"), false), ..gate(Host::Claude, ls()) };
     assert!(is_decided(&arrive(&mut decided(now), other_event, now)));
     // So is what comes a second time through that of a partner.
     let mut calls = decided(now);
@@ -418,9 +419,9 @@ fn entries_through_which_a_call_comes_again_and_again_are_weighed() {
     decide(&mut calls, id);
     let before = calls.weight();
     for event in 0..200 {
-        let entry = (Host::Cursor, digest_of_text(&(event % 2).to_string()));
+        let entry = (Host::Cursor, digest_of_text(&(event % 2).to_string()), false);
         let again = Arriving { entry, input: Known::of(&json!({})), ..named(Host::Cursor, "a") };
         assert!(is_decided(&arrive(&mut calls, again, now)));
     }
-    assert_eq!(calls.weight(), before + 2 * size_of::<(Host, Digest)>());
+    assert_eq!(calls.weight(), before + 2 * size_of::<Entry>());
 }

@@ -14,7 +14,7 @@ fn within(folder: &str, arriving: Arriving) -> Arriving {
 }
 
 fn other_event(arriving: Arriving) -> Arriving {
-    Arriving { entry: (arriving.entry.0, digest_of_text("other")), ..arriving }
+    Arriving { entry: (arriving.entry.0, digest_of_text("other"), false), ..arriving }
 }
 
 #[test]

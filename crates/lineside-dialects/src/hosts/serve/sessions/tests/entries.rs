@@ -1,6 +1,7 @@
 //! Events of a program that runs the entries of another one beside its own (HO-41, CP-26).
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use super::*;
 
@@ -121,6 +122,24 @@ fn hooks_run_once_where_claude_code_has_an_entry_of_the_user_and_one_of_the_proj
         assert!(other.stdout.contains("\"more\""), "{other:?}");
     }
     decided(&served, both("SessionEnd", json!({"reason": "other"})), &goes_on);
+}
+
+#[test]
+fn a_tool_call_of_claude_code_is_one_of_its_own_through_an_entry_that_states_its_event_and_a_late_stop_too() {
+    let (served, now) = (Served::default(), Instant::now());
+    let of = |event: &str, more: Value| {
+        let mut document = json!({"hook_event_name": event, "session_id": "s", "transcript_path": "/t"});
+        document.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        [None, Some(event)].map(|stated| arrival(Host::Claude, stated, &document))
+    };
+    let bash = json!({"tool_name": "Bash", "tool_input": {"command": "rm -rf build"}});
+    let stop = json!({"stop_hook_active": false, "last_assistant_message": "done"});
+    for (event, more, later) in [("PreToolUse", bash, 0), ("Stop", stop, 6)] {
+        let [first, second] = of(event, more);
+        let first = publishing(served.arrive(first, now));
+        served.settle(first, &Outcome::default(), &[]);
+        publishing(served.arrive(second, now + Duration::from_secs(later)));
+    }
 }
 
 #[test]
