@@ -199,7 +199,7 @@ fn a_call_whose_daemon_is_killed_while_it_waits_has_its_question_with_the_next_o
         "what has waited counts: {after}"
     );
     let id = before["id"].as_str().unwrap();
-    let said = answer(ground.command(&["approvals", "allow", id]).spawn().unwrap());
+    let said = answer(ground.typed(&["approvals", "allow", id]).spawn().unwrap());
     assert_eq!(said.code, Some(0), "{said:?}");
     let passed = answer(call);
     assert!(passed.lets_pass() && passed.code == Some(0), "{passed:?}");

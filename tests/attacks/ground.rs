@@ -128,6 +128,21 @@ impl Ground {
         command
     }
 
+    /// The same at a terminal: while agents run it is a person's there, whatever has started this test.
+    pub(crate) fn typed(&self, arguments: &[&str]) -> Command {
+        let line = [&[env!("CARGO_BIN_EXE_lineside")], arguments].concat().join(" ");
+        let mut command = Command::new("script");
+        command.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
+        command
+            .env_clear()
+            .env("HOME", self.path("home"))
+            .env("PATH", "/usr/bin:/bin")
+            .env("SHELL", "/bin/sh");
+        command.env("LINESIDE_SOCKET", self.socket()).current_dir(self.path("project"));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
     /// The hook command as an agent program starts it: with the places that `install` has recorded, and an environment
     /// without any.
     ///

@@ -136,6 +136,11 @@ impl Host {
         }
     }
 
+    /// Whether one event of it may come through the entries of another program as well.
+    pub(super) fn comes_twice(self) -> bool {
+        self.facts().runs.is_some()
+    }
+
     /// How many blocks in a row may keep its agent working (HO-33).
     pub(super) fn cap(self) -> u32 {
         self.facts().cap

@@ -76,6 +76,8 @@ pub(super) struct Arriving {
     /// Whether the document names it.
     names_folder: bool,
     entry: Entry,
+    /// Whether the program runs entries of other programs beside its own.
+    comes_twice: bool,
     /// When the host says that an event happened that is no call: its entries have it from the same moment.
     moment: Option<Digest>,
 }
@@ -117,6 +119,7 @@ impl Arriving {
             folder: cwd.or(incoming.project_root.as_deref()).map(digest_of_folder),
             names_folder: incoming.names_cwd,
             entry: (arrival.entry, digest_of_text(&arrival.event), !is_call && arrival.is_stated),
+            comes_twice: incoming.host.comes_twice(),
             moment: of_event.filter(|_| has_moment).as_deref().map(digest_of_text),
         }
     }
@@ -147,12 +150,14 @@ impl Call {
         let is_young = now.saturating_duration_since(self.since) <= OPEN;
         let is_open = self.is_open || arriving.is_review();
         if !arriving.is_call {
-            // Of two entries of one program the second one comes beside the first; what comes later may be of anything below.
             let is_of_other = self.of.entry.0 != arriving.entry.0 || self.of.entry.1 != arriving.entry.1;
+            // Of two entries of one program the second one comes beside the first; what comes later may be of anything below.
             let is_beside = now.saturating_duration_since(self.since) <= BESIDE || self.outcome.is_none();
+            let may_be =
+                if is_of_other { arriving.comes_twice } else { arriving.moment.is_some() || is_beside };
             return is_open
                 && is_young
-                && (is_of_other || arriving.moment.is_some() || is_beside)
+                && may_be
                 && self.of.call == arriving.call
                 && self.is_through_another(arriving)
                 && self.any_input(|input| input.has_all_of(&arriving.input));

@@ -30,6 +30,7 @@ fn gate(entry: Host, input: impl Borrow<Value>) -> Arriving {
         folder: Some(digest_of_folder("/w")),
         names_folder: false,
         entry: (entry, digest_of_text("e"), false),
+        comes_twice: false,
         moment: None,
     }
 }
