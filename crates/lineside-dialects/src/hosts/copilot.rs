@@ -83,7 +83,6 @@ pub(super) const QUIRKS: Quirks = Quirks {
         session: &["sessionId", "session_id"],
         names_parent: true,
         names_model: is_pascal_name,
-        has_moment: true,
         call: ["toolName", "toolArgs", "toolUseId"],
         ..Documents::USUAL
     },

@@ -41,8 +41,6 @@ pub(super) struct Documents {
     pub(super) names_model: fn(&str) -> bool,
     /// Whether `timestamp` is when it happened.
     pub(super) names_time: bool,
-    /// Whether all entries that hear of one event have the same `timestamp` of it.
-    pub(super) has_moment: bool,
     /// The field with the folders of the project, of which the first is its root.
     pub(super) project: Option<&'static str>,
     /// Whether an event that the catalogue has not, and of which no field is known, hands its fields on as they are.
@@ -261,7 +259,6 @@ impl Documents {
         names_parent: false,
         names_model: |_| true,
         names_time: true,
-        has_moment: false,
         project: None,
         hands_on_unknown: true,
         call: ["tool_name", "tool_input", "tool_use_id"],

@@ -11,7 +11,6 @@ use super::incoming::Incoming;
 use super::known::{Digest, Known, Shared, digest_of_folder, digest_of_text};
 use super::outcome::Decided;
 use crate::hosts::program::Host;
-use crate::hosts::quirks;
 use crate::hosts::tools::in_any_words;
 
 /// For how long an event that is no call may come through the other entry of one program.
@@ -78,8 +77,6 @@ pub(super) struct Arriving {
     entry: Entry,
     /// Whether the program runs entries of other programs beside its own.
     comes_twice: bool,
-    /// When the host says that an event happened that is no call: its entries have it from the same moment.
-    moment: Option<Digest>,
 }
 
 /// What an arrival is.
@@ -105,9 +102,6 @@ impl Arriving {
         let (call, _) = incoming.subagent();
         let cwd = incoming.cwd.as_deref().filter(|cwd| !cwd.is_empty());
         let output = ["tool_output", "error"].into_iter().find_map(|field| payload.value(field));
-        let of_event = incoming.time.map(|time| time.to_string());
-        let of_event = of_event.or_else(|| Some(incoming.extra.get("timestamp")?.to_string()));
-        let has_moment = !is_call && quirks(incoming.host).documents.has_moment;
         Self {
             session: session.to_owned(),
             point,
@@ -120,7 +114,6 @@ impl Arriving {
             names_folder: incoming.names_cwd,
             entry: (arrival.entry, digest_of_text(&arrival.event), !is_call && arrival.is_stated),
             comes_twice: incoming.host.comes_twice(),
-            moment: of_event.filter(|_| has_moment).as_deref().map(digest_of_text),
         }
     }
 
@@ -153,8 +146,7 @@ impl Call {
             let is_of_other = self.of.entry.0 != arriving.entry.0 || self.of.entry.1 != arriving.entry.1;
             // Of two entries of one program the second one comes beside the first; what comes later may be of anything below.
             let is_beside = now.saturating_duration_since(self.since) <= BESIDE || self.outcome.is_none();
-            let may_be =
-                if is_of_other { arriving.comes_twice } else { arriving.moment.is_some() || is_beside };
+            let may_be = if is_of_other { arriving.comes_twice } else { is_beside };
             return is_open
                 && is_young
                 && may_be
@@ -175,11 +167,9 @@ impl Call {
             })
     }
 
-    /// Whether an arrival came through an entry and event through which this one did not, or has its moment.
+    /// Whether an arrival came through an entry and event through which this one did not.
     fn is_through_another(&self, arriving: &Arriving) -> bool {
-        let is_of_moment = self.of.entry == arriving.entry && self.of.moment == arriving.moment;
-        (is_of_moment && arriving.moment.is_some())
-            || (self.of.entry != arriving.entry && !self.partners.contains(&arriving.entry))
+        self.of.entry != arriving.entry && !self.partners.contains(&arriving.entry)
     }
 
     /// Whether an arrival names no other folder than the one for which the call was judged: what is harmless in one is

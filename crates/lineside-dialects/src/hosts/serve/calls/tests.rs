@@ -31,7 +31,6 @@ fn gate(entry: Host, input: impl Borrow<Value>) -> Arriving {
         names_folder: false,
         entry: (entry, digest_of_text("e"), false),
         comes_twice: false,
-        moment: None,
     }
 }
 
