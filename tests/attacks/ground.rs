@@ -122,10 +122,8 @@ impl Ground {
     /// The command as a person starts it.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lineside"));
-        command.args(arguments).env_clear().env("HOME", self.path("home")).env("PATH", "/usr/bin:/bin");
-        command.env("LINESIDE_SOCKET", self.socket()).current_dir(self.path("project"));
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command
+        command.args(arguments);
+        self.of_person(command)
     }
 
     /// The same at a terminal: while agents run it is a person's there, whatever has started this test.
@@ -133,11 +131,13 @@ impl Ground {
         let line = [&[env!("CARGO_BIN_EXE_lineside")], arguments].concat().join(" ");
         let mut command = Command::new("script");
         command.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
+        let mut command = self.of_person(command);
+        command.env("SHELL", "/bin/sh");
         command
-            .env_clear()
-            .env("HOME", self.path("home"))
-            .env("PATH", "/usr/bin:/bin")
-            .env("SHELL", "/bin/sh");
+    }
+
+    fn of_person(&self, mut command: Command) -> Command {
+        command.env_clear().env("HOME", self.path("home")).env("PATH", "/usr/bin:/bin");
         command.env("LINESIDE_SOCKET", self.socket()).current_dir(self.path("project"));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command

@@ -21,6 +21,7 @@ pub(crate) mod fitting;
 
 pub(crate) mod difference;
 pub(crate) mod subject;
+pub(crate) mod unified;
 
 /// The columns of a row; what it is about gets the rest.
 const AGENT: usize = 10;

@@ -338,18 +338,17 @@ impl Agents {
     /// A call for the session of this id has come from this process, and has found this one. That it has come counts
     /// whatever becomes of the session, which may end meanwhile, or of this daemon.
     pub(crate) fn note(&self, root: &str, found: Option<&Session>, process: Option<Process>) {
-        let kept = found.and_then(|session| self.keep(session, process));
-        let (process, is_open) = kept.map_or((process, false), |of_open| (of_open, true));
+        let (process, is_open) = found.map_or((process, false), |session| self.keep(session, process));
         process.into_iter().for_each(|process| self.guarded.note(process, root, is_open));
     }
 
-    /// Keeps that a call of a session has come from this process, and tells which one has the session by now. Keeps nothing
-    /// of a session that has ended meanwhile, which is forgotten already.
-    fn keep(&self, session: &Session, process: Option<Process>) -> Option<Option<Process>> {
+    /// Keeps that a call of a session has come from this process, and tells which one has it by now, and whether it is open.
+    /// Keeps nothing of one that has ended meanwhile, which is forgotten already.
+    fn keep(&self, session: &Session, process: Option<Process>) -> (Option<Process>, bool) {
         let root = session.id().as_str();
         let mut kept = self.kept();
         if !session.is_open() {
-            return None;
+            return (process, false);
         }
         let before = kept.roots.get(root).and_then(|root| root.process);
         // A call of another process takes over what has no living one.
@@ -376,7 +375,7 @@ impl Agents {
         }
         drop(kept);
         drop(over);
-        Some(process)
+        (process, true)
     }
 
     /// A session has ended.

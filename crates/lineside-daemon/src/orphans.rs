@@ -41,7 +41,7 @@ fn is_beside(process: Process, agent: Process) -> bool {
 }
 
 /// Whether what is left of what has started a process has an environment that agent programs give.
-pub(crate) fn has_environment_of_agents(line: &[Process], _: &[Process]) -> bool {
+pub(crate) fn has_environment_of_agents(line: &[Process]) -> bool {
     let stats = stats(line);
     let is_given = |own: Vec<&Stat>| own.last().is_some_and(|top| is_given(top.process));
     has_changed(&stats) || own(&stats).is_some_and(is_given)

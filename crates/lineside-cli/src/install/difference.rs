@@ -1,20 +1,12 @@
 //! What an edit changes, as a unified diff.
 
-use std::time::Duration;
-
 use lineside::dialects::Places;
 use lineside::hosts::install::Act;
-use similar::TextDiff;
 
+use crate::page::unified;
 use crate::painter::one_line;
 use crate::places::shown;
 use crate::style::{Style, Tone};
-
-/// How many lines that stay are shown around a change.
-const AROUND: usize = 3;
-
-/// How long the shortest difference is looked for; then one is shown that is longer.
-const EXACTLY: Duration = Duration::from_secs(1);
 
 /// The diff as programs read it.
 pub(super) fn text(act: &Act) -> String {
@@ -45,6 +37,5 @@ fn unified(act: &Act, file: &str) -> String {
     let side = |text: &Option<String>| (if text.is_some() { file } else { "/dev/null" }).to_owned();
     let (before, after) =
         (act.before.as_deref().unwrap_or_default(), act.after.as_deref().unwrap_or_default());
-    let diff = TextDiff::configure().timeout(EXACTLY).diff_lines(before, after);
-    diff.unified_diff().context_radius(AROUND).header(&side(&act.before), &side(&act.after)).to_string()
+    unified::unified(before, after, Some([&side(&act.before), &side(&act.after)]))
 }

@@ -1,22 +1,14 @@
 //! What a person sees before they trust: every hook with what it starts, and every file whole, or what has changed of it.
 //! Every character that cannot be seen is shown as its escape, and no line is cut.
 
-use std::time::Duration;
-
 use lineside::json::{Value, json};
 use lineside::trust::{Content, Item, Kind, Store};
-use similar::TextDiff;
 
 use crate::loading::finding_lines;
+use crate::page::unified::unified;
 use crate::painter::one_line;
 use crate::project::Found;
 use crate::style::{Style, Tone};
-
-/// How many lines that stay are shown around a change.
-const AROUND: usize = 3;
-
-/// How long the shortest difference is looked for; then one is shown that is longer.
-const EXACTLY: Duration = Duration::from_secs(1);
 
 /// The page.
 pub(super) fn lines(found: &Found, content: &Content, store: &Store, style: Style) -> Vec<String> {
@@ -79,7 +71,6 @@ fn difference(before: &[u8], now: &[u8], style: Style) -> Vec<String> {
     let (Ok(before), Ok(now)) = (std::str::from_utf8(before), std::str::from_utf8(now)) else {
         return vec![binary(now)];
     };
-    let diff = TextDiff::configure().timeout(EXACTLY).diff_lines(before, now);
     let toned = |line: &str| {
         let tone = match line.as_bytes() {
             [b'+', ..] => Tone::Good,
@@ -88,13 +79,7 @@ fn difference(before: &[u8], now: &[u8], style: Style) -> Vec<String> {
         };
         format!("  {}", style.paint(tone, &seen(line)))
     };
-    diff.unified_diff()
-        .context_radius(AROUND)
-        .to_string()
-        .split('\n')
-        .filter(|line| !line.is_empty())
-        .map(toned)
-        .collect()
+    unified(before, now, None).split('\n').filter(|line| !line.is_empty()).map(toned).collect()
 }
 
 fn binary(bytes: &[u8]) -> String {

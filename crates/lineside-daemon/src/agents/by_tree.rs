@@ -18,8 +18,8 @@ use crate::turns::Rounds;
 /// room and turns alone, and no other process gets its number within so short a time.
 const KNOWN: Duration = Duration::from_millis(50);
 
-/// How many polls of requests are in a round for each core: with requests that take a millisecond each, for so many others
-/// one waits that has its turn in the next.
+/// How many polls of requests are in a round for each core: one that waits for the next round waits for as many at most, 16
+/// ms where each takes one.
 const EACH: usize = 16;
 
 /// Of whom one is: what an agent has started does not keep the agent itself from asking. `None` for those that are not told
@@ -34,11 +34,11 @@ pub(super) struct ByTree {
 
 /// The trees of the processes that have asked within the last moment.
 #[derive(Default)]
-struct Known {
+pub(super) struct Known {
     since: Option<Instant>,
     trees: HashMap<u32, Of>,
     /// Which of them are known to be a person's.
-    persons: HashMap<u32, bool>,
+    pub(super) persons: HashMap<u32, bool>,
 }
 
 impl Known {
@@ -59,14 +59,20 @@ impl ByTree {
         Self { rounds: Rounds::of(cores * EACH, tracker), known: Mutex::default() }
     }
 
-    /// Whether a process is known to be a person's, which is looked for where that was not within the last moment.
-    pub(super) fn is_persons(&self, peer: Option<u32>, look: impl FnOnce() -> bool) -> bool {
+    /// What is known of a process, which is looked for where that was not within the last moment.
+    pub(super) fn lately<T: Copy>(
+        &self,
+        peer: Option<u32>,
+        of: impl Fn(&mut Known) -> &mut HashMap<u32, T>,
+        look: impl FnOnce() -> T,
+    ) -> T {
         let Some(peer) = peer.filter(|peer| *peer > 0) else { return look() };
-        let before = self.known().fresh().persons.get(&peer).copied();
+        let before = of(self.known().fresh()).get(&peer).copied();
+        // Without the lock, as it reads of processes.
         before.unwrap_or_else(|| {
-            let is_persons = look();
-            self.known().persons.insert(peer, is_persons);
-            is_persons
+            let found = look();
+            of(&mut self.known()).insert(peer, found);
+            found
         })
     }
 
@@ -105,13 +111,7 @@ impl Agents {
             let is_entry = matches!(tree, Tree::Agent(agent) if self.is_entry_of(agent, peer));
             Some((tree, is_entry))
         };
-        let Some(peer) = peer.filter(|peer| *peer > 0) else { return look() };
-        let before = self.by_tree.known().fresh().trees.get(&peer).copied();
-        before.unwrap_or_else(|| {
-            let of = look();
-            self.by_tree.known().trees.insert(peer, of);
-            of
-        })
+        self.by_tree.lately(peer, |known| &mut known.trees, look)
     }
 
     /// Does work for a process, each poll of which has its turn with those of other trees. What a person has started, as far

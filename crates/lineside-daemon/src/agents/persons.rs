@@ -13,7 +13,7 @@ impl Agents {
     /// It does, or it is not known: why it is refused, and what a person does instead.
     pub(crate) fn is_of_a_person(&self, peer: Option<u32>) -> Result<(), String> {
         let line = self.line_of_a_person(peer)?;
-        self.unless(has_environment_of_agents, &line)
+        self.unless(|_| has_environment_of_agents(&line))
     }
 
     /// The processes above one that stands below no agent.
@@ -35,19 +35,19 @@ impl Agents {
     /// As [`is_of_a_person`](Self::is_of_a_person), or it is an orphan.
     pub(crate) fn is_typed_by_a_person(&self, peer: Option<u32>) -> Result<(), String> {
         let line = self.line_of_a_person(peer)?;
-        self.unless(is_orphan, &line)
+        self.unless(|agents| is_orphan(&line, agents))
     }
 
     /// Whether a process is known to be a person's, and others may be orphans of agents: without agents all are persons'.
     pub(crate) fn is_told_apart_as_a_persons(&self, peer: Option<u32>) -> bool {
         let look = || self.guarded.has_living() && self.is_typed_by_a_person(peer).is_ok();
-        self.by_tree.is_persons(peer, look)
+        self.by_tree.lately(peer, |known| &mut known.persons, look)
     }
 
-    /// That nothing is so of an orphan while agents run.
-    fn unless(&self, is_so: impl Fn(&[Process], &[Process]) -> bool, line: &[Process]) -> Result<(), String> {
+    /// That something is not so of an orphan while agents run, which are given.
+    fn unless(&self, is_so: impl FnOnce(&[Process]) -> bool) -> Result<(), String> {
         let agents = self.guarded.living();
-        let may_be_an_agents = !agents.is_empty() && is_so(line, &agents);
+        let may_be_an_agents = !agents.is_empty() && is_so(&agents);
         if may_be_an_agents { Err(ORPHAN.to_owned()) } else { Ok(()) }
     }
 }
