@@ -210,7 +210,8 @@ impl Walk<'_> {
         let value = match name {
             "" => self.variable("HOME").unwrap_or_else(Value::unknown),
             "+" => self.cwd_value(),
-            "-" => Value::unknown(),
+            "-" => self.scope.before.clone().map_or_else(Value::unknown, Value::known),
+            name if self.listed_folder(name).is_some() => self.listed_folder(name).unwrap_or_default(),
             name if name == self.state.user => Value::known(self.state.home),
             "root" => Value::known("/root"),
             name if name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') => {
@@ -244,8 +245,9 @@ impl Walk<'_> {
             Some('{') => {
                 let end = end_of(at + 1, '}');
                 let (values, joins) = self.parameter(&word[at + 1..end], mode == Mode::Quoted);
-                self.values(&values, joins, mode, fields);
-                (end + 1).min(word.len())
+                let next = (end + 1).min(word.len());
+                self.values_before(&word[at + 1..end], &values, joins, mode, fields, &word[next..]);
+                next
             }
             Some('[') => {
                 let end = end_of(at + 1, ']');
@@ -263,7 +265,7 @@ impl Walk<'_> {
             Some(c) if c.is_ascii_alphabetic() || c == '_' => {
                 let length = rest.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
                 let (values, joins) = self.parameter(&rest[..length], mode == Mode::Quoted);
-                self.values(&values, joins, mode, fields);
+                self.values_before(&rest[..length], &values, joins, mode, fields, &rest[length..]);
                 at + length
             }
             Some(c) if c.is_ascii_digit() || "@*#?-$!".contains(c) => {
@@ -278,12 +280,30 @@ impl Walk<'_> {
         }
     }
 
-    /// Adds the values of `$@` or of an array, each a field of its own unless they are joined.
+    /// The same in front of the rest of a word: of `${x}.env`, a variable that the command does not set may be empty.
+    fn values_before(
+        &mut self,
+        name: &str,
+        values: &[Value],
+        joins: bool,
+        mode: Mode,
+        fields: &mut Fields,
+        rest: &str,
+    ) {
+        let is_alone = fields.current.text.is_empty() && rest.starts_with('.');
+        let is_any = is_alone && matches!(values, [value] if value.is_any()) && self.variable(name).is_none();
+        if !is_any || name.contains(|c: char| !c.is_alphanumeric() && c != '_') || !self.takes_default() {
+            self.values(values, joins, mode, fields);
+        }
+    }
+
+    /// Adds the values of `$@` or of an array, each a field of its own unless they are joined by the first sign of `IFS`.
     fn values(&mut self, values: &[Value], joins: bool, mode: Mode, fields: &mut Fields) {
+        let joiner = if joins { self.separators().first().copied() } else { Some(' ') };
         for (number, value) in values.iter().enumerate() {
             if number > 0 {
                 if joins || mode == Mode::One {
-                    fields.push(' ');
+                    fields.current.text.extend(joiner);
                 } else {
                     fields.end();
                 }

@@ -83,6 +83,36 @@ impl Globs {
         self.all.iter().map(|glob| glob.text.as_str())
     }
 
+    /// Whether one is for what may lie below a folder of which all is written, though it is not known what: of globs that
+    /// begin anywhere, where they name such a folder by a name that begins with a dot.
+    pub(crate) fn fit_below(&self, path: &str) -> bool {
+        let anywhere = self.all.iter().filter(|glob| matches!(glob.from, From::Anywhere));
+        anywhere.into_iter().any(|glob| guarded_folders(&glob.text).any(|folder| meet(path, folder)))
+    }
+
+    /// Whether one can be for a path that is changed, which is a pattern: of a folder that the glob names, any file that the
+    /// pattern can mean.
+    pub(crate) fn fit_changed(&self, path: &str, state: &Surroundings<'_>) -> bool {
+        let (folder, name) = match path.split_once("/**/").or_else(|| path.rsplit_once('/')) {
+            Some((folder, name)) if is_pattern(name) || path.contains("/**/") => (folder, name),
+            _ => return false,
+        };
+        let is_search = path.contains("/**/");
+        self.all.iter().any(|glob| {
+            let asked = absolute(&glob.text, state);
+            let Some((above, last)) = asked.rsplit_once('/') else { return false };
+            let is_named = last == "**"
+                || names_meet(name, last)
+                || is_search && name.starts_with('*') && names_meet(&format!(".{name}"), last);
+            is_named
+                && match glob.from {
+                    From::Anywhere if is_search => guarded_folders(&asked).any(|one| meet(folder, one)),
+                    From::Anywhere => is_hidden(above) && meet(folder, above),
+                    _ => meet(folder, above) || is_search && is_within(above, folder),
+                }
+        })
+    }
+
     /// Whether one fits a path that may be a pattern itself.
     pub(crate) fn fit(&self, path: &str, state: &Surroundings<'_>) -> bool {
         if self.all.is_empty() {
@@ -118,6 +148,15 @@ impl Globs {
         let alike = named.into_iter().chain(ends).flatten();
         alike.map(|index| &self.all[*index]).filter(may_fit).any(|glob| glob.fits_name(path, state))
     }
+}
+
+/// The folders that a glob goes through by a name that begins with a dot.
+fn guarded_folders(glob: &str) -> impl Iterator<Item = &str> {
+    glob.match_indices('/').map(|(at, _)| &glob[..at]).filter(|folder| is_hidden(folder))
+}
+
+fn is_hidden(folder: &str) -> bool {
+    last_name(folder).starts_with('.')
 }
 
 fn last_name(path: &str) -> &str {
@@ -175,6 +214,8 @@ impl<'p> Pattern<'p> {
             let (asked_folder, asked_name) = asked.rsplit_once('/').unwrap_or(("", &asked));
             return match asked_name {
                 "**" => meet(folder, &asked) || is_found(name, folder, asked_folder),
+                // Every name, as `git ls-files` has it.
+                _ if name == "*" && self.path.ends_with("/**/*") => false,
                 _ if asked_folder == "**" || is_within(asked_folder, folder) => {
                     (asked_name.starts_with('*') || !name.starts_with('*')) && names_meet(name, asked_name)
                 }

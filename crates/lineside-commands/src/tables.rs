@@ -10,6 +10,7 @@
 //! | `r:*`, `w:$`, `d:1`, `rw:2+`, `r:<`, `w:-o` | reads, writes, deletes all operands, the last, the first, all from the second, all but the last, the value of `-o` |
 //! | `d:.` | deletes all operands; without any, files of the folder at hand, of which the names are not known |
 //! | `whole`, `-r?whole` | what it deletes or changes is taken with all below it |
+//! | `shows` | prints its files as they are |
 //! | `sub` | the first operand is a subcommand, with a row of its own or not |
 //! | `words` | options are words behind one dash (`-delete`), not clusters of letters |
 //! | `stop` | options end at the first operand |
@@ -76,6 +77,7 @@ pub(crate) enum Which {
 pub(crate) enum Deed {
     Touch(Access, Which),
     Whole,
+    Shows,
     Wrap { skip: usize, assigns: bool, word: Option<&'static str> },
     Text(Which),
     Variable(&'static str),
@@ -174,6 +176,7 @@ fn deeds(word: &'static str, all: &mut Vec<When>) {
     let (verb, object) = word.split_once(':').unwrap_or((word, ""));
     let deeds: Vec<Deed> = match verb {
         "whole" => vec![Deed::Whole],
+        "shows" => vec![Deed::Shows],
         "wrap" => {
             let skip = object.parse().unwrap_or(0);
             let named = (!object.is_empty() && object != "=" && skip == 0).then_some(object);

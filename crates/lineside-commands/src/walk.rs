@@ -6,8 +6,10 @@
 mod assign;
 mod behind;
 mod builtins;
+mod choice;
 mod data;
 mod evaluated;
+mod folders;
 mod git;
 mod globbed;
 mod inside;
@@ -15,6 +17,7 @@ mod lines;
 mod lists;
 mod located;
 mod modules;
+mod printed;
 mod redirect;
 mod run;
 mod scope;
@@ -29,7 +32,7 @@ mod written;
 
 use std::collections::HashMap;
 
-pub(crate) use scope::{Case, Out, Scope};
+pub(crate) use scope::{Case, Choice, Out, Scope};
 
 use crate::analysis::{Analysis, Unknown};
 use crate::parse::{Parse, Shuck, plain};
@@ -60,40 +63,54 @@ pub fn parses(text: &str, shell: Shell) -> Result<(), String> {
 }
 
 fn walk<'s>(text: &str, shell: Shell, state: &Surroundings<'s>, trail: Option<Box<Trail>>) -> Walk<'s> {
-    let mut walk = Walk {
-        state: *state,
-        trail,
-        shell,
-        analysis: Analysis::default(),
-        scope: Scope::new(state.cwd),
-        out: Value::default(),
-        input: None,
-        files: HashMap::new(),
-        descriptors: HashMap::new(),
-        opened: HashMap::new(),
-        outs: HashMap::new(),
-        way: Vec::new(),
-        levels: 0,
-        nesting: 0,
-        words: 0,
-        bytes: 0,
-        parsed: 0,
-        steps: limits::STEPS,
-        left: limits::Left::default(),
-        calls: Vec::new(),
-        aliases: None,
-        splits: false,
-        away: false,
-        spelling: None,
-        prints_settings: false,
-        away_shell: false,
-        read: Origin::default(),
-        exported_functions: HashMap::new(),
-        at_end: Vec::new(),
-        git_aliases: HashMap::new(),
-    };
+    let is_located = trail.is_some();
+    let mut walk = Walk::new(shell, state, trail);
     walk.top(text);
+    if walk.choice == Choice::Met {
+        let mut other = Walk::new(shell, state, is_located.then(|| Box::new(Trail::new(text))));
+        other.choice = Choice::Defaults;
+        other.top(text);
+        walk.add(other);
+    }
     walk
+}
+
+impl<'s> Walk<'s> {
+    fn new(shell: Shell, state: &Surroundings<'s>, trail: Option<Box<Trail>>) -> Walk<'s> {
+        Walk {
+            state: *state,
+            trail,
+            choice: Choice::Unknown,
+            shell,
+            analysis: Analysis::default(),
+            scope: Scope::new(state.cwd),
+            out: Value::default(),
+            input: None,
+            files: HashMap::new(),
+            descriptors: HashMap::new(),
+            opened: HashMap::new(),
+            outs: HashMap::new(),
+            way: Vec::new(),
+            levels: 0,
+            nesting: 0,
+            words: 0,
+            bytes: 0,
+            parsed: 0,
+            steps: limits::STEPS,
+            left: limits::Left::default(),
+            calls: Vec::new(),
+            aliases: None,
+            splits: false,
+            away: false,
+            spelling: None,
+            prints_settings: false,
+            away_shell: false,
+            read: Origin::default(),
+            exported_functions: HashMap::new(),
+            at_end: Vec::new(),
+            git_aliases: HashMap::new(),
+        }
+    }
 }
 
 /// The same for bytes: what is no UTF-8 is unclear.
@@ -122,6 +139,7 @@ pub(crate) struct Walk<'s> {
     pub(crate) state: Surroundings<'s>,
     /// Places, where they are asked for.
     trail: Option<Box<Trail>>,
+    choice: Choice,
     pub(crate) shell: Shell,
     pub(crate) analysis: Analysis,
     pub(crate) scope: Scope,

@@ -26,6 +26,7 @@ const THREADS: usize = 8;
 
 /// What is listed and bash does not start, or the other way: a part of the command, and why.
 const DIFFERENCES: &[(&str, &str)] = &[
+    ("${E:-", "a variable that is not set is read as if it had a value as well"),
     ("$((", "an arithmetic expression that is none ends the shell; what it holds and what follows is listed"),
     ("&& set -- ", "what is set where something may fail is taken to be set"),
     ("M=([k]", "a list whose declaration may fail is not known behind it"),

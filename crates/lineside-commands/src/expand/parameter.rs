@@ -153,6 +153,9 @@ impl Walk<'_> {
                 return (Some(vec![Value::of_sign(FRESH)]), false);
             }
             "PWD" => return (Some(vec![self.cwd_value()]), false),
+            "OLDPWD" if self.scope.before.is_some() => {
+                return (self.scope.before.clone().map(|before| vec![Value::known(before)]), false);
+            }
             "IFS" if !self.scope.variables.contains_key("IFS") => {
                 return (Some(vec![Value::known(" \t\n")]), false);
             }
@@ -278,6 +281,12 @@ impl Walk<'_> {
             return if sign == '+' { self.default_word(word, quoted) } else { kept };
         }
         let given = self.default_word(word, quoted);
+        if !takes && sign != '?' && self.takes_default() {
+            if sign == '=' {
+                self.scope.set(name, given.clone());
+            }
+            return given;
+        }
         if !takes {
             // It may be set or not: what the word runs may run, and the value is either.
             let origin = match sign {

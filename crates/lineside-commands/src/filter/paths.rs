@@ -222,7 +222,14 @@ impl Paths {
             return false;
         }
         let mut paths = [Some(&touch.path), touch.target.as_ref()].into_iter().flatten();
-        paths.any(|path| self.fit_path(path, touch.whole && touch.access != Access::Read, state))
+        let changes = touch.access != Access::Read;
+        paths.any(|path| {
+            self.fit_path(path, touch.whole && changes, state)
+                || changes
+                    && self.globs.fit_changed(path, state)
+                    && !self.not.fit(&path::literal(path), state)
+                || touch.whole && touch.access == Access::Write && self.globs.fit_below(path)
+        })
     }
 
     fn fit_path(&self, path: &str, all_below: bool, state: &Surroundings<'_>) -> bool {

@@ -50,6 +50,8 @@ pub(super) const ROWS: &[Source] = &[
     ("git bundle", "", "sub"),
     ("git bundle create", "-q --progress --version=", "w:1"),
     ("git format-patch", "-o|--output-directory= -n -1 --stdout --cover-letter -v= --subject-prefix= --to= --cc=", "w:-o"),
+    ("git rev-parse", "--show-toplevel --show-cdup --show-prefix --git-dir --absolute-git-dir --git-common-dir --abbrev-ref=? --short=? --verify -q|--quiet --git-path=", "special:names"),
+    ("git ls-files", "-o|--others -c|--cached -m|--modified -d|--deleted -i|--ignored -s|--stage -u|--unmerged -k|--killed -z -t -v -f -x|--exclude= -X|--exclude-from= --exclude-standard --full-name --recurse-submodules --error-unmatch --with-tree= --abbrev=? --format= --directory --eol --deduplicate", "special:names"),
     ("git hash-object", "-w -t= --stdin --path=", "r:*"),
     ("git tag", "-d|--delete -f|--force -a|--annotate -m|--message= -F|--file= -s|--sign -l|--list=? -n=? --sort= --contains= --points-at= -u= -v --format=", ""),
     ("git remote", "-v|--verbose", "sub"),

@@ -115,6 +115,7 @@ impl Walk<'_> {
         if let Some(value) = value {
             self.sets_up_shells(name, value);
         }
+        self.scope.finds_dots |= name == "GLOBIGNORE";
         let value = value.map(|value| crate::value::spelt(&value.text)).unwrap_or_default();
         let entry = format!("{name}={value}");
         if self.analysis.environment.len() < 256 && !self.analysis.environment.contains(&entry) {

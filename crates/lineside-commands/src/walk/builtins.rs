@@ -9,12 +9,12 @@ use crate::value::{Origin, UNKNOWN, Value};
 const QUIET: &[&str] = &[
     ":", "true", "false", "break", "continue", "exit", "return", "times", "ulimit", "umask", "wait", "jobs",
     "fg", "bg", "disown", "shift", "getopts", "bind", "complete", "compopt", "enable", "logout", "suspend",
-    "setopt", "unsetopt", "kill", "autoload", "zmodload", "zstyle", "bindkey", "compdef", "rehash", "vared",
-    "limit", "disable", "emulate", "print", "typeset", "fc",
+    "unsetopt", "kill", "autoload", "zmodload", "zstyle", "bindkey", "compdef", "rehash", "vared", "limit",
+    "disable", "emulate", "print", "typeset", "fc",
 ];
 
 /// Those that print what is not computed here, as the path of a program.
-const TELLS: &[&str] = &["type", "whence", "where", "help", "caller", "dirs", "functions"];
+const TELLS: &[&str] = &["type", "whence", "where", "help", "caller", "functions"];
 
 impl Walk<'_> {
     /// RunsFilter a builtin; answers whether it is one.
@@ -28,10 +28,10 @@ impl Walk<'_> {
                 self.counts_again(&words[1..]);
             }
             "pwd" => {
-                let mut cwd = self.cwd_value();
-                cwd.text.push('\n');
-                self.out.push(&cwd);
+                let cwd = self.cwd_value();
+                self.prints_line(cwd);
             }
+            "dirs" => self.folders(&words[1..]),
             "cd" | "chdir" | "pushd" | "popd" => self.change_folder(name, &words[1..]),
             "eval" => self.eval(&words[1..]),
             "source" | "." => self.source(&words[1..]),
@@ -40,11 +40,17 @@ impl Walk<'_> {
             "builtin" => self.pass(skip(&words[1..], ""), environment),
             "command" => {
                 let given = words[1..].iter().take_while(|word| word.text.starts_with('-'));
-                if given.clone().any(|word| word.text.contains(['v', 'V'])) {
-                    self.out.push(&Value::unknown());
+                let is_asked = given.clone().any(|word| word.text.contains(['v', 'V']));
+                let rest = &words[1 + given.count()..];
+                if is_asked {
+                    // The path of a program ends with its name.
+                    let name = rest
+                        .first()
+                        .and_then(Value::plain)
+                        .map_or_else(String::new, |name| format!("/{name}"));
+                    self.prints_line(Value::known(format!("{UNKNOWN}{name}")));
                     return true;
                 }
-                let rest = &words[1 + given.count()..];
                 self.past_functions(rest, environment);
             }
             "export" | "declare" | "typeset" | "local" | "readonly" | "integer" | "float" => {
@@ -80,7 +86,10 @@ impl Walk<'_> {
                 self.read_lines(&words[1..]);
                 self.calls_back(&words[1..]);
             }
-            "compgen" => self.calls_back(&words[1..]),
+            "compgen" => {
+                self.calls_back(&words[1..]);
+                self.completes(&words[1..]);
+            }
             "hash" => {
                 self.hashes(&words[1..]);
                 if words.iter().any(|word| word.text.starts_with("-t")) {
@@ -108,11 +117,9 @@ impl Walk<'_> {
                 }
             }
             "alias" => self.alias(&words[1..]),
-            "shopt" => {
-                let sets = words.iter().any(|word| word.plain() == Some("-s"));
-                if sets && words.iter().any(|word| word.plain() == Some("expand_aliases")) {
-                    self.aliases.get_or_insert_with(Default::default);
-                }
+            "shopt" if !words.iter().any(|word| word.plain() == Some("-s")) => {}
+            "shopt" | "setopt" => {
+                words.iter().filter_map(Value::plain).for_each(|name| self.has_option(name));
             }
             "fc" => {
                 if words[1..].iter().any(|word| word.plain() == Some("-s") || !word.text.starts_with('-')) {
@@ -183,42 +190,6 @@ impl Walk<'_> {
             text.origin = text.origin.with(Origin::SHOWN);
         }
         self.out.push(&text);
-    }
-
-    fn change_folder(&mut self, name: &str, words: &[Value]) {
-        let words: Vec<&Value> =
-            words.iter().filter(|word| !matches!(word.plain(), Some("-P" | "-L" | "-e" | "--"))).collect();
-        let now = self.scope.cwd.clone();
-        if name == "popd" {
-            self.scope.cwd = self.scope.stack.pop().flatten();
-            return;
-        }
-        let target = match words.first() {
-            None if name == "pushd" => None,
-            None => self.variable("HOME").filter(|home| home.plain().is_some()).map(|home| home.text.into()),
-            Some(word) if word.plain() == Some("-") => self.scope.before.clone(),
-            Some(word) if word.text.starts_with(UNKNOWN) || word.is_unclear() => None,
-            // A lone `cd ""` stays.
-            Some(word) if word.text.is_empty() => now.clone(),
-            Some(word) => {
-                let text = word.text.clone();
-                let is_near = text.split('/').next().is_some_and(|first| matches!(first, "." | ".."));
-                let elsewhere = || self.variable("CDPATH").is_some_and(|folders| !folders.text.is_empty());
-                if text.starts_with('/') {
-                    Some(crate::path::normal("", &text))
-                } else if !is_near && elsewhere() {
-                    // Which of those folders has it is not known.
-                    None
-                } else {
-                    now.as_ref().map(|now| crate::path::normal(now, &text))
-                }
-            }
-        };
-        if name == "pushd" {
-            self.scope.stack.push(now.clone());
-        }
-        self.scope.before = now;
-        self.scope.cwd = target;
     }
 
     fn eval(&mut self, words: &[Value]) {

@@ -229,6 +229,7 @@ impl Walk<'_> {
                     self.read = self.read.with(Origin::SECRET);
                 }
             }
+            "names" => return self.prints_names(reading),
             "checkout" => self.checkout(words, reading, index),
             "history" => self.history(words, reading, index),
             "crontab" => self.crontab(reading, index),

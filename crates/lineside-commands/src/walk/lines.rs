@@ -45,7 +45,11 @@ impl Walk<'_> {
                     *text = text[end.unwrap_or(text.len())..].trim_start_matches(|c| separators.contains(&c));
                     Value::known(part).from(*origin)
                 }
-                _ => Value::unknown().from(self.input.as_ref().map(|input| input.origin).unwrap_or_default()),
+                _ => {
+                    // One of the names that a search has printed.
+                    let found = self.input.as_ref().and_then(|input| input.stands_for.clone());
+                    Value { stands_for: found, ..Value::unknown().from(self.reads_input()) }
+                }
             };
             self.scope.set(name, vec![value]);
         }

@@ -138,7 +138,10 @@ impl Walk<'_> {
             {
                 return if text == "/dev/stdout" { Out::On } else { Out::Elsewhere };
             }
-        } else if target.stands_for.is_some() || target.text.is_empty() {
+        } else if target.text.is_empty() {
+            return Out::Elsewhere;
+        } else if target.stands_for.is_some() {
+            self.touch(Access::Write, target, false, None);
             return Out::Elsewhere;
         }
         self.touch(Access::Write, target, false, None);

@@ -138,7 +138,8 @@ impl Walk<'_> {
         away: bool,
     ) {
         let given = words.iter().fold(self.reads_input(), |all, word| all.with(word.origin));
-        let whole = deeds.iter().any(|when| when.deed == Deed::Whole);
+        let has = |deed: Deed| deeds.iter().any(|when| when.deed == deed);
+        let (whole, shows) = (has(Deed::Whole), has(Deed::Shows));
         self.read = Origin::default();
         let mut read = self.reads_input().without(Origin::SHOWN);
         let (mut printed, mut quiet, mut fetches, mut sends) = (None, false, false, false);
@@ -146,6 +147,7 @@ impl Walk<'_> {
             match when.deed {
                 Deed::Touch(access, which) => {
                     for value in chosen(reading, which) {
+                        let value = if shows { self.shown(value) } else { value };
                         if let Some(remote) = host_of(&value)
                             && deeds.iter().any(|when| when.deed == Deed::Sends)
                         {
@@ -192,7 +194,7 @@ impl Walk<'_> {
                 }
                 Deed::Secrets => read = read.with(Origin::SECRET),
                 Deed::Sql(which) => self.statements(which, reading, index),
-                Deed::Whole | Deed::Folder(_) => {}
+                Deed::Whole | Deed::Shows | Deed::Folder(_) => {}
                 _ => {
                     let before = std::mem::take(&mut self.read);
                     let passes = self.starts_more(name, words, reading, when.deed, index);
@@ -213,6 +215,7 @@ impl Walk<'_> {
             self.fetched(reading, deeds);
         }
         if !quiet {
+            let printed = printed.or_else(|| self.names_printed(name, reading));
             self.out.push(&printed.unwrap_or_else(|| Value::of_sign(UNKNOWN)).from(origin));
         }
         if matches!(name, "cp" | "mv" | "install" | "tee") {

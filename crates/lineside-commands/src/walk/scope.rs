@@ -28,6 +28,11 @@ pub(crate) struct Scope {
     pub(crate) exported: HashSet<String, foldhash::fast::FixedState>,
     /// `$1` and on; none where the caller gave them.
     pub(crate) positional: Option<Vec<Value>>,
+    /// Whether globs find names that begin with a dot, and those with capitals and small letters alike.
+    pub(crate) finds_dots: bool,
+    pub(crate) finds_any_case: bool,
+    /// Whether `cd` takes the name of a variable for its value.
+    pub(crate) cdable: bool,
 }
 
 impl Scope {
@@ -43,6 +48,9 @@ impl Scope {
             functions: HashMap::default(),
             exported: HashSet::default(),
             positional: None,
+            finds_dots: false,
+            finds_any_case: false,
+            cdable: false,
         }
     }
 
@@ -103,6 +111,9 @@ impl Scope {
         }
         self.doubt_cases(&other.cases);
         self.numbers.extend(other.numbers.iter().cloned());
+        self.finds_dots |= other.finds_dots;
+        self.finds_any_case |= other.finds_any_case;
+        self.cdable |= other.cdable;
         self.unset.retain(|name| other.unset.contains(name));
         for (name, body) in &other.functions {
             self.functions.entry(name.clone()).or_insert_with(|| body.clone());
@@ -147,4 +158,15 @@ pub(crate) enum Out {
     Command(String),
     /// Nowhere that is read again.
     Elsewhere,
+}
+
+/// What is taken for the value of a variable that the command does not set.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Choice {
+    /// What is not known.
+    Unknown,
+    /// The same, where it has been asked for what stands in the place of such a value.
+    Met,
+    /// None: what stands in its place is taken.
+    Defaults,
 }

@@ -33,6 +33,7 @@ impl Walk<'_> {
         let mut names = Names::default();
         let mut at = 0;
         let mut prints = true;
+        let mut hides = false;
         while at < tests.len() {
             let test = spelt(&tests[at].text);
             let negated = at > 0 && matches!(tests[at - 1].plain(), Some("!" | "-not"));
@@ -52,10 +53,19 @@ impl Walk<'_> {
                         names.and((test.ends_with("name") && test != "-wholename", pattern));
                     }
                 }
+                // `-not -path '*/.*'`.
+                "-name" | "-iname" | "-path" | "-wholename" => {
+                    let pattern = tests.get(at).map(|value| spelt(&value.text).replace('\\', ""));
+                    let is_name = test.ends_with("name") && test != "-wholename";
+                    hides |= pattern.is_some_and(|pattern| {
+                        is_name && pattern.starts_with('.') || pattern.ends_with("/.*")
+                    });
+                }
+                "-regex" | "-iregex" if !negated => names.and((true, "*".to_owned())),
                 "-printf" | "-ls" => prints = false,
                 "-delete" => {
                     prints = false;
-                    let found = self.found(&roots, &names.now());
+                    let found = self.found(&roots, &names.now(), hides);
                     self.touch(Access::Delete, &found, true, Some(index));
                     if roots.iter().any(Value::is_unclear) {
                         self.does(Trait::DeletesUnclear);
@@ -71,7 +81,7 @@ impl Walk<'_> {
                 "-exec" | "-execdir" | "-ok" | "-okdir" => {
                     prints = false;
                     let names = names.now();
-                    let found = self.found(&roots, &names);
+                    let found = self.found(&roots, &names, hides);
                     let stop = |word: &Value| matches!(word.plain(), Some(";" | "+"));
                     let stop = tests[at..].iter().position(stop).map_or(tests.len(), |end| at + end);
                     let many = tests.get(stop).is_some_and(|word| word.plain() == Some("+"));
@@ -95,7 +105,7 @@ impl Walk<'_> {
             }
         }
         if prints {
-            let patterns = self.patterns(&roots, &names.all());
+            let patterns = self.patterns(&roots, &names.all(), hides);
             let stands_for = Some(Rc::new(StandsFor::Printed(patterns)));
             self.out.push(&Value { stands_for, ..Value::unknown() });
         }
@@ -108,7 +118,7 @@ impl Walk<'_> {
         let patterns: Vec<String> =
             asked.filter_map(Value::literal).filter(|name| !name.starts_with('!')).collect();
         for pattern in patterns {
-            let found = self.found(roots, &[(true, pattern.trim_start_matches('/').to_owned())]);
+            let found = self.found(roots, &[(true, pattern.trim_start_matches('/').to_owned())], true);
             // What other names a glob may mean is said of the folder.
             let literal = format!("/{}", path::literal(&pattern));
             if self.is_secret(&literal) {
@@ -117,12 +127,14 @@ impl Walk<'_> {
         }
     }
 
-    fn found(&self, roots: &[Value], names: &[(bool, String)]) -> Value {
-        let stands_for = Some(Rc::new(StandsFor::Found(self.patterns(roots, names))));
+    fn found(&self, roots: &[Value], names: &[(bool, String)], hides: bool) -> Value {
+        let stands_for = Some(Rc::new(StandsFor::Found(self.patterns(roots, names, hides))));
         Value { stands_for, ..Value::unknown() }
     }
 
-    fn patterns(&self, roots: &[Value], names: &[(bool, String)]) -> Vec<String> {
+    /// What is found below the roots, as patterns: one that ends with a slash is for all names, which `hides` may leave out
+    /// that begin with a dot.
+    fn patterns(&self, roots: &[Value], names: &[(bool, String)], hides: bool) -> Vec<String> {
         let mut patterns = Vec::new();
         for root in roots {
             let (path, unclear) = self.absolute(root);
@@ -130,7 +142,8 @@ impl Walk<'_> {
                 continue;
             }
             if names.is_empty() {
-                patterns.push(path.clone());
+                let end = if hides || path.ends_with('/') { "" } else { "/" };
+                patterns.push(format!("{path}{end}"));
             }
             for (is_name, pattern) in names {
                 patterns.push(if *is_name {
@@ -187,7 +200,9 @@ impl Walk<'_> {
         if let Some(asked) = asked.filter(|asked| names.is_empty() && !asked.is_empty()) {
             names.push((true, if reading.has("-g") { asked } else { name_of(&asked) }));
         }
-        let found = self.found(&roots, &names);
+        // Names that begin with a dot are left out unless it is asked for them.
+        let hides = !reading.has("-H") && !reading.has("-u");
+        let found = self.found(&roots, &names, hides);
         let many = matches!(words[at].plain(), Some("-X" | "--exec-batch"));
         let named = command.iter().any(|word| word.text.contains("{}"));
         let mut command: Vec<Value> =
@@ -332,7 +347,7 @@ impl Walk<'_> {
 }
 
 /// The glob of the names that an expression finds: of one that is more than a plain text, any.
-fn name_of(expression: &str) -> String {
+pub(super) fn name_of(expression: &str) -> String {
     let plain = expression.trim_start_matches('^').trim_end_matches('$').replace("\\.", ".");
     if plain.contains(['\\', '*', '+', '?', '[', '(', '|', '{', '^', '$', '/']) {
         return "*".to_owned();

@@ -13,7 +13,12 @@ impl Walk<'_> {
     /// What a row marks as special; answers whether what is printed is printed by a program that it starts.
     pub(crate) fn special(&mut self, what: &str, words: &[Value], reading: &Reading, index: usize) -> bool {
         match what {
-            "shell" => return self.a_shell(words, reading, index),
+            "shell" => {
+                let kept = (self.scope.finds_dots, self.scope.finds_any_case);
+                let prints = self.a_shell(words, reading, index);
+                (self.scope.finds_dots, self.scope.finds_any_case) = kept;
+                return prints;
+            }
             "find" => return self.find(words, index),
             "fd" => return self.fd(words),
             "xargs" => return self.xargs(words, reading),
@@ -53,6 +58,9 @@ impl Walk<'_> {
         let name = self.way.last().cloned().unwrap_or_default();
         for file in reading.values("--rcfile").cloned().collect::<Vec<_>>() {
             self.begins_with(&file);
+        }
+        for name in reading.values("-O").filter_map(Value::plain).map(str::to_owned).collect::<Vec<_>>() {
+            self.has_option(&name);
         }
         if reading.has("-i") || reading.has("-l") || name == "zsh" {
             self.of_home(index);

@@ -28,6 +28,13 @@ impl Analysis {
 impl Walk<'_> {
     /// Notes that a path is touched. `program` is the index of the one that does.
     pub(crate) fn touch(&mut self, access: Access, value: &Value, whole: bool, program: Option<usize>) {
+        for more in self.finds_more(value) {
+            self.touch_as_written(access, &more, whole, program);
+        }
+        self.touch_as_written(access, value, whole, program);
+    }
+
+    fn touch_as_written(&mut self, access: Access, value: &Value, whole: bool, program: Option<usize>) {
         if let Some(found) = &value.stands_for {
             match &**found {
                 // What is deleted by a part of a name is not known.
@@ -37,8 +44,12 @@ impl Walk<'_> {
                 }
                 StandsFor::Printed(patterns) => {
                     for path in patterns.clone() {
+                        let whole = whole || access == Access::Write && !path.contains("**");
+                        let path = path::of_search(path);
                         // A file of a usual name may hold a secret, as one of each folder may.
-                        let may_be = self.is_secret(&path) && !self.is_secret(&path::literal(&path));
+                        let is_usual = path.rsplit('/').next().is_some_and(|name| name.starts_with('*'));
+                        let may_be =
+                            is_usual && self.is_secret(&path) && !self.is_secret(&path::literal(&path));
                         let root =
                             path.split("/**").next().filter(|_| may_be).map(|root| format!("{root}/*"));
                         let path = root.unwrap_or(path);
@@ -53,6 +64,7 @@ impl Walk<'_> {
                     for path in patterns.clone() {
                         // Where no name is asked for, all that is found is all below.
                         let whole = whole || access == Access::Write && !path.contains("**");
+                        let path = path::of_search(path);
                         let touch = Touch { access, path, target: None, whole, unclear: false, program };
                         self.note(touch, true, value.place);
                     }
@@ -135,6 +147,21 @@ impl Walk<'_> {
             Some(file) => file.content.clone(),
             None => Value::unknown().from(self.origin_of(&path)),
         }
+    }
+
+    /// What a program shows of its files: of a search that asks for no name, those that begin with a dot as well.
+    pub(crate) fn shown(&self, value: Value) -> Value {
+        let all = |patterns: &Vec<String>| {
+            let hidden =
+                patterns.iter().filter(|path| path.ends_with('/')).map(|path| format!("{path}**/.*"));
+            hidden.chain(patterns.iter().cloned()).collect()
+        };
+        let stands_for = match value.stands_for.as_deref() {
+            Some(StandsFor::Found(patterns)) => StandsFor::Found(all(patterns)),
+            Some(StandsFor::Printed(patterns)) => StandsFor::Printed(all(patterns)),
+            _ => return value,
+        };
+        Value { stands_for: Some(std::rc::Rc::new(stands_for)), ..value }
     }
 
     /// Where the content of a file comes from.

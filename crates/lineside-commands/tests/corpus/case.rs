@@ -81,7 +81,20 @@ impl Case {
         let Some(expected) = self.value["runs"].as_array() else {
             return analysis.is_unclear(Unknown::Program);
         };
-        let mut left: Vec<&CommandProgram> = analysis.programs.iter().collect();
+        // What is also read with a word that is not known is one program.
+        let is_covered = |one: &CommandProgram, by: &CommandProgram| {
+            let words = |program: &CommandProgram| -> Vec<Argument> {
+                std::iter::once(&program.name).chain(&program.args).cloned().collect()
+            };
+            let (one, by) = (words(one), words(by));
+            let is_known = |word: &Argument| !matches!(word, Argument::Any | Argument::Like(_));
+            one.len() == by.len()
+                && one != by
+                && std::iter::zip(&one, &by).all(|(one, by)| one == by || !is_known(one) && is_known(by))
+        };
+        let all = &analysis.programs;
+        let mut left: Vec<&CommandProgram> =
+            all.iter().filter(|one| !all.iter().any(|by| is_covered(one, by))).collect();
         for program in expected {
             let fits = |listed: &&CommandProgram| {
                 word_fits(&program["program"], &listed.name)
