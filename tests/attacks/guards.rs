@@ -36,6 +36,10 @@ const COMMANDS: [&str; 20] = [
 const SHED: [&str; 4] =
     ["", "env -i HOME=$HOME PATH=$PATH LINESIDE_SOCKET=$LINESIDE_SOCKET", "setsid -w", "nohup"];
 
+/// Sets apart what makes a terminal of its own.
+const TERMINAL: &str =
+    "env -i HOME=$HOME PATH=$PATH LINESIDE_SOCKET=$LINESIDE_SOCKET SHELL=/bin/sh setsid -f";
+
 /// Asks the daemon for a path by a request of one's own.
 const ASKS: &str = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); \
     s.sendall(sys.argv[2].encode() + b' HTTP/1.1\\r\\nhost: l\\r\\ncontent-type: application/json\\r\\n\
@@ -144,7 +148,7 @@ fn what_an_agent_has_left_behind_takes_off_nothing_while_agents_run() {
     let _daemon = ground.background();
     let own = env!("CARGO_BIN_EXE_lineside");
     for command in ["off", "stop", "trust --yes 0", "untrust", "approvals allow 0", "dashboard --print"] {
-        for how in ["", "nohup", "setsid -w env CLAUDECODE=1", "setsid -f"] {
+        for how in ["", "nohup", "setsid -w env CLAUDECODE=1", "setsid -f", TERMINAL] {
             let said = ground.path("said");
             fs::remove_file(&said).ok();
             // It goes on when its parent has ended, and waits for nothing else.
@@ -153,6 +157,9 @@ fn what_an_agent_has_left_behind_takes_off_nothing_while_agents_run() {
             let done = "echo \"exit $?\"; mv out said";
             let typed = match how {
                 "setsid -f" => format!("{how} sh -c '{own} {command} </dev/null; {done}'"),
+                TERMINAL => {
+                    format!("{how} sh -c 'script -qec \"{own} {command}\" /dev/null </dev/null; {done}'")
+                }
                 _ => format!("{how} {own} {command} </dev/null; {done}"),
             };
             let left = ground.file("left", &format!("{waits}; {typed}\n"));

@@ -3,7 +3,8 @@
 //!
 //! A process is recorded when a second call of a session comes from it, and for as long as it lives, also where its
 //! session has ended: the end of a session is an event that a program below can send, as is that of the daemon, so that the
-//! first call is written down as well. With it are its sessions, and the projects that these were in. What the daemon
+//! first call is written down as well, and counts for all but the shell of a terminal, in which a person may have tried the
+//! command of an entry. With it are its sessions, and the projects that these were in. What the daemon
 //! remembers beside that is for `agents`.
 
 use std::collections::{HashMap, HashSet};
@@ -61,6 +62,11 @@ struct Kept {
 }
 
 impl Kept {
+    /// The processes from which calls have come.
+    fn all(&self) -> impl Iterator<Item = Process> {
+        self.recorded.keys().chain(self.once.keys()).copied()
+    }
+
     fn is_settled(&self, process: Process, session: &str) -> bool {
         self.recorded.get(&process).is_some_and(|all| all.iter().any(|had| had.session == session))
     }
@@ -308,14 +314,14 @@ impl Guarded {
         self.kept().recorded.contains_key(&process)
     }
 
-    /// Whether a process that is recorded is there still.
+    /// Whether a process from which a call has come is there still.
     pub(crate) fn has_living(&self) -> bool {
-        self.kept().recorded.keys().any(|process| process.is_alive())
+        self.kept().all().any(Process::is_alive)
     }
 
-    /// Those of the processes that are recorded that are there still.
+    /// Those of the processes from which calls have come that are there still.
     pub(crate) fn living(&self) -> Vec<Process> {
-        self.kept().recorded.keys().filter(|process| process.is_alive()).copied().collect()
+        self.kept().all().filter(|process| process.is_alive()).collect()
     }
 
     /// The nearest of these processes that is recorded.
@@ -340,14 +346,19 @@ pub fn may_be_of_an_agent(pid: u32, states: &[&Path]) -> bool {
     let records =
         states.iter().flat_map(|state| fs::read_dir(state.join(FOLDER)).into_iter().flatten().flatten());
     let names = records.filter_map(|record| record.file_name().into_string().ok());
-    let agents: Vec<_> =
-        names.filter_map(|name| Process::named(&name).filter(|agent| agent.is_alive())).collect();
+    let mut agents: Vec<_> =
+        names.filter_map(|name| Process::named(name.strip_prefix(ONCE).unwrap_or(&name))).collect();
+    agents.retain(|agent| agent.is_alive());
     !agents.is_empty() && is_orphan(&Lineage::default().whole(pid), &agents)
 }
 
 fn nearest(folder: &Path, line: &[Process]) -> Option<AgentAbove> {
     line.iter().find_map(|process| {
-        let session = session_of(&folder.join(process.name()))?;
+        let once = || {
+            let file = folder.join(format!("{ONCE}{}", process.name()));
+            session_of(&file).filter(|_| !process.is_shell())
+        };
+        let session = session_of(&folder.join(process.name())).or_else(once)?;
         Some(AgentAbove { pid: process.pid, name: process.command(), session })
     })
 }
@@ -393,6 +404,7 @@ fn session_of(file: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use std::os::unix::process::parent_id;
+    use std::process::{Command, Stdio};
 
     use super::*;
 
@@ -503,7 +515,7 @@ mod tests {
         let parent = Process::of(parent_id()).unwrap();
         Guarded::of(state.path()).note(parent, "s1", false);
         Guarded::of(state.path()).note(parent, "s2", true);
-        assert_eq!(above(), None);
+        assert_eq!(above().unwrap().session, "s1");
         assert!(!Guarded::of(state.path()).is_settled(parent, "s1"));
         Guarded::of(state.path()).note(parent, "s1", true);
         assert_eq!(above().unwrap().session, "s1");
@@ -516,6 +528,27 @@ mod tests {
         let own = Process::of(std::process::id()).unwrap();
         (0..=SESSIONS).for_each(|number| again.note(own, &number.to_string(), true));
         assert!(again.is_recorded(own), "no program that runs around a single call has as many");
+    }
+
+    #[test]
+    fn a_shell_in_which_the_command_of_an_entry_was_tried_once_is_no_agent_but_what_it_leaves_may_be_ones() {
+        let state = tempfile::tempdir().unwrap();
+        let guarded = Guarded::of(state.path());
+        let mut shell =
+            Command::new("/bin/sh").args(["-c", "read line"]).stdin(Stdio::piped()).spawn().unwrap();
+        let process = Process::of(shell.id()).unwrap();
+        // As soon as it runs the shell, and not what has started it.
+        while !process.is_shell() {
+            std::thread::yield_now();
+        }
+        guarded.note(process, "s1", true);
+        assert_eq!(guarded.among(&[process]), None);
+        assert!(guarded.has_living() && guarded.living() == [process]);
+        guarded.note(process, "s1", true);
+        assert_eq!(guarded.among(&[process]).unwrap().session, "s1");
+        shell.kill().unwrap();
+        shell.wait().unwrap();
+        assert!(!guarded.has_living());
     }
 
     #[test]

@@ -165,8 +165,12 @@ impl Process {
     /// Whether it can be an agent, and is no shell that has started the command of an entry. In the shell of a terminal a person
     /// types, and what has started that serves all of their terminals.
     pub(crate) fn may_be_an_agent(self) -> bool {
-        let is_shell = || self.is_of_system(&SHELLS) == Some(true);
-        Stat::of(self.pid).is_some_and(|stat| !stat.is_reaper() && (stat.begins_terminal() || !is_shell()))
+        let is_other = |stat: &Stat| stat.begins_terminal() || !self.is_shell();
+        Stat::of(self.pid).is_some_and(|stat| !stat.is_reaper() && is_other(&stat))
+    }
+
+    pub(crate) fn is_shell(self) -> bool {
+        self.is_of_system(&SHELLS) == Some(true)
     }
 
     /// Whether it runs one of these programs of the system, by its file and not by what it calls itself; `None` where that is

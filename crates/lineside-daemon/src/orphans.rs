@@ -33,11 +33,20 @@ fn has_changed(line: &[Stat]) -> bool {
     top.is_some_and(|top| top.parent > 1 && Stat::of(top.parent).is_some())
 }
 
-/// Whether a process was started after an agent and is in the control group of that, as what it has started is and what
-/// starts services has none.
+/// Whether a process was started after an agent, by the same account, and is in the control group of that, as what it has
+/// started is and what starts services has none.
 fn is_beside(process: Process, agent: Process) -> bool {
     let group = |process: Process| fs::read_to_string(format!("/proc/{}/cgroup", process.pid)).ok();
-    process.started >= agent.started && group(agent).is_some_and(|of_agent| group(process) == Some(of_agent))
+    process.started >= agent.started
+        && account(process) == account(agent)
+        && group(agent).is_some_and(|of_agent| group(process) == Some(of_agent))
+}
+
+/// The account that has started it: its files are root's where it does not let others look.
+fn account(process: Process) -> Option<String> {
+    let status = fs::read_to_string(format!("/proc/{}/status", process.pid)).ok()?;
+    let of = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    of.split_ascii_whitespace().next().map(str::to_owned)
 }
 
 /// Whether what is left of what has started a process has an environment that agent programs give.
@@ -87,9 +96,10 @@ fn is_left(
     let Some(top) = own.last() else { return false };
     let is_of_terminal = own.iter().any(|stat| stat.begins_terminal());
     let has_first = top.first == 0 || own.iter().any(|stat| stat.process.pid == top.first);
-    // A terminal is made by any program as well. What has none was entered from elsewhere where it has no parent at all.
+    // A terminal is made by any program as well. What has no parent at all was entered from elsewhere.
     is_given(top.process)
-        || !is_of_terminal && (!has_first || top.parent != 0 && is_beside_an_agent(top.process))
+        || !is_of_terminal && !has_first
+        || top.parent != 0 && is_beside_an_agent(top.process)
 }
 
 #[cfg(test)]
@@ -158,6 +168,6 @@ mod tests {
         };
         assert!(is_beside(&[(90, 1, 90, false), first]), "one that was set apart where an agent is");
         assert!(!is_beside(&[(90, 0, 90, false)]), "entered from outside of a container");
-        assert!(!is_beside(&typed), "typed at a terminal");
+        assert!(is_beside(&typed), "at a terminal that was made where an agent is, and after that");
     }
 }

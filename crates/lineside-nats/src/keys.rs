@@ -22,7 +22,7 @@ use crate::settings::Token;
 
 /// How long the bucket keeps what is not renewed, and how much earlier its holder gives up.
 pub(crate) const LEASE: Duration = Duration::from_secs(10);
-const EARLIER: Duration = Duration::from_secs(1);
+pub(crate) const EARLIER: Duration = Duration::from_secs(1);
 /// How often a key is renewed, and the pause after that could not be done.
 const RENEWED: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(300);
@@ -162,26 +162,27 @@ impl Lease {
     async fn kept(&mut self) -> LostKeyError {
         let mut next = self.now() + RENEWED;
         loop {
-            // A sleep is longer by what the machine is suspended for.
-            while self.now() < next.min(self.until) {
-                sleep((next.min(self.until).saturating_sub(self.now())).min(LOOK)).await;
-            }
+            passed(&self.shared, next.min(self.until)).await;
             let sent = self.now();
             if sent >= self.until {
                 self.is_over = true;
                 return LostKeyError::NotRenewed;
             }
-            next = match timeout(self.until - sent, self.written(self.own.clone())).await {
-                Ok(Ok(())) => {
+            let (shared, until) = (Arc::clone(&self.shared), self.until);
+            let written = tokio::select! {
+                written = self.written(self.own.clone()) => written,
+                () = passed(&shared, until) => continue,
+            };
+            next = match written {
+                Ok(()) => {
                     self.until = sent + LEASE - EARLIER;
                     sent + RENEWED
                 }
-                Ok(Err(Unwritten::Taken)) => {
+                Err(Unwritten::Taken) => {
                     self.is_over = true;
                     return LostKeyError::Taken;
                 }
-                Ok(Err(Unwritten::Unknown)) => self.now() + PAUSE,
-                Err(_) => self.until,
+                Err(Unwritten::Unknown) => self.now() + PAUSE,
             };
         }
     }
@@ -249,6 +250,14 @@ impl Drop for Lease {
             let tracker = lease.shared.tracker().clone();
             tracker.spawn(lease.give_back());
         }
+    }
+}
+
+/// Waits until the clock that counts all time stands there: a sleep is longer by what the machine is suspended for.
+async fn passed(shared: &Shared, until: Duration) {
+    let left = || until.saturating_sub(shared.settings.clock.now());
+    while !left().is_zero() {
+        sleep(left().min(LOOK)).await;
     }
 }
 

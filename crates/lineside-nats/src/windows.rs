@@ -16,7 +16,7 @@ use futures_util::{FutureExt as _, StreamExt as _};
 use tokio::time::{Instant, sleep};
 
 use crate::cluster::{Cluster, Shared};
-use crate::keys::LEASE;
+use crate::keys::{EARLIER, LEASE};
 use crate::ledger::{PAUSE, found, millis};
 use crate::settings::{JoinSettings, Token};
 
@@ -181,7 +181,7 @@ impl Seat<'_> {
                 None
             }
             Some(entry) if entry.stage == Stage::Closing && entry.owner == self.own => {
-                return self.finish((&store, key), entry, found.revision, part).await;
+                return self.take((&store, key), entry, found.revision, part).await;
             }
             Some(entry) if entry.stage == Stage::Closing && !lapsed => return Some(Next::Wait(LOOK)),
             open => open,
@@ -209,10 +209,24 @@ impl Seat<'_> {
             let wait = Duration::from_millis(due - now);
             return Some(Next::Wait(if is_own { wait } else { wait.min(LOOK) }));
         }
+        self.take((&store, key), entry, found.revision, part).await
+    }
+
+    /// Has a window that is over from here on, and runs for it, unless this machine has stood still since it said so: another
+    /// one may have it then.
+    async fn take(
+        &self,
+        (store, key): (&Store, &str),
+        mut entry: Entry,
+        revision: u64,
+        part: &impl WindowPart,
+    ) -> Option<Next> {
+        let clock = &self.shared.settings.clock;
+        let until = clock.now() + LEASE - EARLIER;
         (entry.stage, entry.owner) = (Stage::Closing, self.own.clone());
-        match written(&store, key, &entry, found.revision).await? {
-            Some(revision) => self.finish((&store, key), entry, revision, part).await,
-            None => Some(Next::Again),
+        match written(store, key, &entry, revision).await? {
+            Some(revision) if clock.now() < until => self.finish((store, key), entry, revision, part).await,
+            _ => Some(Next::Again),
         }
     }
 

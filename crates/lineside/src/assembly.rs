@@ -1,6 +1,6 @@
 //! A bus with the hooks that people have written for other programs: found, installed, listed, reloaded.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use lineside_automation::Automations;
 use lineside_bus::register::RegisterHookError;
 use lineside_bus::{Bus, DrainReport, Scope};
 use lineside_core::control::Control;
-use lineside_core::hook::{Hook, NATIVE};
+use lineside_core::hook::{Hook, NATIVE, Standby};
 use lineside_core::invocation::Inherit;
 use lineside_core::worker::HookWorker;
 use lineside_core::{Diagnostic, Layer, Origin, Severity, SkipReason, Strength};
@@ -98,6 +98,20 @@ impl HookFiles {
         let mut names: Vec<_> = hooks.map(|found| found.hook.name.to_string()).collect();
         names.dedup();
         names
+    }
+
+    /// Whether a hook that runs by an earlier load is not among those of these files that can run.
+    #[must_use]
+    pub fn lacks_of(&self, before: &LoadReport) -> bool {
+        let hooks = self.loaded.iter().flat_map(|(_, loaded)| &loaded.hooks);
+        let running = hooks.filter(|found| found.can_fire && found.hook.standby == Standby::Ready);
+        let now: HashSet<_> = running
+            .map(|found| (&found.hook.name, found.hook.origin.as_ref().map(|origin| &origin.file)))
+            .collect();
+        let mut before = before.hooks.iter().filter(|found| found.state.may_run());
+        before.any(|found| {
+            !now.contains(&(&found.hook.name, found.hook.origin.as_ref().map(|origin| &origin.file)))
+        })
     }
 
     /// What was wrong.

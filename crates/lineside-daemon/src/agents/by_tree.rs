@@ -37,6 +37,8 @@ pub(super) struct ByTree {
 pub(super) struct Known {
     since: Option<Instant>,
     trees: HashMap<u32, Of>,
+    /// Beside whose they have their turns.
+    turns: HashMap<u32, Of>,
     /// Which of them are known to be a person's.
     pub(super) persons: HashMap<u32, bool>,
 }
@@ -99,9 +101,14 @@ impl Agents {
 
     /// Whether a process is the command of an entry of this agent, with nothing between them but shells.
     pub(crate) fn is_entry_of(&self, agent: Process, peer: Option<u32>) -> bool {
+        self.has_entry(peer) == Some(agent)
+    }
+
+    /// The process that a caller is the command of an entry of, if it is one.
+    fn has_entry(&self, peer: Option<u32>) -> Option<Process> {
         let line = self.line(peer);
-        let [entry, above @ ..] = &*line else { return false };
-        entry.is_hook_command() && above.iter().find(|process| process.may_be_an_agent()) == Some(&agent)
+        let (_, above) = line.split_first().filter(|(entry, _)| entry.is_hook_command())?;
+        above.iter().find(|process| process.may_be_an_agent()).copied()
     }
 
     /// Of whom a process is, as far as turns go.
@@ -115,14 +122,17 @@ impl Agents {
     }
 
     /// Does work for a process, each poll of which has its turn with those of other trees. What a person has started, as far
-    /// as that is known, has turns beside the rest of what is below no agent.
+    /// as that is known, and the first calls of each agent have turns beside the rest of what is below no agent.
     pub(crate) async fn in_turn<F: Future>(&self, peer: Option<u32>, work: F) -> F::Output {
-        let whose = || match self.whose(peer) {
-            Some((Tree::Rest, is_entry)) if self.is_told_apart_as_a_persons(peer) => {
-                Some((Tree::Person, is_entry))
+        let look = || match self.whose(peer)? {
+            (Tree::Rest, _) if self.is_told_apart_as_a_persons(peer) => Some((Tree::Person, false)),
+            (Tree::Rest, _) => {
+                let agent = self.has_entry(peer);
+                Some((agent.map_or(Tree::Rest, Tree::Agent), agent.is_some()))
             }
-            of => of,
+            of => Some(of),
         };
+        let whose = || self.by_tree.lately(peer, |known| &mut known.turns, look);
         self.by_tree.rounds.in_turn(whose, work).await
     }
 }

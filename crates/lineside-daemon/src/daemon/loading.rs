@@ -15,6 +15,10 @@ use crate::footprint::Footprint;
 use crate::watch::{LONGEST, SHORT, Steady, between_looks};
 use crate::whole::whole;
 
+/// What is said where files do not come to rest.
+const UNSETTLED: &str = "hook files go on changing, so that no hook is taken away until they rest for a moment; \
+    `lineside reload` has what stands there now";
+
 impl Daemon {
     /// Finds and installs the hooks of all formats; the ones before stay in force until then. Gives what was found.
     ///
@@ -56,7 +60,7 @@ impl Daemon {
     /// As [`load`](Self::load).
     pub(crate) async fn load_changed(&self) -> Result<Option<Arc<Loaded>>, RegisterHookError> {
         let begun = Instant::now();
-        let mut steady = Steady::default();
+        let (mut steady, mut is_said) = (Steady::default(), false);
         loop {
             let mut watching = self.loading.lock().await;
             let look = Instant::now();
@@ -74,10 +78,13 @@ impl Daemon {
             let now = Footprint::of(&self.watched());
             // A change came meanwhile, so that what was read may be of two states.
             let is_of_two = footprint != now && begun.elapsed() < LONGEST;
-            let lacks = |files: &HookFiles| files.names().len() < self.loaded().report.in_force();
+            let lacks = |files: &HookFiles| files.lacks_of(&self.loaded().report);
             let is_steady = steady.has_rested(now);
             if is_of_two || !is_steady && files.as_ref().is_some_and(lacks) {
                 drop(watching);
+                if begun.elapsed() >= LONGEST && !std::mem::replace(&mut is_said, true) {
+                    self.bus().announce(Notice::warning(UNSETTLED));
+                }
                 let rest = if is_of_two { Duration::ZERO } else { SHORT };
                 sleep(between_looks(rest, look.elapsed())).await;
                 continue;

@@ -40,8 +40,13 @@ pub(crate) async fn suspended(url: &str, machine: &str) -> (Cluster, Questions, 
     let (seconds, began) = (Arc::new(AtomicU64::new(0)), Instant::now());
     let added = Arc::clone(&seconds);
     let clock = Clock::new(move || began.elapsed() + Duration::from_secs(added.load(Ordering::SeqCst)));
-    let (cluster, questions) = joined(JoinSettings { clock, ..settings(url, machine, "1") }).await;
+    let (cluster, questions) = by_clock(url, machine, clock).await;
     (cluster, questions, seconds)
+}
+
+/// A member on a machine with this clock.
+pub(crate) async fn by_clock(url: &str, machine: &str, clock: Clock) -> (Cluster, Questions) {
+    joined(JoinSettings { clock, ..settings(url, machine, "1") }).await
 }
 
 /// Waits until a member stands so.

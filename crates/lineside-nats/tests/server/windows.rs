@@ -2,17 +2,17 @@
 //! machines and deaths of the server.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use lineside_nats::{Cluster, HeldEvents, StartsIn, Token, WindowPart};
+use lineside_nats::{Clock, Cluster, HeldEvents, StartsIn, Token, WindowPart};
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
-use crate::members::{member, suspended};
+use crate::members::{by_clock, member, suspended};
 use crate::nats::{LONG, Nats};
 use crate::proxy::Proxy;
 
@@ -176,6 +176,32 @@ async fn two_projects_of_one_name_on_one_machine_are_two_parts_of_a_window() {
     timeout(LONG, both).await.expect("both are over in time");
     let runs = runs.lock().unwrap().clone();
     assert_eq!(runs, [(0, vec!["e1".to_owned()]), (1, vec!["e2".to_owned()])]);
+}
+
+#[tokio::test]
+async fn a_machine_that_has_stood_still_since_it_took_a_window_looks_again_before_it_runs() {
+    let nats = Nats::new().await;
+    let (began, left) = (Instant::now(), Arc::new(AtomicU64::new(0)));
+    // So often it stands still for a lease between two looks at its clock.
+    let stands_still = Arc::clone(&left);
+    let stood = AtomicU64::new(0);
+    let clock = Clock::new(move || {
+        let still = stands_still.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        stood.fetch_add(u64::from(still.is_ok()), Ordering::SeqCst);
+        began.elapsed() + Duration::from_secs(10 * stood.load(Ordering::SeqCst))
+    });
+    let (a, _a) = by_clock(&nats.url(), "a", clock).await;
+    let (runs, window) = (Runs::default(), key("w"));
+    let one = Watched::new(0, &runs, 1);
+    one.holds.push("e1".to_owned());
+    left.store(30, Ordering::SeqCst);
+    let taking_part = a.take_part(&window, &one);
+    let closing = async {
+        one.closing.notified().await;
+        assert_eq!(left.load(Ordering::SeqCst), 0, "it may be another machine's");
+    };
+    timeout(LONG, async { tokio::join!(taking_part, closing) }).await.expect("it is over in time");
+    assert_eq!(runs.lock().unwrap().clone(), [(0, vec!["e1".to_owned()])]);
 }
 
 /// Whether the window is open, and has this event.

@@ -328,3 +328,30 @@ async fn no_stack_of_layers_has_a_lower_one_that_weakens_the_outcome_and_nothing
     // Otherwise it has shown nothing.
     assert!(differs > stacks / 20 && tightened > stacks / 100, "{differs} {tightened} of {stacks}");
 }
+
+#[tokio::test]
+async fn what_is_gone_of_one_file_is_lacking_however_many_others_have_come() {
+    let home = tempfile::tempdir().unwrap();
+    let config = home.path().join(".config/lineside");
+    std::fs::create_dir_all(&config).unwrap();
+    let put = |text: &str| std::fs::write(config.join("hooks.yaml"), text).unwrap();
+    let assembly = Assembly::new(Bus::new());
+    let home = home.path().to_owned();
+    let environment = BTreeMap::from([("HOME".to_owned(), home.display().to_string())]);
+    let places = Places { environment, project_root: None, cwd: home, trust: Trust::Withheld };
+    let hook = |name: &str| format!("- {{name: {name}, on: before_tool, verdict: block}}\n");
+    put(&format!("hooks:\n{}{}", hook("a"), hook("b")));
+    let before = assembly.install(assembly.read(&places)).await.unwrap();
+    assert_eq!(before.in_force(), 2);
+    for (now, lacks) in [
+        (["a", "b"].as_slice(), false),
+        (&["b", "a", "c"], false),
+        (&["b", "c", "d"], true),
+        (&["a"], true),
+        (&[], true),
+    ] {
+        let hooks: String = now.iter().map(|name| hook(name)).collect();
+        put(&if now.is_empty() { "hooks: []\n".to_owned() } else { format!("hooks:\n{hooks}") });
+        assert_eq!(assembly.read(&places).lacks_of(&before), lacks, "{now:?}");
+    }
+}
