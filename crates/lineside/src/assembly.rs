@@ -1,6 +1,8 @@
 //! A bus with the hooks that people have written for other programs: found, installed, listed, reloaded.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+mod files;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -9,10 +11,10 @@ use lineside_automation::Automations;
 use lineside_bus::register::RegisterHookError;
 use lineside_bus::{Bus, DrainReport, Scope};
 use lineside_core::control::Control;
-use lineside_core::hook::{Hook, NATIVE, Standby};
+use lineside_core::hook::{Hook, NATIVE};
 use lineside_core::invocation::Inherit;
 use lineside_core::worker::HookWorker;
-use lineside_core::{Diagnostic, Layer, Origin, Severity, SkipReason, Strength};
+use lineside_core::{Diagnostic, Layer, SkipReason, Strength};
 use lineside_dialects::hosts::{never_reported, served_without_format};
 use lineside_dialects::native::inherited;
 use lineside_dialects::{
@@ -24,6 +26,7 @@ use lineside_exec::Proxy;
 use lineside_exec::{Containment, Runner};
 use tokio::sync::Mutex as AsyncMutex;
 
+pub use self::files::HookFiles;
 use crate::binding::{Binder, Bound};
 use crate::content::Contents;
 use crate::debug_log::DebugLog;
@@ -33,7 +36,6 @@ use crate::of_project::OfProject;
 use crate::outside::{Effects, Outside};
 use crate::patience::Patience;
 use crate::project::keep_keys_within;
-use crate::seal::Seal;
 use crate::workers::{HookWorkers, PluginLine, Workers};
 
 /// A bus, and the foreign hooks installed on it.
@@ -57,85 +59,6 @@ struct Prepared {
     dialect: &'static dyn Dialect,
     loaded: Loaded,
     outside: Outside,
-}
-
-/// What the hook files of each dialect said when they were read.
-pub struct HookFiles {
-    pub(crate) places: Places,
-    pub(crate) loaded: Vec<(&'static dyn Dialect, Loaded)>,
-    /// What the user says that hooks inherit which do not say it themselves.
-    inherit: Inherit,
-    /// What they are run by, as long as it is as it was when it was trusted.
-    pub(crate) seal: Option<Arc<Seal>>,
-    /// What their patterns have compiled to, in bytes.
-    compiled: usize,
-}
-
-impl std::fmt::Debug for HookFiles {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("HookFiles").field("places", &self.places).finish_non_exhaustive()
-    }
-}
-
-impl HookFiles {
-    /// What their patterns have compiled to, in bytes.
-    #[must_use]
-    pub fn compiled(&self) -> usize {
-        self.compiled
-    }
-
-    /// Where the hooks of each format stand.
-    #[must_use]
-    pub fn origins(&self) -> Vec<(&'static str, Vec<Option<Origin>>)> {
-        let of = |loaded: &Loaded| loaded.hooks.iter().map(|found| found.hook.origin.clone()).collect();
-        self.loaded.iter().map(|(dialect, loaded)| (dialect.name(), of(loaded))).collect()
-    }
-
-    /// The names of the hooks, each once.
-    #[must_use]
-    pub fn names(&self) -> Vec<String> {
-        let hooks = self.loaded.iter().flat_map(|(_, loaded)| &loaded.hooks);
-        let mut names: Vec<_> = hooks.map(|found| found.hook.name.to_string()).collect();
-        names.dedup();
-        names
-    }
-
-    /// Whether a hook that runs by an earlier load is not among those of these files that can run.
-    #[must_use]
-    pub fn lacks_of(&self, before: &LoadReport) -> bool {
-        let hooks = self.loaded.iter().flat_map(|(_, loaded)| &loaded.hooks);
-        let running = hooks.filter(|found| found.can_fire && found.hook.standby == Standby::Ready);
-        let now: HashSet<_> = running
-            .map(|found| (&found.hook.name, found.hook.origin.as_ref().map(|origin| &origin.file)))
-            .collect();
-        let mut before = before.hooks.iter().filter(|found| found.state.may_run());
-        before.any(|found| {
-            !now.contains(&(&found.hook.name, found.hook.origin.as_ref().map(|origin| &origin.file)))
-        })
-    }
-
-    /// What was wrong.
-    pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
-        self.loaded.iter().flat_map(|(_, loaded)| &loaded.diagnostics)
-    }
-
-    /// How many findings are errors.
-    #[must_use]
-    pub fn errors(&self) -> usize {
-        self.diagnostics().filter(|finding| finding.severity == Severity::Error).count()
-    }
-
-    /// Leaves out what was found in other dialects than these.
-    #[must_use]
-    pub fn only(mut self, dialects: &[&'static dyn Dialect]) -> Self {
-        let is_meant = |name| dialects.iter().any(|dialect| dialect.name() == name);
-        for (dialect, loaded) in &mut self.loaded {
-            if !is_meant(dialect.name()) {
-                *loaded = Loaded::default();
-            }
-        }
-        self
-    }
 }
 
 /// One hook that was found, at one of its points.

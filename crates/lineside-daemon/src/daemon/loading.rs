@@ -15,7 +15,7 @@ use crate::footprint::Footprint;
 use crate::watch::{LONGEST, SHORT, Steady, between_looks};
 use crate::whole::whole;
 
-/// What is said where files do not come to rest.
+/// What is said of files that do not settle.
 const UNSETTLED: &str = "hook files go on changing, so that no hook is taken away until they rest for a moment; \
     `lineside reload` has what stands there now";
 
