@@ -192,6 +192,9 @@ pub struct Analysis {
     pub elsewhere: Vec<CommandProgram>,
     /// Every path that may be touched.
     pub touches: Vec<Touch>,
+    /// Paths that a program is given of which it is not known what it does with them: they count where a filter asks for the
+    /// very file, and not for folders or for all that lies outside.
+    pub mentions: Vec<Touch>,
     /// Files of which the content is run, as absolute paths: programs that are named by a path, and scripts that shells and
     /// interpreters are given.
     pub scripts: Vec<String>,

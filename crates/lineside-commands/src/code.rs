@@ -23,6 +23,8 @@ pub(crate) enum Call {
     Program(Vec<String>),
     Read(String),
     Write(String),
+    /// Writes files below it, of which it is not known which.
+    Tree(String),
     Delete {
         path: String,
         whole: bool,
@@ -229,6 +231,10 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
                 all.push(Call::Read(from.to_owned()));
                 all.push(Call::Write(to.to_owned()));
             }
+        }
+        Does::Tree => {
+            all.extend(texts.first().filter(|_| texts.len() > 1).map(|from| Call::Read((*from).to_owned())));
+            all.extend(texts.last().map(|to| Call::Tree((*to).to_owned())));
         }
         Does::Opened => {
             let writes = |token: &&Token| {

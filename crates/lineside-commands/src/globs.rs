@@ -106,6 +106,8 @@ impl Globs {
                 || is_search && name.starts_with('*') && names_meet(&format!(".{name}"), last);
             is_named
                 && match glob.from {
+                    // A search for a name finds it wherever it lies.
+                    From::Anywhere if is_search && last != "**" && !name.starts_with('*') => true,
                     From::Anywhere if is_search => guarded_folders(&asked).any(|one| meet(folder, one)),
                     From::Anywhere => is_hidden(above) && meet(folder, above),
                     _ => meet(folder, above) || is_search && is_within(above, folder),

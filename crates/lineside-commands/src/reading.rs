@@ -20,6 +20,11 @@ impl Given {
         self.spellings.iter().any(|spelling| spelling == name)
     }
 
+    /// Whether no row has it.
+    pub(crate) fn is_unknown(&self) -> bool {
+        matches!(self.spellings, Cow::Owned(_))
+    }
+
     pub(crate) fn flag(&self) -> Flag {
         Flag { spellings: self.spellings.clone(), value: self.value.as_ref().map(Value::argument) }
     }

@@ -11,6 +11,7 @@
 //! | `d:.` | deletes all operands; without any, files of the folder at hand, of which the names are not known |
 //! | `whole`, `-r?whole` | what it deletes or changes is taken with all below it |
 //! | `shows` | prints its files as they are |
+//! | `into` | what it writes may be a folder, in which each of its other operands is written by its name |
 //! | `sub` | the first operand is a subcommand, with a row of its own or not |
 //! | `words` | options are words behind one dash (`-delete`), not clusters of letters |
 //! | `stop` | options end at the first operand |
@@ -78,6 +79,7 @@ pub(crate) enum Deed {
     Touch(Access, Which),
     Whole,
     Shows,
+    Into,
     Wrap { skip: usize, assigns: bool, word: Option<&'static str> },
     Text(Which),
     Variable(&'static str),
@@ -112,6 +114,12 @@ pub(crate) struct Row {
     pub(crate) modes: bool,
     pub(crate) plus: bool,
     pub(crate) apart: bool,
+}
+
+impl Row {
+    pub(crate) fn runs(&self, special: &str) -> bool {
+        self.deeds.iter().any(|when| matches!(when.deed, Deed::Special(one) if one == special))
+    }
 }
 
 static ROWS: LazyLock<Map<std::sync::Arc<Row>>> = LazyLock::new(|| {
@@ -177,6 +185,7 @@ fn deeds(word: &'static str, all: &mut Vec<When>) {
     let deeds: Vec<Deed> = match verb {
         "whole" => vec![Deed::Whole],
         "shows" => vec![Deed::Shows],
+        "into" => vec![Deed::Into],
         "wrap" => {
             let skip = object.parse().unwrap_or(0);
             let named = (!object.is_empty() && object != "=" && skip == 0).then_some(object);

@@ -13,6 +13,7 @@ mod folders;
 mod git;
 mod globbed;
 mod inside;
+mod into;
 mod lines;
 mod lists;
 mod located;

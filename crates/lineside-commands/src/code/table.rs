@@ -21,6 +21,8 @@ pub(super) enum Does {
     Link,
     /// A copy of its first argument at its second.
     Copy,
+    /// Files below its last argument.
+    Tree,
     /// Writes its file if it is given flags that say so.
     Opened,
     /// Writes its file if it is given the word `inplace`.
@@ -61,7 +63,8 @@ const CALLS: &[(&str, &str, Does)] = &[
     ("python", "create_subprocess_shell", Does::Shell),
     ("python", "create_subprocess_exec", Does::Words),
     ("python", "runpy.run_path run_path", Does::Requires),
-    ("python", "copyfile copy2 shutil.copy copytree copymode copystat", Does::Copy),
+    ("python", "copyfile copy2 shutil.copy copymode copystat", Does::Copy),
+    ("python", "copytree extractall unpack_archive", Does::Tree),
     ("python", "os.open", Does::Opened),
     ("python", "fileinput.input fileinput.FileInput FileInput", Does::Inplace),
     ("python", "os.remove os.unlink os.rmdir remove unlink rmdir", Does::Delete),
@@ -86,7 +89,8 @@ const CALLS: &[(&str, &str, Does)] = &[
     ("node", "unlink unlinkSync rmdir", Does::Delete),
     ("node", "rm rmSync rmdirSync rimraf rimrafSync removeSync remove emptyDirSync", Does::DeleteAll),
     ("node", "rename renameSync", Does::Move),
-    ("node", "copyFile copyFileSync cp cpSync", Does::Copy),
+    ("node", "copyFile copyFileSync", Does::Copy),
+    ("node", "cp cpSync", Does::Tree),
     ("node", "open openSync", Does::Open),
     ("python", "ctypes.CDLL ctypes.PyDLL CDLL PyDLL LoadLibrary dlopen", Does::Hidden),
     ("node", "process.binding process.dlopen process._linkedBinding", Does::Hidden),

@@ -25,6 +25,7 @@ impl Walk<'_> {
         let own = |touch: Touch| Touch { program: touch.program.map(|program| programs[program]), ..touch };
         let touches: Vec<Touch> = other.touches.into_iter().map(own).collect();
         join(&mut all.touches, touches, Some((&mut at.touches, of.touches)));
+        join::<_, Place>(&mut all.mentions, other.mentions.into_iter().map(own).collect(), None);
         join(&mut all.elsewhere, other.elsewhere, Some((&mut at.elsewhere, of.elsewhere)));
         join(&mut all.unclear, other.unclear, Some((&mut at.unclear, of.unclear)));
         join(&mut all.traits, other.traits, Some((&mut at.traits, of.traits)));

@@ -139,7 +139,7 @@ impl Walk<'_> {
     ) {
         let given = words.iter().fold(self.reads_input(), |all, word| all.with(word.origin));
         let has = |deed: Deed| deeds.iter().any(|when| when.deed == deed);
-        let (whole, shows) = (has(Deed::Whole), has(Deed::Shows));
+        let (whole, shows, into) = (has(Deed::Whole), has(Deed::Shows), has(Deed::Into));
         self.read = Origin::default();
         let mut read = self.reads_input().without(Origin::SHOWN);
         let (mut printed, mut quiet, mut fetches, mut sends) = (None, false, false, false);
@@ -158,6 +158,12 @@ impl Walk<'_> {
                         }
                         if access == Access::Read {
                             read = read.with(self.reads_file(&value, index));
+                        } else if access == Access::Write
+                            && into
+                            && matches!(which, Which::Last | Which::Value("-t"))
+                        {
+                            self.writes_into(&value, reading, whole, index);
+                            self.rewritten(name, access, &value);
                         } else {
                             self.touch(access, &value, whole, Some(index));
                             self.rewritten(name, access, &value);
@@ -194,7 +200,7 @@ impl Walk<'_> {
                 }
                 Deed::Secrets => read = read.with(Origin::SECRET),
                 Deed::Sql(which) => self.statements(which, reading, index),
-                Deed::Whole | Deed::Shows | Deed::Folder(_) => {}
+                Deed::Whole | Deed::Shows | Deed::Into | Deed::Folder(_) => {}
                 _ => {
                     let before = std::mem::take(&mut self.read);
                     let passes = self.starts_more(name, words, reading, when.deed, index);
@@ -218,6 +224,7 @@ impl Walk<'_> {
             let printed = printed.or_else(|| self.names_printed(name, reading));
             self.out.push(&printed.unwrap_or_else(|| Value::of_sign(UNKNOWN)).from(origin));
         }
+        self.mentions(words, reading, index);
         if matches!(name, "cp" | "mv" | "install" | "tee") {
             self.copied(name, reading);
         }

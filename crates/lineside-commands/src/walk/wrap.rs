@@ -305,6 +305,7 @@ impl Walk<'_> {
                 self.touch(Access::Write, &file, false, Some(index));
                 self.holds_unknown(&file);
             }
+            code::Call::Tree(path) => self.touch(Access::Write, &Value::known(path), true, Some(index)),
             code::Call::Delete { path, whole } => {
                 if whole && path.contains(UNKNOWN) {
                     self.does(Trait::DeletesUnclear);

@@ -1,0 +1,108 @@
+//! What is written below a folder by its name in another, and files that a program is given of which it is not known what it
+//! does with them.
+
+use super::Walk;
+use crate::analysis::{Access, Touch};
+use crate::path;
+use crate::reading::Reading;
+use crate::state::Links;
+use crate::value::{STAR, Value, has_marks};
+
+impl Walk<'_> {
+    /// `cp a b/`, `mv * b`, `cp -r a/. b`: the target, and below it what is given by its name. `tree` says that what lies in a
+    /// folder goes along.
+    pub(super) fn writes_into(&mut self, target: &Value, reading: &Reading, tree: bool, index: usize) {
+        let is_last = !reading.has("-t");
+        let sources = &reading.operands[..reading.operands.len() - usize::from(is_last)];
+        let is_folder = !reading.has("-T") && (sources.len() > 1 || self.is_folder(target, tree));
+        let mut all = tree && !is_folder;
+        for source in sources {
+            let text = source.text.trim_end_matches('/');
+            let name = text.rsplit('/').next().unwrap_or_default();
+            let is_slashed =
+                source.text.ends_with('/') && self.way.last().is_some_and(|name| name == "rsync");
+            let is_all = matches!(name, "" | "." | "..") || is_slashed || source.stands_for.is_some();
+            all |= tree && (is_all || has_marks(name)) || is_all && reading.has("--parents");
+            self.writes_own_files(source, target, name, index);
+            if is_all && tree {
+                self.writes_hidden_folders(source, target, index);
+            } else if is_folder || has_marks(name) {
+                let name = if reading.has("--parents") { text } else { name };
+                let name = if is_all { STAR.to_string() } else { name.to_owned() };
+                let place = Value { text: format!("{}/{name}", target.text).into(), ..target.clone() };
+                self.touch(Access::Write, &place, tree && !has_marks(&name), Some(index));
+            }
+        }
+        self.touch(Access::Write, target, all, Some(index));
+    }
+
+    /// Whether a path is a folder for certain, or by what it is called.
+    fn is_folder(&mut self, target: &Value, tree: bool) -> bool {
+        let (path, unclear) = self.absolute(target);
+        let last = target.text.rsplit('/').next().unwrap_or_default();
+        let above = [self.state.home, self.state.project, self.scope.cwd.as_deref().unwrap_or_default()];
+        if unclear || matches!(last, "" | "." | "..") || above.iter().any(|one| path::is_within(one, &path)) {
+            return true;
+        }
+        // Of other folders it makes no difference.
+        let Some((folder, name)) = path.rsplit_once('/').filter(|(_, name)| name.starts_with('.')) else {
+            return false;
+        };
+        let folder = if folder.is_empty() { "/" } else { folder };
+        let is_there = |all: Vec<_>| !all.is_empty();
+        let names = |links: &dyn Links| links.names(folder, &|one| one == name, &mut self.left.names);
+        !tree || self.state.links.and_then(names).is_some_and(is_there)
+    }
+
+    /// Files that the command itself has written below what is copied.
+    fn writes_own_files(&mut self, source: &Value, target: &Value, name: &str, index: usize) {
+        let (from, unclear) = self.absolute(source);
+        let folder =
+            if has_marks(name) { from.rsplit_once('/').map_or("", |(folder, _)| folder) } else { &from };
+        let below = |path: &String| path.strip_prefix(folder)?.strip_prefix('/').map(str::to_owned);
+        let own: Vec<String> = self.files.keys().filter_map(below).filter(|_| !unclear).collect();
+        for file in own {
+            for front in ["", name].into_iter().filter(|front| !has_marks(front)) {
+                let text = format!("{}/{front}/{file}", target.text).into();
+                self.touch(Access::Write, &Value { text, ..target.clone() }, false, Some(index));
+            }
+        }
+    }
+
+    /// Folders of a tree whose names begin with a dot, as far as links can be asked: what a guard is for lies in such.
+    fn writes_hidden_folders(&mut self, source: &Value, target: &Value, index: usize) {
+        let (folder, unclear) = self.absolute(source);
+        let Some(links) = self.state.links.filter(|_| !unclear) else { return };
+        let found = links.names(&folder, &|name| name.starts_with('.'), &mut self.left.names);
+        for (name, _) in found.unwrap_or_default() {
+            let text = format!("{}/{name}", target.text).into();
+            self.touch(Access::Write, &Value { text, ..target.clone() }, true, Some(index));
+        }
+    }
+
+    /// Paths in words of which it is not known what the program does with them: operands of one without a row, and values of
+    /// options that a row has not.
+    pub(super) fn mentions(&mut self, words: &[Value], reading: &Reading, index: usize) {
+        let module =
+            reading.values("-m").next().filter(|_| reading.rows.iter().any(|row| row.runs("module")));
+        let behind = module.and_then(|module| words.iter().position(|word| word == module));
+        let of_module = words.get(behind.map_or(words.len(), |at| at + 1)..).unwrap_or_default();
+        let operands = if reading.rows.is_empty() { &reading.operands } else { of_module };
+        let options = reading.given.iter().filter(|given| given.is_unknown());
+        let options = options.filter_map(|given| Some((given.value.as_ref()?, true)));
+        let named = options.chain(operands.iter().map(|operand| (operand, false)));
+        let named = named.filter(|(word, _)| word.text.contains(['.', '/']) && word.stands_for.is_none());
+        for (word, whole) in named.map(|(word, whole)| (word.clone(), whole)).collect::<Vec<_>>() {
+            let text = word.text.rsplit('=').next().unwrap_or_default();
+            let (path, unclear) = self.absolute(&Value { text: text.into(), ..word.clone() });
+            if unclear || text.starts_with('-') || self.analysis.mentions.len() >= 256 {
+                continue;
+            }
+            let target =
+                self.state.links.and_then(|links| links.resolve(&path, true)).filter(|led| *led != path);
+            let access = Access::Write;
+            let touch = Touch { access, path, target, whole, unclear, program: Some(index) };
+            self.analysis.mentions.push(touch);
+        }
+    }
+}
