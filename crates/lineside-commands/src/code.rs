@@ -23,6 +23,8 @@ pub(crate) enum Call {
     Program(Vec<String>),
     Read(String),
     Write(String),
+    /// Goes into this folder; into that before it by `-`.
+    Folder(String),
     /// Writes files below it, of which it is not known which.
     Tree(String),
     Delete {
@@ -46,7 +48,7 @@ pub(crate) enum Call {
 
 /// The calls of a code that runs in a folder `here`.
 pub(crate) fn calls(text: &str, language: &str, home: &str, here: &str) -> Vec<Call> {
-    let tokens = values::joined(tokens(text, language), language);
+    let tokens = values::joined(tokens(&values::at_home(text, home), language), language);
     let tokens = values::settled(&names::imported(&tokens), home, here);
     let tokens = names::renamed(tokens, language, |name| does(language, name).is_some());
     let tokens = values::joined(tokens, language);
@@ -65,7 +67,11 @@ pub(crate) fn calls(text: &str, language: &str, home: &str, here: &str) -> Vec<C
                 if let Some(does) = does(language, name) {
                     open = Some(at);
                     let handed = handed_on(&tokens, at).or_else(|| of_block(&tokens[at + 1..], language));
-                    called(does, language, name, handed.as_deref().unwrap_or(&tokens[at + 1..]), &mut all);
+                    let behind = handed.as_deref().unwrap_or(&tokens[at + 1..]);
+                    let folder = keyed(arguments(behind), &["cwd"]);
+                    all.extend(folder.clone().map(Call::Folder));
+                    called(does, language, name, behind, &mut all);
+                    all.extend(folder.map(|_| Call::Folder("-".to_owned())));
                 }
                 if language == "python" && name == ".open" {
                     all.extend(opened_path(&tokens, at));
@@ -159,6 +165,10 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
             Some(_) if does == Does::Plain && texts.len() > 1 && language != "php" => {
                 all.push(Call::Program(texts.iter().map(|text| (*text).to_owned()).collect()));
             }
+            // `" ".join(["rm", "x"])`.
+            Some(text) if matches!(arguments.get(1), Some(Token::Name(name)) if name == ".join") => {
+                all.push(Call::Shell { text: texts[1..].join(&text), listed: true });
+            }
             Some(mut text) => {
                 // `"rm -rf " + path`: what is joined to it is not known.
                 let joins = match arguments.get(1) {
@@ -232,6 +242,7 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
                 all.push(Call::Write(to.to_owned()));
             }
         }
+        Does::Folder => all.extend(first.map(Call::Folder)),
         Does::Tree => {
             all.extend(texts.first().filter(|_| texts.len() > 1).map(|from| Call::Read((*from).to_owned())));
             all.extend(texts.last().map(|to| Call::Tree((*to).to_owned())));

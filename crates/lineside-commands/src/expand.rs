@@ -58,14 +58,22 @@ impl Walk<'_> {
     /// The values of words of a command.
     pub(crate) fn words(&mut self, words: &[&str]) -> Vec<Value> {
         let mut all = Vec::with_capacity(words.len());
+        let declares = matches!(words.first(), Some(&("declare" | "local" | "export" | "readonly")));
         for word in words {
             self.reads(word);
+            let from = all.len();
             if word.contains('{') && word.contains('}') && self.shell != crate::Shell::Sh {
                 for word in self.spread(word) {
                     self.fields(&word, &mut all);
                 }
             } else {
                 self.fields(word, &mut all);
+            }
+            // What a variable is declared with is not split.
+            while declares && word.contains('=') && all.len() > from + 1 {
+                let (Some(more), Some(set)) = (all.pop(), all.last_mut()) else { break };
+                set.text.push(' ');
+                set.push(&more);
             }
         }
         self.count_words(all.len());

@@ -83,35 +83,39 @@ impl Globs {
         self.all.iter().map(|glob| glob.text.as_str())
     }
 
-    /// Whether one is for what may lie below a folder of which all is written, though it is not known what: of globs that
-    /// begin anywhere, where they name such a folder by a name that begins with a dot.
+    /// Whether one is for what may lie in a folder of which all is written, though it is not known what: of globs that begin
+    /// anywhere, for names in a folder whose own name begins with a dot.
     pub(crate) fn fit_below(&self, path: &str) -> bool {
         let anywhere = self.all.iter().filter(|glob| matches!(glob.from, From::Anywhere));
-        anywhere.into_iter().any(|glob| guarded_folders(&glob.text).any(|folder| meet(path, folder)))
+        anywhere.filter_map(|glob| glob.text.rsplit_once('/')).any(|(above, _)| is_hidden(above, path))
     }
 
     /// Whether one can be for a path that is changed, which is a pattern: of a folder that the glob names, any file that the
     /// pattern can mean.
     pub(crate) fn fit_changed(&self, path: &str, state: &Surroundings<'_>) -> bool {
-        let (folder, name) = match path.split_once("/**/").or_else(|| path.rsplit_once('/')) {
-            Some((folder, name)) if is_pattern(name) || path.contains("/**/") => (folder, name),
+        let search = path.split_once("/**/");
+        let (folder, name) = match search.or_else(|| path.rsplit_once('/')) {
+            Some((folder, name)) if search.is_some() || is_pattern(name) => (folder, name),
             _ => return false,
         };
-        let is_search = path.contains("/**/");
+        // Unlike a glob of the shell, a search finds names that begin with a dot, and a name wherever it lies.
+        let dotted = search.filter(|_| name.starts_with('*')).map(|_| format!(".{name}"));
+        let is_name = search.is_some() && !name.starts_with('*');
         self.all.iter().any(|glob| {
-            let asked = absolute(&glob.text, state);
-            let Some((above, last)) = asked.rsplit_once('/') else { return false };
-            let is_named = last == "**"
-                || names_meet(name, last)
-                || is_search && name.starts_with('*') && names_meet(&format!(".{name}"), last);
-            is_named
-                && match glob.from {
-                    // A search for a name finds it wherever it lies.
-                    From::Anywhere if is_search && last != "**" && !name.starts_with('*') => true,
-                    From::Anywhere if is_search => guarded_folders(&asked).any(|one| meet(folder, one)),
-                    From::Anywhere => is_hidden(above) && meet(folder, above),
-                    _ => meet(folder, above) || is_search && is_within(above, folder),
+            let (above, last) = glob.text.rsplit_once('/').unwrap_or(("", &glob.text));
+            let is_there = match glob.from {
+                From::Anywhere => is_name && last != "**" || is_hidden(above, folder),
+                From::Home if begin_otherwise(folder, state.home) => false,
+                From::Root if above.is_empty() => false,
+                _ => {
+                    let above = absolute(above, state);
+                    meet(folder, &above) || search.is_some() && is_within(&above, folder)
                 }
+            };
+            is_there
+                && (last == "**"
+                    || names_meet(name, last)
+                    || dotted.as_ref().is_some_and(|name| names_meet(name, last)))
         })
     }
 
@@ -152,13 +156,9 @@ impl Globs {
     }
 }
 
-/// The folders that a glob goes through by a name that begins with a dot.
-fn guarded_folders(glob: &str) -> impl Iterator<Item = &str> {
-    glob.match_indices('/').map(|(at, _)| &glob[..at]).filter(|folder| is_hidden(folder))
-}
-
-fn is_hidden(folder: &str) -> bool {
-    last_name(folder).starts_with('.')
+/// Whether a folder that a glob names is this one, by a name that begins with a dot.
+fn is_hidden(asked: &str, folder: &str) -> bool {
+    last_name(asked).starts_with('.') && meet(folder, asked)
 }
 
 fn last_name(path: &str) -> &str {

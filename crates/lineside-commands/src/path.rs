@@ -29,14 +29,6 @@ pub(crate) fn joined(folder: &str, path: &str) -> String {
     parts.fold(String::with_capacity(folder.len() + path.len() + 1), |joined, part| joined + "/" + part)
 }
 
-/// The path of what a search finds, in which a slash at the end says that it asks for no name.
-pub(crate) fn of_search(mut path: String) -> String {
-    if path.len() > 1 && path.ends_with('/') {
-        path.pop();
-    }
-    path
-}
-
 /// Whether a path lies in a folder or is it.
 pub(crate) fn is_within(path: &str, folder: &str) -> bool {
     let folder = folder.trim_end_matches('/');

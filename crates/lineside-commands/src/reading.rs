@@ -20,11 +20,6 @@ impl Given {
         self.spellings.iter().any(|spelling| spelling == name)
     }
 
-    /// Whether no row has it.
-    pub(crate) fn is_unknown(&self) -> bool {
-        matches!(self.spellings, Cow::Owned(_))
-    }
-
     pub(crate) fn flag(&self) -> Flag {
         Flag { spellings: self.spellings.clone(), value: self.value.as_ref().map(Value::argument) }
     }
@@ -71,7 +66,7 @@ pub(crate) fn read(name: &str, words: &[Value]) -> Reading {
         }
         let is_option = text.starts_with('-') || plus && text.starts_with('+');
         let is_mode = row.is_some_and(|row| row.modes)
-            && text.strip_prefix('-').is_some_and(|mode| mode.bytes().all(|b| b"rwxXst".contains(&b)));
+            && text.strip_prefix('-').is_some_and(|mode| mode.bytes().all(|b| b"rwxXst+=,ugoa".contains(&b)));
         if ended || text.len() < 2 || !is_option || is_mode {
             let descends = row.is_some_and(|row| row.subcommands) && !ended;
             if let Some(sub) = word.plain().filter(|_| descends) {

@@ -116,12 +116,6 @@ pub(crate) struct Row {
     pub(crate) apart: bool,
 }
 
-impl Row {
-    pub(crate) fn runs(&self, special: &str) -> bool {
-        self.deeds.iter().any(|when| matches!(when.deed, Deed::Special(one) if one == special))
-    }
-}
-
 static ROWS: LazyLock<Map<std::sync::Arc<Row>>> = LazyLock::new(|| {
     let mut rows = Map::default();
     let all = [

@@ -8,6 +8,7 @@ mod behind;
 mod builtins;
 mod choice;
 mod data;
+mod editors;
 mod evaluated;
 mod folders;
 mod git;
@@ -64,14 +65,14 @@ pub fn parses(text: &str, shell: Shell) -> Result<(), String> {
 }
 
 fn walk<'s>(text: &str, shell: Shell, state: &Surroundings<'s>, trail: Option<Box<Trail>>) -> Walk<'s> {
-    let is_located = trail.is_some();
     let mut walk = Walk::new(shell, state, trail);
     walk.top(text);
     if walk.choice == Choice::Met {
-        let mut other = Walk::new(shell, state, is_located.then(|| Box::new(Trail::new(text))));
-        other.choice = Choice::Defaults;
-        other.top(text);
-        walk.add(other);
+        let Walk { trail, analysis, .. } = walk;
+        let first = analysis.programs.len();
+        walk = Walk { analysis, choice: Choice::Defaults, ..Walk::new(shell, state, trail) };
+        walk.top(text);
+        walk.drop_twins(first);
     }
     walk
 }
@@ -110,6 +111,7 @@ impl<'s> Walk<'s> {
             exported_functions: HashMap::new(),
             at_end: Vec::new(),
             git_aliases: HashMap::new(),
+            git_settings: Vec::new(),
         }
     }
 }
@@ -187,6 +189,8 @@ pub(crate) struct Walk<'s> {
     at_end: Vec<Value>,
     /// Aliases that the command gives to git.
     git_aliases: HashMap<String, Value>,
+    /// Settings that it makes, as `name=value`.
+    git_settings: Vec<Value>,
 }
 
 impl Walk<'_> {
@@ -373,14 +377,33 @@ impl Walk<'_> {
         let unclear = value.is_unclear();
         if text.starts_with('/') {
             // A path that begins with what is known does not leave it for what is not known, unless by dots.
-            return (path::normal("", &text), unclear);
+            return (self.past_processes(path::normal("", &text)), unclear);
         }
         match &self.scope.cwd {
             Some(cwd) if !value.text.starts_with(UNKNOWN) => {
-                (path::normal(&crate::value::spelt(cwd), &text), unclear || cwd.contains(UNKNOWN))
+                let path = path::normal(&crate::value::spelt(cwd), &text);
+                (self.past_processes(path), unclear || cwd.contains(UNKNOWN))
             }
             _ => (text, true),
         }
+    }
+
+    /// `/proc/self/cwd/x`, `/proc/1/root/x` and `/proc/self/fd/3/x` by their usual names.
+    fn past_processes(&self, path: String) -> String {
+        let behind = path.strip_prefix("/proc/").and_then(|path| path.split_once('/'));
+        let Some((kind, below)) = behind.and_then(|(_, path)| path.split_once('/')) else { return path };
+        let folder = match (kind, below.split_once('/')) {
+            ("root", _) => "",
+            ("cwd", _) => {
+                self.scope.cwd.as_deref().filter(|cwd| !cwd.starts_with("/proc/")).unwrap_or_default()
+            }
+            ("fd", Some((number, below))) => {
+                let opened = number.parse().ok().and_then(|number: u32| self.opened.get(&number));
+                return opened.map_or(path.clone(), |opened| path::normal(&opened.text, below));
+            }
+            _ => return path,
+        };
+        path::normal(folder, below)
     }
 
     pub(crate) fn unclear_text(&mut self, reason: &str) {

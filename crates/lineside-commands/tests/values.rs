@@ -1,9 +1,9 @@
 //! Paths that a command names by what bash or another program makes of its words: each is touched.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use lineside_commands::Access::{Read, Write};
+use lineside_commands::Access::{Delete, Read, Write};
 use lineside_commands::filter::Paths;
-use lineside_commands::{Access, Analysis, CommandFilter, Shell, Surroundings, analyse};
+use lineside_commands::{Access, Analysis, CommandFilter, Shell, Surroundings, Unknown, analyse};
 
 fn state() -> Surroundings<'static> {
     Surroundings::new("/proj", "/home/dev")
@@ -24,6 +24,21 @@ fn check(table: &[(&str, Access, &str)]) {
         .map(|(command, _, path)| format!("{command}\n    not {path}: {:?}", analysed(command).touches))
         .collect();
     assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
+
+/// Each starts a program with these words, or with `?` is unclear.
+#[track_caller]
+fn starts(table: &[(&str, &str)]) {
+    let has = |analysis: &Analysis, expected: &str| {
+        expected == "?" && analysis.is_unclear(Unknown::Program)
+            || analysis.programs.iter().any(|program| {
+                let words = std::iter::once(&program.name).chain(&program.args).map(ToString::to_string);
+                words.collect::<Vec<_>>().join(" ") == expected
+            })
+    };
+    let missed: Vec<_> =
+        table.iter().filter(|(command, expected)| !has(&analysed(command), expected)).collect();
+    assert!(missed.is_empty(), "{missed:#?}");
 }
 
 #[test]
@@ -121,7 +136,7 @@ fn names_that_are_found_are_handed_on() {
         ("git ls-files -o | xargs -n1 head", Read, "/proj/**/.*"),
         ("find . -type f -exec cat {} +", Read, "/proj/**/.*"),
         ("find . -newer x -exec sh -c 'cat \"$1\"' _ {} \\;", Read, "/proj/**/.*"),
-        ("find src -type f | while read -r f; do cat \"$f\"; done", Read, "/proj/src/**/.*"),
+        ("find ~ -type f | while read -r f; do cat \"$f\"; done", Read, "/home/dev/**/.*"),
         ("find . -type f -print0 | xargs -0 head", Read, "/proj/**/.*"),
         (
             "find . -name settings.json -exec sh -c 'echo x > \"$1\"' _ {} \\;",
@@ -142,6 +157,7 @@ fn names_that_are_found_are_handed_on() {
         "git ls-files -o --exclude-standard | xargs cat",
         "ls | xargs cat",
         "ls -la | head",
+        "find src -type f -exec cat {} +",
     ] {
         let shown = Paths::secret();
         let shown = CommandFilter::Touches(Read, shown);
@@ -153,8 +169,10 @@ fn names_that_are_found_are_handed_on() {
 fn a_pattern_within_a_guarded_folder_may_be_any_file_of_it() {
     let guarded = CommandFilter::Touches(
         Write,
-        Paths::matching(&["**/.claude/settings*.json", "**/hooks.yaml", "**/bin/tool", "~/.bashrc"])
-            .not(&["**/.claude"]),
+        Paths::matching(&[
+            "**/.claude/settings*.json", "**/hooks.yaml", "**/bin/tool", "~/.bashrc", "**/.github/hooks/**",
+        ])
+        .not(&["**/.claude"]),
     );
     for (command, expected) in [
         ("cd .claude; sed -i s/a/b/ *", true),
@@ -169,6 +187,8 @@ fn a_pattern_within_a_guarded_folder_may_be_any_file_of_it() {
         ("sed -i s/a/b/ .claude/*.md", false),
         ("grep -rl a . | xargs sed -i s/a/b/", false),
         ("mkdir .claude", false),
+        ("find .github -name '*.yml' -exec sed -i s/a/b/ {} +", false),
+        ("cp -r d/. .github", false),
         // Files in a folder, by their names and trees.
         ("cp d/settings.json .claude/", true),
         ("cp a.md d/settings.json .claude", true),
@@ -217,5 +237,143 @@ fn a_pattern_within_a_guarded_folder_may_be_any_file_of_it() {
     ] {
         let found = guarded.matches(&analysed(command), &state());
         assert_eq!(found.is_some(), expected, "{command}: {:?}", analysed(command).touches);
+    }
+}
+
+#[test]
+fn texts_that_tell_a_program_what_to_do_name_files() {
+    check(&[
+        ("vim -es -c 'w! ~/a' -c q x", Write, "/home/dev/a"),
+        ("vim -es -c 's/a/b/|x' F", Write, "/proj/F"),
+        ("vim -es -c 'mksession! F' -c q", Write, "/proj/F"),
+        ("vim -es -c 'redir! > F' -c q", Write, "/proj/F"),
+        ("vim -es -c 'saveas F' -c q x", Write, "/proj/F"),
+        ("vim -es -c 'r .env' -c '%p' -c q!", Read, "/proj/.env"),
+        ("vim -es -c 'call writefile([], expand(\"~/a\"))' -c q", Write, "/home/dev/a"),
+        ("vim -W F -es -c q x", Write, "/proj/F"),
+        ("ed -s x <<< 'w F'", Write, "/proj/F"),
+        ("gdb -batch -ex 'set logging file F' -ex bt", Write, "/proj/F"),
+        ("make --eval='$(file > F,x)'", Write, "/proj/F"),
+        ("make -pf .env", Read, "/proj/.env"),
+        ("sqlite3 :memory: '.read .env'", Read, "/proj/.env"),
+        ("sqlite3 :memory: '.import .env t'", Read, "/proj/.env"),
+        ("sqlite3 -init .env :memory: .quit", Read, "/proj/.env"),
+        ("awk '{print > f}' f=F x", Write, "/proj/F"),
+        ("awk '{print \"x\" > FILENAME}' F", Write, "/proj/F"),
+        ("patch -p0 <<< $'--- F\\n+++ F\\n@@ -1 +1 @@\\n-a\\n+b'", Write, "/proj/F"),
+        ("git apply <<< $'diff --git a/a b/F\\nrename from a\\nrename to F'", Write, "/proj/F"),
+        ("git merge-file F a b", Write, "/proj/F"),
+        ("git interpret-trailers --in-place --trailer 'x: y' F", Write, "/proj/F"),
+        ("git fast-export --export-marks=F main", Write, "/proj/F"),
+        ("git tag -F .env t", Read, "/proj/.env"),
+        ("git archive --add-file=.env HEAD", Read, "/proj/.env"),
+        ("git blame -S .env a", Read, "/proj/.env"),
+        ("gcc -E -x c .env", Read, "/proj/.env"),
+        ("tar -T .env -cf x", Read, "/proj/.env"),
+        ("wc --files0-from=.env", Read, "/proj/.env"),
+        ("jq -f .env", Read, "/proj/.env"),
+        ("node -r ./.env", Read, "/proj/.env"),
+        ("BASH_ENV=.env bash -c true", Read, "/proj/.env"),
+        ("bash --rcfile .env -ic true", Read, "/proj/.env"),
+        ("script -q -O F -c true", Write, "/proj/F"),
+        ("ssh -E F -v host", Write, "/proj/F"),
+        ("openssl rand -writerand F 5", Write, "/proj/F"),
+        ("zip -q - a -lf F", Write, "/proj/F"),
+        ("NODE_REDIRECT_WARNINGS=F node x.js", Write, "/proj/F"),
+        ("GIT_INDEX_FILE=F git read-tree HEAD", Write, "/proj/F"),
+        ("bunzip2 -f F", Write, "/proj/F"),
+        ("gzip -df F.gz", Write, "/proj/F"),
+    ]);
+}
+
+#[test]
+fn folders_of_code_and_of_processes_are_known() {
+    check(&[
+        ("python3 -c 'import os; os.chdir(\".claude\"); open(\"F\", \"w\")'", Write, "/proj/.claude/F"),
+        (
+            "python3 -c 'import subprocess; subprocess.run([\"rm\", \"F\"], cwd=\".git\")'",
+            Delete,
+            "/proj/.git/F",
+        ),
+        (
+            "python3 -c 'import subprocess as s; s.Popen(\"rm F\".split(), cwd=\".git\")'",
+            Delete,
+            "/proj/.git/F",
+        ),
+        ("node -e 'child_process.execSync(\"rm F\", {cwd: \".git\"})'", Delete, "/proj/.git/F"),
+        ("node -e 'process.chdir(\".claude\"); fs.writeFileSync(\"F\", \"x\")'", Write, "/proj/.claude/F"),
+        ("perl -e 'chdir \".git\"; unlink \"F\"'", Delete, "/proj/.git/F"),
+        ("perl -e 'unlink \"$ENV{HOME}/a\"'", Delete, "/home/dev/a"),
+        ("perl -e 'rename glob(\"~/a\"), \"z\"'", Delete, "/home/dev/a"),
+        ("node -e 'fs.writeFileSync(`${os.homedir()}/a`, \"\")'", Write, "/home/dev/a"),
+        ("tar -C .git --remove-files -cf /dev/null F", Delete, "/proj/.git/F"),
+        ("cd() { builtin cd .git; }; cd x; rm F", Delete, "/proj/.git/F"),
+        ("trap 'cd .git' DEBUG; rm F", Delete, "/proj/.git/F"),
+        ("cat > /proj/x/../F; cd x; cat > /proc/self/cwd/G", Write, "/proj/x/G"),
+        ("cat > /proc/$$/root/a/F", Write, "/a/F"),
+        ("cd /proc/1/root/a; > F", Write, "/a/F"),
+        ("exec 3< /a; cd /proc/self/fd/3; > F", Write, "/a/F"),
+    ]);
+    let analysis = analysed("python3 -c 'import os; os.chdir(\"x\")'; rm F");
+    assert_eq!(analysis.paths(Delete).next().unwrap().path, "/proj/F");
+}
+
+#[test]
+fn texts_of_editors_of_git_and_of_bash_start_what_they_say() {
+    starts(&[
+        ("BASH_CMDS[ls]=/bin/rm; ls -rf /", "rm -rf /"),
+        ("BASH_ALIASES[x]='rm -rf'; eval x /", "rm -rf /"),
+        ("x='a[$(rm -rf /)0]'; y=abc; echo ${y:x}", "rm -rf /"),
+        ("x='a[$(rm -rf /)0]'; declare -n r=$x; echo $r", "rm -rf /"),
+        ("x='a[$(rm -rf /)0]'; wait -np \"$x\"", "rm -rf /"),
+        ("x='-rf /'; export y=$x; rm $y", "rm -rf /"),
+        ("sed e <<< 'rm -rf /'", "?"),
+        ("sed -s '1!d;s/a/b/;e' f", "?"),
+        ("echo 'rm -rf /' | split - x; sh xaa", "?"),
+        ("echo 'rm -rf /' | ex -sc '0r /dev/stdin|w x.sh|q'; sh x.sh", "?"),
+        ("printf '%s\\n' a 'rm -rf /' . 'w x.sh' q | ed -s; sh x.sh", "?"),
+        ("gzip -d x.gz; sh x", "?"),
+        ("find . -maxdepth 0 -fprintf x.sh 'rm -rf /\\n'; sh x.sh", "?"),
+        ("printf '!rm -rf /\\n' | ex -s", "rm -rf /"),
+        ("vim -es --cmd 'set makeprg=rm\\ -rf\\ /' -c make -c q", "rm -rf /"),
+        ("vim -es -S <(echo '!rm -rf /') -c q", "?"),
+        ("vim -es -u /dev/stdin -c q <<< '!rm -rf /'", "?"),
+        ("gdb -batch -ex 'pipe help | rm -rf /'", "rm -rf /"),
+        ("gdb -batch -ex '| help | rm -rf /'", "rm -rf /"),
+        ("tmux -f <(echo 'run \"rm -rf /\"') new -d", "?"),
+        ("echo '.shell rm -rf /' > q.sql; sqlite3 -init q.sql :memory: .quit", "?"),
+        ("echo '.shell rm -rf /' > q.sql; sqlite3 :memory: '.read q.sql'", "?"),
+        ("sqlite3 :memory: '.read \"|echo .shell rm -rf /\"'", "?"),
+        ("LESSOPEN='|rm -rf /;cat %s' less a", "?"),
+        ("git -c tar.x.command='rm -rf /' archive --format=x HEAD", "rm -rf /"),
+        ("git -c trailer.x.command='rm -rf /' interpret-trailers a", "rm -rf /"),
+        ("git send-email --to-cmd='rm -rf /' HEAD^", "rm -rf /"),
+        ("git config core.pager 'rm -rf /'; git log", "rm -rf /"),
+        ("git config include.path ../g; printf '[core]\\npager = rm -rf /\\n' > g; git log", "rm -rf /"),
+        (
+            "printf '#!/bin/sh\\nrm -rf /\\n' > b/git-remote-zz; PATH=$PWD/b:$PATH git ls-remote zz::x",
+            "rm -rf /",
+        ),
+        ("mkdir -p t/hooks; echo 'rm -rf /' > t/hooks/post-checkout; git clone --template=t . n", "rm -rf /"),
+        ("python3 -i -c '' <<< 'import os;os.system(\"rm -rf /\")'", "rm -rf /"),
+        ("node -i -e 0 <<< 'child_process.execSync(\"rm -rf /\")'", "rm -rf /"),
+        ("python3 -c 'import os;os.system(\" \".join([\"rm\",\"-rf\",\"/\"]))'", "rm -rf /"),
+        ("python3 -c 'import timeit;timeit.timeit(\"import os;os.system(\\\"rm -rf /\\\")\")'", "rm -rf /"),
+        ("vim -es -c 'call job_start([\"rm\",\"-rf\",\"/\"])' -c q", "rm -rf /"),
+        ("perl -e 'syscall(87, \"a\")'", "?"),
+        ("shopt -s cdable_vars; g=/; cd g; rm x", "?"),
+    ]);
+    for quiet in [
+        "git config core.autocrlf false; git log",
+        "vim -es -c '%s/a/b/' -c 'set nu|w' -c q x",
+        "export PATH=$PATH:/x; ls",
+        "less a | cat",
+        "sqlite3 x.db '.import a.csv t'",
+        "tmux -f ~/.tmux.conf new -d",
+        "sed 's/e/f/;p' a",
+        "split -b 10 a part-",
+        "timeit",
+    ] {
+        assert!(!analysed(quiet).is_unclear(Unknown::Program), "{quiet}");
     }
 }

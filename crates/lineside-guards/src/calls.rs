@@ -73,14 +73,14 @@ impl Reading for Calls {
 
 impl Call {
     fn weight(&self) -> usize {
-        let Analysis { programs, elsewhere, touches, unclear, .. } = &self.analysis;
+        let Analysis { programs, elsewhere, touches, mentions, unclear, .. } = &self.analysis;
         let words = programs.iter().chain(elsewhere).map(|program| {
             let texts: usize = program.texts.iter().chain(&program.way).map(String::len).sum();
             size_of_val(program)
                 + texts
                 + program.args.iter().map(|word| 64 + word.pattern().len()).sum::<usize>()
         });
-        let paths = touches.iter().map(|touch| size_of_val(touch) + touch.path.len());
+        let paths = touches.iter().chain(mentions).map(|touch| size_of_val(touch) + touch.path.len());
         let reasons = unclear.iter().map(|unclear| unclear.reason.len());
         self.command.as_ref().map_or(0, |command| command.len())
             + words.sum::<usize>()

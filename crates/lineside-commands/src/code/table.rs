@@ -23,6 +23,8 @@ pub(super) enum Does {
     Copy,
     /// Files below its last argument.
     Tree,
+    /// Changes the folder at hand.
+    Folder,
     /// Writes its file if it is given flags that say so.
     Opened,
     /// Writes its file if it is given the word `inplace`.
@@ -76,7 +78,11 @@ const CALLS: &[(&str, &str, Does)] = &[
     ("ruby", "File.link FileUtils.ln FileUtils.ln_f FileUtils.link FileUtils.cp_lr make_link", Does::Link),
     ("php", "link", Does::Link),
     ("other", "lfs.link posix.link file.link", Does::Link),
-    ("python", "open io.open FileIO codecs.open gzip.open bz2.open lzma.open tarfile.open", Does::Open),
+    (
+        "python",
+        "open io.open FileIO codecs.open gzip.open bz2.open lzma.open tarfile.open ZipFile",
+        Does::Open,
+    ),
     ("python", "read_text read_bytes", Does::Read),
     (
         "python",
@@ -108,6 +114,16 @@ const CALLS: &[(&str, &str, Does)] = &[
     ("perl", "rename move mv", Does::Move),
     ("perl", "copy cp", Does::Copy),
     ("perl", "truncate", Does::Write),
+    ("perl", "syscall", Does::Hidden),
+    ("perl", "chdir", Does::Folder),
+    ("ruby", "chdir", Does::Folder),
+    ("php", "chdir", Does::Folder),
+    ("node", "chdir", Does::Folder),
+    ("python", "chdir", Does::Folder),
+    ("python", "timeit repeat Timer", Does::Evaluates),
+    ("vim", "job_start term_start", Does::Spawn),
+    ("vim", "writefile setfperm", Does::Link),
+    ("vim", "readfile", Does::Read),
     ("perl", "require do", Does::Requires),
     ("perl", "open", Does::Open),
     ("ruby", "system exec spawn popen `", Does::Plain),

@@ -28,11 +28,21 @@ const WORDS: &[(&str, Worth)] = &[
     ("os.environ os.environ.get os.getenv getenv ENV ENV.fetch process.env ENVIRON", Worth::Environment),
     (
         "os.path.expanduser expanduser os.path.expandvars os.path.abspath os.path.realpath path.resolve \
-         File.expand_path realpath",
+         File.expand_path realpath glob expand",
         Worth::Argument,
     ),
     ("os.path.join path.join File.join", Worth::Joined),
 ];
+
+/// What stands for the home within a text.
+const HOMES: [&str; 5] =
+    ["$ENV{HOME}/", "${os.homedir()}/", "${process.env.HOME}/", "#{Dir.home}/", "#{ENV['HOME']}/"];
+
+/// The code with the home in the place of what stands for it within a text.
+pub(super) fn at_home(text: &str, home: &str) -> String {
+    let spelt = HOMES.iter().filter(|spelt| text.contains(**spelt));
+    spelt.fold(text.to_owned(), |text, spelt| text.replace(spelt, &format!("{home}/")))
+}
 
 fn worth(name: &str) -> Option<Worth> {
     let name = name.trim_start_matches('.');
@@ -90,7 +100,9 @@ fn settle(
     if let Some(text) = known.get(name).filter(|_| !assigned) {
         return (Some(text.clone()), at + 1);
     }
-    let Some(worth) = worth(name) else { return (None, at + 1) };
+    // `cwd=…` names an argument.
+    let is_key = name == "cwd" && matches!(tokens.get(at + 1), Some(Token::Sign('=' | ':')));
+    let Some(worth) = worth(name).filter(|_| !is_key) else { return (None, at + 1) };
     let opens = matches!(tokens.get(at + 1), Some(Token::Sign('(' | '[' | '{')));
     let end = opens
         .then(|| tokens[at + 2..].iter().position(|token| matches!(token, Token::Sign(')' | ']' | '}'))))

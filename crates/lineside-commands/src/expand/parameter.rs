@@ -312,6 +312,7 @@ impl Walk<'_> {
     /// `${name:from:length}`.
     fn part_of(&mut self, value: &Value, bounds: &str) -> Value {
         self.only_substitutions(bounds);
+        self.evaluates(bounds);
         let mut numbers = bounds.splitn(2, ':').map(|number| number.trim().parse::<i64>().ok());
         let (from, length) = (numbers.next().flatten(), numbers.next());
         let (Some(from), Some(text)) = (from, value.plain()) else {

@@ -23,7 +23,7 @@ pub(super) const ROWS: &[Source] = &[
     ("dpkg|rpm|pacman|yay|paru", "-i|--install -r|--remove -P|--purge -e|--erase -U|--upgrade -S|--sync -R|--remove -Q|--query -F -D -l|--list -L|--listfiles -s|--status -q -a -v -h -n --noconfirm --needed -y -u -c -p= --force-all --nodeps --configure", ""),
     ("twine|flit|maturin|semantic-release|lerna|changeset|np|release-it|vsce|ovsx|goreleaser|jreleaser|clojars|wapm|jsr|setup.py|bumpp", "-r|--repository= --repository-url= -u= -p= --skip-existing --dry-run --snapshot -t= --pat=", "sub"),
     ("rustup|nvm|sdkman|sdk|jabba|ghcup|juliaup|proto", "", "sub"),
-    ("make|gmake|bmake", "-f|--file|--makefile= -C|--directory= -j|--jobs=? -n|--just-print|--dry-run|--recon -k|--keep-going -s|--silent -B|--always-make -i -q -e -w -t -E|--eval= -I|--include-dir= -o= -W= -l=? -O=? --no-print-directory -r -R -d -p --debug=?", "cd:-C !-n?special:makefile"),
+    ("make|gmake|bmake", "-f|--file|--makefile= -C|--directory= -j|--jobs=? -n|--just-print|--dry-run|--recon -k|--keep-going -s|--silent -B|--always-make -i -q -e -w -t -E|--eval= -I|--include-dir= -o= -W= -l=? -O=? --no-print-directory -r -R -d -p --debug=?", "cd:-C !-n?special:makefile r:-f"),
     ("just|task|mage|invoke|inv|fab|nox|tox|doit|gulp|grunt|nx|turbo|lage|moon|earthly|dagger|act", "", ""),
     ("cmake", "-B= -S= -G= -D= -E= -C= -P= -U= -A= -T= --build= --install= --target|-t= --config= -j|--parallel= --preset= --prefix= -L -N -W= --fresh -v --clean-first --workflow --log-level=", "w:-B special:cmake"),
     ("shellcheck|shfmt|hadolint|yamllint|markdownlint|cspell", "-s|--shell= -e|--exclude= -f|--format= -x -a -S= -w|--write -d -i= -ln= -l", "r:*"),

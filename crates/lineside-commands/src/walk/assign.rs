@@ -26,6 +26,11 @@ impl Walk<'_> {
                 (Some(index), _, _, old) => {
                     self.evaluates(index);
                     let key = self.quoted(index).text;
+                    // A program or a text by another name.
+                    if matches!(one.name, "BASH_CMDS" | "BASH_ALIASES") {
+                        let body = format!("{} \"$@\"", crate::value::spelt(&values[0].text));
+                        self.scope.functions.insert(key.to_string(), body);
+                    }
                     self.scope.set(&format!("{}[{key}]", one.name), values.clone());
                     indexed(old.unwrap_or_default(), &key, values)
                 }

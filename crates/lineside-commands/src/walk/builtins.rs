@@ -7,8 +7,8 @@ use crate::value::{Origin, UNKNOWN, Value};
 
 /// Those that neither start nor set anything that counts here.
 const QUIET: &[&str] = &[
-    ":", "true", "false", "break", "continue", "exit", "return", "times", "ulimit", "umask", "wait", "jobs",
-    "fg", "bg", "disown", "shift", "getopts", "bind", "complete", "compopt", "enable", "logout", "suspend",
+    ":", "true", "false", "break", "continue", "exit", "return", "times", "ulimit", "umask", "jobs", "fg",
+    "bg", "disown", "shift", "getopts", "bind", "complete", "compopt", "enable", "logout", "suspend",
     "unsetopt", "kill", "autoload", "zmodload", "zstyle", "bindkey", "compdef", "rehash", "vared", "limit",
     "disable", "emulate", "print", "typeset", "fc",
 ];
@@ -37,7 +37,7 @@ impl Walk<'_> {
             "source" | "." => self.source(&words[1..]),
             "exec" => self.pass(skip(&words[1..], "a"), environment),
             "noglob" | "nocorrect" | "-" => self.pass(&words[1..], environment),
-            "builtin" => self.pass(skip(&words[1..], ""), environment),
+            "builtin" => self.past_functions(skip(&words[1..], ""), environment),
             "command" => {
                 let given = words[1..].iter().take_while(|word| word.text.starts_with('-'));
                 let is_asked = given.clone().any(|word| word.text.contains(['v', 'V']));
@@ -98,7 +98,7 @@ impl Walk<'_> {
             }
             "history" => self.keeps_history(&words[1..]),
             name if TELLS.contains(&name) => self.out.push(&Value::unknown()),
-            "let" | "test" | "[" => self.names_variables(name, &words[1..]),
+            "let" | "test" | "[" | "wait" => self.names_variables(name, &words[1..]),
             "trap" => {
                 let rest = skip(&words[1..], "");
                 if let [text, _, ..] = rest
@@ -108,7 +108,10 @@ impl Walk<'_> {
                     let known = text
                         .plain()
                         .is_none_or(|name| name.contains(' ') || self.scope.functions.contains_key(name));
-                    if known {
+                    if rest.iter().any(|word| word.plain() == Some("DEBUG")) {
+                        // In front of each command.
+                        self.run_value(&text, "what a trap runs");
+                    } else if known {
                         self.in_copy(|walk| walk.run_value(&text, "what a trap runs"));
                     } else {
                         // A function that stands behind the trap.
@@ -224,7 +227,8 @@ impl Walk<'_> {
         let flags: Vec<&str> =
             words.iter().map_while(|word| word.plain().filter(|text| text.starts_with('-'))).collect();
         let has = |letter: char| flags.iter().any(|flag| flag.contains(letter));
-        if flags.len() == words.len() && !has('f') && !has('F') {
+        let is_secret = |word: &Value| crate::expand::is_secret_name(&word.text);
+        if flags.len() == words.len() && !has('f') && !has('F') || has('p') && words.iter().any(is_secret) {
             self.shows_variables();
         }
         if has('f') {

@@ -2,8 +2,6 @@
 //! makes a difference once more as if none had.
 
 use super::{Choice, Walk};
-use crate::analysis::Touch;
-use crate::places::{Place, Places};
 
 impl Walk<'_> {
     /// Whether what stands in the place of a value that is not known is taken, as in `${x:-word}`.
@@ -14,48 +12,27 @@ impl Walk<'_> {
         self.choice == Choice::Defaults
     }
 
-    /// Adds what another reading of the same text has found.
-    pub(super) fn add(&mut self, other: Walk<'_>) {
-        let of = other.trail.map(|trail| trail.found).unwrap_or_default();
-        let mut unseen = Places::default();
-        let at = self.trail.as_mut().map_or(&mut unseen, |trail| &mut trail.found);
-        let (all, other) = (&mut self.analysis, other.analysis);
-        let places = (&mut at.programs, of.programs);
-        let programs = join(&mut all.programs, other.programs, Some(places));
-        let own = |touch: Touch| Touch { program: touch.program.map(|program| programs[program]), ..touch };
-        let touches: Vec<Touch> = other.touches.into_iter().map(own).collect();
-        join(&mut all.touches, touches, Some((&mut at.touches, of.touches)));
-        join::<_, Place>(&mut all.mentions, other.mentions.into_iter().map(own).collect(), None);
-        join(&mut all.elsewhere, other.elsewhere, Some((&mut at.elsewhere, of.elsewhere)));
-        join(&mut all.unclear, other.unclear, Some((&mut at.unclear, of.unclear)));
-        join(&mut all.traits, other.traits, Some((&mut at.traits, of.traits)));
-        join::<_, Place>(&mut all.scripts, other.scripts, None);
-        join::<_, Place>(&mut all.linked, other.linked, None);
-        join::<_, Place>(&mut all.environment, other.environment, None);
-        join::<_, Place>(&mut at.values, of.values, None);
-        all.is_cut |= other.is_cut;
+    /// Leaves out what has been found once more behind the first programs.
+    pub(super) fn drop_twins(&mut self, first: usize) {
+        let all = &mut self.analysis;
+        let twin = |at: usize| all.programs[..first.min(at)].iter().position(|one| *one == all.programs[at]);
+        let twins: Vec<Option<usize>> = (0..all.programs.len()).map(twin).collect();
+        let place = |at: usize| twins[..twins[at].unwrap_or(at)].iter().filter(|twin| twin.is_none()).count();
+        for touch in all.touches.iter_mut().chain(&mut all.mentions) {
+            touch.program = touch.program.map(place);
+        }
+        let known = |at: usize| all.touches[..at].contains(&all.touches[at]);
+        let known: Vec<bool> = (0..all.touches.len()).map(known).collect();
+        keep(&mut all.programs, |at| twins[at].is_none());
+        keep(&mut all.touches, |at| !known[at]);
+        if let Some(trail) = &mut self.trail {
+            keep(&mut trail.found.programs, |at| twins[at].is_none());
+            keep(&mut trail.found.touches, |at| !known[at]);
+        }
     }
 }
 
-/// Adds what is not there yet, with its places; answers where each stands.
-fn join<T: PartialEq, P>(
-    all: &mut Vec<T>,
-    others: Vec<T>,
-    places: Option<(&mut Vec<P>, Vec<P>)>,
-) -> Vec<usize> {
-    let (mut at, of) = places.map_or((None, Vec::new()), |(at, of)| (Some(at), of));
-    let mut of = of.into_iter();
-    let mut indices = Vec::with_capacity(others.len());
-    for other in others {
-        let place = of.next();
-        let known = all.iter().position(|one| *one == other);
-        indices.push(known.unwrap_or(all.len()));
-        if known.is_none() {
-            all.push(other);
-            if let (Some(at), Some(place)) = (&mut at, place) {
-                at.push(place);
-            }
-        }
-    }
-    indices
+fn keep<T>(list: &mut Vec<T>, is_kept: impl Fn(usize) -> bool) {
+    let mut at = 0..;
+    list.retain(|_| at.next().is_some_and(&is_kept));
 }

@@ -30,6 +30,8 @@ impl Walk<'_> {
             name if name.starts_with("GIT_TRACE") && value.text.starts_with('/') => {
                 self.touch(Access::Write, value, false, None);
             }
+            "NODE_REDIRECT_WARNINGS" | "GIT_INDEX_FILE" => self.touch(Access::Write, value, false, None),
+            "GIT_CONFIG" | "GIT_CONFIG_GLOBAL" => self.touch(Access::Read, value, false, None),
             "BASH_ENV" | "ENV" => self.begins_with(value),
             _ => {}
         }
@@ -41,6 +43,7 @@ impl Walk<'_> {
             return;
         }
         self.runs_file(file);
+        self.touch(Access::Read, file, false, None);
         if let Some(content) = self.written_at(file) {
             self.script(&content, Shell::Bash, Vec::new(), "a file that a shell begins with");
         }

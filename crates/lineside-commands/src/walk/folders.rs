@@ -1,6 +1,6 @@
 //! Folders that a shell remembers, and its options that make a glob find more.
 
-use super::Walk;
+use super::{Scope, Walk};
 use crate::value::{OPEN, QUEST, STAR, UNKNOWN, Value};
 
 impl Walk<'_> {
@@ -10,10 +10,7 @@ impl Walk<'_> {
         let words: Vec<&Value> = words.iter().filter(|word| !is_sign(word)).collect();
         let now = self.scope.cwd.clone();
         if name == "popd" {
-            let last = self.scope.stack.pop().flatten();
-            if !stays {
-                self.scope.cwd = last;
-            }
+            self.scope.cwd = self.scope.stack.pop().flatten();
             return;
         }
         let target = match words.first() {
@@ -28,10 +25,9 @@ impl Walk<'_> {
                 let text = word.text.clone();
                 let is_near = text.split('/').next().is_some_and(|first| matches!(first, "." | ".."));
                 let elsewhere = || self.variable("CDPATH").is_some_and(|folders| !folders.text.is_empty());
-                let may_be_named = || self.scope.variables.contains_key(&*text) && self.scope.cdable;
                 if text.starts_with('/') {
                     Some(crate::path::normal("", &text))
-                } else if !is_near && (elsewhere() || may_be_named()) {
+                } else if !is_near && elsewhere() {
                     // Which of those folders has it is not known.
                     None
                 } else {
@@ -79,7 +75,7 @@ impl Walk<'_> {
             "expandaliases" => drop(self.aliases.get_or_insert_with(Default::default)),
             "dotglob" | "globdots" => self.scope.finds_dots = true,
             "nocaseglob" => self.scope.finds_any_case = true,
-            "cdablevars" => self.scope.cdable = true,
+            "cdablevars" | "autocd" => self.unclear_text("an option changes what is taken for a folder"),
             _ => {}
         }
     }
@@ -87,20 +83,19 @@ impl Walk<'_> {
     /// What a glob finds as well by such options: names that begin with a dot, and those in small letters.
     pub(super) fn finds_more(&self, value: &Value) -> Vec<Value> {
         const SIGNS: [char; 6] = [STAR, QUEST, OPEN, '*', '?', '['];
-        let mut texts = Vec::new();
-        if self.scope.finds_dots || self.scope.finds_any_case {
-            let small =
-                if self.scope.finds_any_case { value.text.to_lowercase() } else { value.text.clone() };
-            let dotted = small.split('/').map(|name| match name.chars().next() {
-                Some(sign @ (STAR | '*')) => format!(".{sign}{}", &name[sign.len_utf8()..]),
-                Some(sign @ (QUEST | '?')) => format!(".{}", &name[sign.len_utf8()..]),
-                Some(OPEN | '[') => format!(".{}", name.split_once(']').map_or("", |(_, rest)| rest)),
-                _ => name.to_owned(),
-            });
-            let dotted = dotted.collect::<Vec<_>>().join("/").into();
-            texts = if self.scope.finds_dots { vec![dotted, small] } else { vec![small] };
+        let Scope { finds_dots, finds_any_case, .. } = self.scope;
+        if !finds_dots && !finds_any_case || !value.text.contains(SIGNS) {
+            return Vec::new();
         }
-        texts.retain(|text| value.text.contains(SIGNS) && *text != value.text);
-        texts.into_iter().map(|text| Value { text, ..value.clone() }).collect()
+        let small = if finds_any_case { value.text.to_lowercase() } else { value.text.clone() };
+        let dotted = small.split('/').map(|name| match name.chars().next() {
+            Some(STAR | '*') => format!(".{name}"),
+            Some(sign @ (QUEST | '?')) => format!(".{}", &name[sign.len_utf8()..]),
+            Some(OPEN | '[') => format!(".{}", name.split_once(']').map_or("", |(_, rest)| rest)),
+            _ => name.to_owned(),
+        });
+        let dotted = finds_dots.then(|| dotted.collect::<Vec<_>>().join("/").into());
+        let texts = dotted.into_iter().chain([small]).filter(|text| *text != value.text);
+        texts.map(|text| Value { text, ..value.clone() }).collect()
     }
 }

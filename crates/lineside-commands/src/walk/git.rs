@@ -9,7 +9,7 @@ use crate::value::{Value, spelt};
 /// Settings, by the last part of their names, whose values git runs.
 const RUNS: &[&str] = &[
     "pager", "editor", "sshcommand", "fsmonitor", "askpass", "external", "textconv", "helper", "program",
-    "cmd", "clean", "smudge", "proxycommand", "receivepack", "uploadpack",
+    "cmd", "command", "driver", "clean", "smudge", "proxycommand", "receivepack", "uploadpack",
 ];
 
 /// How many settings an environment may hold.
@@ -24,13 +24,14 @@ impl Walk<'_> {
             let text = text.clone();
             self.script(&text, Shell::Sh, Vec::new(), "what an alias of git runs");
         }
-        if subcommand == "config" {
-            self.configures(reading, index);
-        }
-        self.own_hooks();
+        self.own_hooks(reading);
         self.own_subcommand(subcommand, reading, index);
         // A transport that is a command: `ext::sh -c …`.
         for operand in reading.operands.clone() {
+            // `zz::address` starts `git-remote-zz`.
+            if let Some((helper, _)) = operand.text.split_once("::") {
+                self.found_on_path(&[Value::known(format!("git-remote-{helper}"))], index);
+            }
             if let Some(command) = operand.text.strip_prefix("ext::") {
                 let text = command.replace("% ", "\\ ").replace("%%", "%");
                 self.script(
@@ -53,6 +54,9 @@ impl Walk<'_> {
             self.flag_of_setting(key, text, index);
             let text = Value { text: text.into(), ..setting.clone() };
             self.runs_setting(&normal(key), &text, subcommand);
+        }
+        if subcommand == "config" {
+            self.configures(reading, index);
         }
     }
 
@@ -85,7 +89,7 @@ impl Walk<'_> {
 
     /// The settings of one call, each as `name=value`.
     fn git_settings(&self, reading: &Reading, index: usize) -> Vec<Value> {
-        let mut all: Vec<Value> = reading.values("-c").cloned().collect();
+        let mut all: Vec<Value> = self.git_settings.iter().chain(reading.values("-c")).cloned().collect();
         for given in reading.values("--config-env") {
             let Some((key, name)) = given.text.rsplit_once('=') else { continue };
             let value = self.of_environment(name, index).unwrap_or_else(Value::unknown);
@@ -128,6 +132,11 @@ impl Walk<'_> {
                 name.plain().map(normal).as_deref().and_then(|name| name.strip_prefix("alias."))
             {
                 self.git_aliases.insert(alias.to_owned(), of_alias(text));
+            }
+            // It holds for what follows.
+            else if self.git_settings.len() < SETTINGS {
+                let setting = format!("{}={}", name.text, text.text);
+                self.git_settings.push(Value { text: setting.into(), ..text.clone() });
             }
             if let Some(program) = self.analysis.programs.get_mut(index)
                 && let Some(name) = name.plain().map(normal)

@@ -118,9 +118,14 @@ impl Walk<'_> {
                 let given = reading.operands.first().filter(|_| files.is_empty()).cloned();
                 let own: Vec<Value> = files.iter().filter_map(|file| self.script_at(file, index)).collect();
                 // `-v name=text` sets a name before the code runs.
-                let set = reading.values("-v").filter_map(|given| given.text.split_once('='));
+                let files = reading.operands.get(1..).unwrap_or_default();
+                let set = reading.values("-v").chain(files).filter_map(|given| given.text.split_once('='));
                 let set: String = set.map(|(name, text)| format!("{name}=\"{text}\"\n")).collect();
                 for code in given.into_iter().chain(own) {
+                    let spelt = code.text.replace(' ', "");
+                    if spelt.contains(">FILENAME") || spelt.contains(">ARGV") {
+                        files.iter().for_each(|file| self.touch(Access::Write, file, false, Some(index)));
+                    }
                     let code = Value { text: format!("{set}{}", code.text).into(), ..code };
                     self.code(&code, "awk", index);
                 }
@@ -140,6 +145,7 @@ impl Walk<'_> {
                 let language =
                     if self.way.last().is_some_and(|name| name == "ruby") { "ruby" } else { "node" };
                 for file in files {
+                    self.touch(Access::Read, &file, false, Some(index));
                     if let Some(code) = self.script_at(&file, index) {
                         self.code(&code, language, index);
                     }

@@ -1,6 +1,8 @@
 //! What is written below a folder by its name in another, and files that a program is given of which it is not known what it
 //! does with them.
 
+use std::borrow::Cow;
+
 use super::Walk;
 use crate::analysis::{Access, Touch};
 use crate::path;
@@ -29,8 +31,7 @@ impl Walk<'_> {
             } else if is_folder || has_marks(name) {
                 let name = if reading.has("--parents") { text } else { name };
                 let name = if is_all { STAR.to_string() } else { name.to_owned() };
-                let place = Value { text: format!("{}/{name}", target.text).into(), ..target.clone() };
-                self.touch(Access::Write, &place, tree && !has_marks(&name), Some(index));
+                self.touch(Access::Write, &below(target, &name), tree && !has_marks(&name), Some(index));
             }
         }
         self.touch(Access::Write, target, all, Some(index));
@@ -49,9 +50,8 @@ impl Walk<'_> {
             return false;
         };
         let folder = if folder.is_empty() { "/" } else { folder };
-        let is_there = |all: Vec<_>| !all.is_empty();
         let names = |links: &dyn Links| links.names(folder, &|one| one == name, &mut self.left.names);
-        !tree || self.state.links.and_then(names).is_some_and(is_there)
+        !tree || self.state.links.and_then(names).is_some_and(|all| !all.is_empty())
     }
 
     /// Files that the command itself has written below what is copied.
@@ -59,12 +59,11 @@ impl Walk<'_> {
         let (from, unclear) = self.absolute(source);
         let folder =
             if has_marks(name) { from.rsplit_once('/').map_or("", |(folder, _)| folder) } else { &from };
-        let below = |path: &String| path.strip_prefix(folder)?.strip_prefix('/').map(str::to_owned);
-        let own: Vec<String> = self.files.keys().filter_map(below).filter(|_| !unclear).collect();
+        let inside = |path: &String| path.strip_prefix(folder)?.strip_prefix('/').map(str::to_owned);
+        let own: Vec<String> = self.files.keys().filter_map(inside).filter(|_| !unclear).collect();
         for file in own {
             for front in ["", name].into_iter().filter(|front| !has_marks(front)) {
-                let text = format!("{}/{front}/{file}", target.text).into();
-                self.touch(Access::Write, &Value { text, ..target.clone() }, false, Some(index));
+                self.touch(Access::Write, &below(target, &format!("{front}/{file}")), false, Some(index));
             }
         }
     }
@@ -75,20 +74,19 @@ impl Walk<'_> {
         let Some(links) = self.state.links.filter(|_| !unclear) else { return };
         let found = links.names(&folder, &|name| name.starts_with('.'), &mut self.left.names);
         for (name, _) in found.unwrap_or_default() {
-            let text = format!("{}/{name}", target.text).into();
-            self.touch(Access::Write, &Value { text, ..target.clone() }, true, Some(index));
+            self.touch(Access::Write, &below(target, &name), true, Some(index));
         }
     }
 
     /// Paths in words of which it is not known what the program does with them: operands of one without a row, and values of
     /// options that a row has not.
     pub(super) fn mentions(&mut self, words: &[Value], reading: &Reading, index: usize) {
-        let module =
-            reading.values("-m").next().filter(|_| reading.rows.iter().any(|row| row.runs("module")));
+        let is_python = self.way.last().is_some_and(|name| name.starts_with("python"));
+        let module = reading.values("-m").next().filter(|_| is_python);
         let behind = module.and_then(|module| words.iter().position(|word| word == module));
         let of_module = words.get(behind.map_or(words.len(), |at| at + 1)..).unwrap_or_default();
         let operands = if reading.rows.is_empty() { &reading.operands } else { of_module };
-        let options = reading.given.iter().filter(|given| given.is_unknown());
+        let options = reading.given.iter().filter(|given| matches!(given.spellings, Cow::Owned(_)));
         let options = options.filter_map(|given| Some((given.value.as_ref()?, true)));
         let named = options.chain(operands.iter().map(|operand| (operand, false)));
         let named = named.filter(|(word, _)| word.text.contains(['.', '/']) && word.stands_for.is_none());
@@ -105,4 +103,8 @@ impl Walk<'_> {
             self.analysis.mentions.push(touch);
         }
     }
+}
+
+fn below(folder: &Value, name: &str) -> Value {
+    Value { text: format!("{}/{name}", folder.text).into(), ..folder.clone() }
 }

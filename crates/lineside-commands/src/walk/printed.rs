@@ -28,12 +28,12 @@ impl Walk<'_> {
             "git" if reading.subcommand.first().is_some_and(|sub| sub == "rev-parse") => {
                 vec![self.place_in_project(reading)]
             }
+            "git" if has(&["-s", "-t"]) => return false,
             "git" => {
-                let shows = has(&["-s", "-z", "-t"]) && !has(&["-z"]);
                 let hidden = has(&["-o"]) && !has(&["--exclude-standard"]);
-                return !shows && self.prints_found(operands, "**/*", hidden.then_some("**/.*"));
+                return self.prints_found(operands, "**/*", hidden.then_some("**/.*"));
             }
-            _ if has(&["-l"]) => vec![Value::unknown()],
+            _ if has(&["-l"]) => return false,
             _ if has(&["-d"]) && !operands.is_empty() => operands.clone(),
             _ => return self.prints_found(operands, "*", has(&["-a", "-A", "-f"]).then_some(".*")),
         };
@@ -85,9 +85,8 @@ impl Walk<'_> {
         let below = below.trim_matches('/');
         let text = match reading.given.first().and_then(|given| given.spellings.first()).map(|name| &**name) {
             Some("--show-toplevel") => project.to_owned(),
-            Some("--show-cdup") if below.is_empty() => String::new(),
+            Some("--show-cdup" | "--show-prefix") if below.is_empty() => String::new(),
             Some("--show-cdup") => "../".repeat(below.split('/').count()),
-            Some("--show-prefix") if below.is_empty() => String::new(),
             Some("--show-prefix") => format!("{below}/"),
             Some("--git-dir" | "--absolute-git-dir" | "--git-common-dir") => format!("{project}/.git"),
             _ => return Value::unknown(),
@@ -109,12 +108,9 @@ impl Walk<'_> {
             let stands_for = Some(Rc::new(StandsFor::Printed(found.collect())));
             return Some(Value { stands_for, ..Value::unknown() });
         }
-        let input = self.input.as_ref()?;
-        let Some(StandsFor::Printed(patterns)) = input.stands_for.as_deref() else { return None };
         let passes = searches || matches!(name, "head" | "tail" | "sort" | "uniq" | "tac" | "shuf");
-        if !passes || !files.is_empty() && searches || !searches && !reading.operands.is_empty() {
-            return None;
-        }
+        let input = self.input.as_ref().filter(|_| passes && files.is_empty())?;
+        let Some(StandsFor::Printed(patterns)) = input.stands_for.as_deref() else { return None };
         let fitting = asked.filter(|_| !reading.has("-v")).and_then(Value::literal);
         let fitting = fitting.map(|expression| super::spread::name_of(&expression));
         let narrowed = |pattern: &String| {

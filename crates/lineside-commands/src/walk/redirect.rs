@@ -59,6 +59,9 @@ impl Walk<'_> {
                 Redirect::Text(word) => {
                     let mut text = self.one(word);
                     text.text.push('\n');
+                    if text.origin.has(Origin::SECRET) {
+                        text.origin = text.origin.with(Origin::SHOWN);
+                    }
                     self.input_of(descriptor, text, &mut done);
                 }
                 Redirect::Document { body, expands, strips } => {

@@ -31,8 +31,6 @@ pub(crate) struct Scope {
     /// Whether globs find names that begin with a dot, and those with capitals and small letters alike.
     pub(crate) finds_dots: bool,
     pub(crate) finds_any_case: bool,
-    /// Whether `cd` takes the name of a variable for its value.
-    pub(crate) cdable: bool,
 }
 
 impl Scope {
@@ -50,7 +48,6 @@ impl Scope {
             positional: None,
             finds_dots: false,
             finds_any_case: false,
-            cdable: false,
         }
     }
 
@@ -113,7 +110,6 @@ impl Scope {
         self.numbers.extend(other.numbers.iter().cloned());
         self.finds_dots |= other.finds_dots;
         self.finds_any_case |= other.finds_any_case;
-        self.cdable |= other.cdable;
         self.unset.retain(|name| other.unset.contains(name));
         for (name, body) in &other.functions {
             self.functions.entry(name.clone()).or_insert_with(|| body.clone());

@@ -37,6 +37,8 @@ impl Walk<'_> {
                 };
                 if let Some(file) = command.strip_prefix("w ").or_else(|| command.strip_prefix("W ")) {
                     self.sed_writes(file, index);
+                } else if command.trim_end() == "e" {
+                    self.unclear_text("`sed` runs what it reads");
                 } else if let Some(program) = command.strip_prefix("e ") {
                     let sh = [Value::known("sh"), Value::known("-c"), Value::known(program.trim())];
                     self.exec_program(sh.to_vec(), Vec::new());

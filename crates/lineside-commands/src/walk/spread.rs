@@ -76,6 +76,7 @@ impl Walk<'_> {
                     prints = false;
                     if let Some(file) = tests.get(at) {
                         self.touch(Access::Write, file, false, Some(index));
+                        self.holds_unknown(file);
                     }
                 }
                 "-exec" | "-execdir" | "-ok" | "-okdir" => {

@@ -2,12 +2,9 @@
 
 use super::Walk;
 use crate::analysis::{Access, Trait};
-use crate::reading::{Given, Reading};
+use crate::reading::Reading;
 use crate::state::Shell;
 use crate::value::{Origin, Value, spelt};
-
-/// Commands by which an editor saves the files that it has.
-const SAVES: [&str; 11] = ["w", "write", "wq", "wa", "wall", "wqa", "wqall", "x", "xa", "xit", "up"];
 
 impl Walk<'_> {
     /// What a row marks as special; answers whether what is printed is printed by a program that it starts.
@@ -35,9 +32,10 @@ impl Walk<'_> {
             }
             "git" => self.git(reading, index),
             "sed" => self.sed(reading, index),
+            "unpacks" => self.unpacks(reading, index),
             "checkpoint" => self.checkpoint(reading, index),
             "editor" => self.editor(reading, index),
-            "ed" => self.ed(reading),
+            "ed" => self.ed(reading, index),
             "makefile" => self.makefile(reading, index),
             "asks" => {
                 // Data that goes along is sent; a program of a person's own machine reads it otherwise.
@@ -205,6 +203,18 @@ impl Walk<'_> {
         }
     }
 
+    /// `gunzip x.gz`, `gzip -d x`: the file has the name without its suffix.
+    fn unpacks(&mut self, reading: &Reading, index: usize) {
+        let unpacks = reading.has("-d") || self.way.last().is_some_and(|name| name.contains("un"));
+        for operand in reading.operands.iter().filter(|_| unpacks).cloned().collect::<Vec<_>>() {
+            let packed = [".gz", ".bz2", ".xz", ".zst", ".lz4", ".lzma", ".br", ".Z"];
+            let text = packed.iter().find_map(|end| operand.text.strip_suffix(end)).unwrap_or(&operand.text);
+            let file = Value { text: text.into(), ..operand.clone() };
+            self.touch(Access::Write, &file, false, Some(index));
+            self.holds_unknown(&file);
+        }
+    }
+
     /// `tar --checkpoint-action=exec=…`, `--to-command`, `-I`.
     fn checkpoint(&mut self, reading: &Reading, index: usize) {
         let options = self.of_environment("TAR_OPTIONS", index).unwrap_or_default();
@@ -221,63 +231,6 @@ impl Walk<'_> {
                     (_, text) => text.unwrap_or(&value.text).to_owned(),
                 };
                 self.script(&Value { text: text.into(), ..value }, Shell::Sh, Vec::new(), "what `tar` runs");
-            }
-        }
-    }
-
-    /// `vim -c ':!…'`, `vim '+!…'`.
-    fn editor(&mut self, reading: &Reading, index: usize) {
-        let is_command = |given: &&Given| ["-c", "--cmd", "-ex"].iter().any(|flag| given.is(flag));
-        let given = reading.given.iter().filter(is_command).filter_map(|given| given.value.clone());
-        let behind = reading.operands.iter().filter_map(|operand| {
-            let text = operand.text.strip_prefix('+')?;
-            Some(Value { text: text.into(), ..operand.clone() })
-        });
-        for value in given.chain(behind).collect::<Vec<_>>() {
-            let text = value.text.trim_start_matches([':', '%', ' ']);
-            let scripts = ["python ", "py ", "pi ", "python-interactive ", "script "];
-            if let Some(code) = scripts.iter().find_map(|front| text.strip_prefix(front)) {
-                let code = Value { text: code.into(), ..value.clone() };
-                self.code(&code, "python", index);
-                continue;
-            }
-            let runs = ["!", "silent !", "silent! !", "r !", "shell "];
-            match runs.iter().find_map(|front| text.strip_prefix(front)) {
-                Some(text) => {
-                    let text = Value { text: text.into(), ..value.clone() };
-                    self.script(&text, Shell::Sh, Vec::new(), "what an editor runs");
-                }
-                // `w! FILE`.
-                None if text.starts_with(['w', 's']) && writes(text).is_some() => {
-                    let file = Value { text: writes(text).unwrap_or_default().into(), ..value.clone() };
-                    self.touch(Access::Write, &file, false, Some(index));
-                    self.holds_unknown(&file);
-                }
-                // `wq`: the files that it was given.
-                None if SAVES.contains(&text.trim_end_matches('!')) => {
-                    let is_file = |operand: &&Value| !operand.text.starts_with('+');
-                    for file in reading.operands.iter().filter(is_file).cloned().collect::<Vec<_>>() {
-                        self.touch(Access::Write, &file, false, Some(index));
-                    }
-                }
-                // `call system('…')`.
-                None if !value.is_unclear() => self.code(&value, "vim", index),
-                None => {}
-            }
-        }
-    }
-
-    /// Commands of `ed` with `!`, the lines in front of them read or not, and such a file.
-    fn ed(&mut self, reading: &Reading) {
-        let text = self.input.as_ref().and_then(Value::literal).unwrap_or_default();
-        let named = reading.operands.first().and_then(Value::literal).unwrap_or_default();
-        let lines = text
-            .lines()
-            .map(|line| line.trim_start_matches(|sign: char| !sign.is_alphabetic() && sign != '!'));
-        for line in lines.chain([named.as_str()].into_iter().filter(|name| name.starts_with('!'))) {
-            let program = line.trim_start_matches(['r', 'e', 'E', 'w', 'W', 'f', ' ']);
-            if let Some(program) = program.strip_prefix('!') {
-                self.script(&Value::known(program), Shell::Sh, Vec::new(), "what `ed` runs");
             }
         }
     }
@@ -365,7 +318,9 @@ impl Walk<'_> {
             }
             if reading.has("--remove-files") {
                 for operand in &operands {
-                    self.touch(Access::Delete, operand, true, Some(index));
+                    let front = folder.as_ref().map(|folder| format!("{}/", folder.text)).unwrap_or_default();
+                    let file = Value { text: format!("{front}{}", operand.text).into(), ..operand.clone() };
+                    self.touch(Access::Delete, &file, true, Some(index));
                 }
             }
         }
@@ -391,13 +346,4 @@ impl Walk<'_> {
             self.reads_file(&file, index);
         }
     }
-}
-
-/// The file that a command of an editor writes.
-fn writes(command: &str) -> Option<&str> {
-    let (verb, file) = command.split_once(' ')?;
-    let verbs = ["w", "write", "wq", "x", "sav", "saveas", "up", "update"];
-    let file = file.trim_start();
-    let is_file = !file.is_empty() && !file.starts_with(['!', '+']);
-    (verbs.contains(&verb.trim_end_matches('!')) && is_file).then_some(file)
 }

@@ -15,21 +15,26 @@ impl Walk<'_> {
             for (at, _) in text.match_indices(open) {
                 let inner = &text[at + open.len()..];
                 let mut depth = 0_usize;
-                let end = inner.find(|sign| match sign {
-                    '(' | '{' => {
-                        depth += 1;
-                        false
+                let end = inner.find(|sign| {
+                    let is_end = sign == close && depth == 0;
+                    match sign {
+                        '(' | '{' => depth += 1,
+                        ')' | '}' => depth = depth.saturating_sub(1),
+                        _ => {}
                     }
-                    sign if sign == close && depth == 0 => true,
-                    ')' | '}' => {
-                        depth = depth.saturating_sub(1);
-                        false
-                    }
-                    _ => false,
+                    is_end
                 });
                 let command = inner[..end.unwrap_or(inner.len())].replace("$$", "$");
                 self.script(&Value::known(command), Shell::Sh, Vec::new(), WHAT);
             }
+        }
+        // `$(file > F,text)`, `$(file < F)`.
+        for (at, _) in text.match_indices("(file ") {
+            let behind = text[at + 6..].trim_start();
+            let file = behind.trim_start_matches(['<', '>', ' ']);
+            let file = Value::known(file.split([',', ')']).next().unwrap_or_default().trim());
+            let access = if behind.starts_with('>') { Access::Write } else { Access::Read };
+            self.touch(access, &file, false, None);
         }
         let set =
             text.lines().filter(|line| !line.starts_with('\t')).filter_map(|line| line.split_once("!="));
@@ -73,6 +78,8 @@ impl Walk<'_> {
             let (key, path) = setting.text.split_once('=')?;
             let key = key.to_ascii_lowercase();
             let is_one = key == "include.path" || key.starts_with("includeif.") && key.ends_with(".path");
+            // Seen from `.git`.
+            let path = path.strip_prefix("../").unwrap_or(path);
             is_one.then(|| Value { text: path.into(), ..setting.clone() })
         });
         let mut files: Vec<Value> = included.collect();
@@ -158,76 +165,73 @@ impl Walk<'_> {
 
     /// `git apply`: the files that a patch names which comes with the command; of any other, files of the folder at hand.
     pub(super) fn patched(&mut self, reading: &Reading, index: usize) {
-        let given: Vec<Value> =
-            reading.operands.iter().filter(|file| file.plain() != Some("-")).cloned().collect();
-        let texts = match given.is_empty() {
-            true => vec![self.input.clone()],
-            false => given.iter().map(|file| self.written_at(file)).collect(),
-        };
-        let strip =
-            reading.values("-p").next().and_then(|count| count.plain()?.parse().ok()).unwrap_or(1_usize);
-        let folder = reading
-            .values("--directory")
-            .next()
-            .map(|folder| format!("{}/", folder.text))
-            .unwrap_or_default();
+        let given = reading.operands.iter().filter(|file| file.plain() != Some("-"));
+        let mut texts: Vec<Option<Value>> = given.map(|file| self.written_at(file)).collect();
+        self.takes_back(reading);
+        if texts.is_empty() {
+            texts.push(self.input.clone());
+        }
+        let folder = reading.values("--directory").next();
+        let folder = folder.map(|folder| format!("{}/", folder.text)).unwrap_or_default();
+        let strip = strip_of(reading).unwrap_or(1);
         for text in texts {
-            let Some(text) = text.and_then(|text| text.literal()) else {
-                self.touch(Access::Write, &Value::known(format!("./{UNKNOWN}")), false, Some(index));
-                continue;
-            };
-            let path = |name: &str, strip: usize| {
-                let name = name.split('\t').next().unwrap_or_default().trim().trim_matches('"');
-                let name = name.splitn(strip + 1, '/').nth(strip).unwrap_or(name);
-                Value::known(format!("{folder}{name}"))
-            };
-            for line in text.lines() {
-                let names =
-                    |front: &str| line.strip_prefix(front).filter(|name| !name.starts_with("/dev/null"));
-                // Which side is there is not said by one line: each may be changed.
-                for name in [names("+++ "), names("--- ")].into_iter().flatten() {
-                    self.touch(Access::Write, &path(name, strip), false, Some(index));
+            match text.and_then(|text| text.literal()) {
+                Some(text) => {
+                    self.names_of_patch(&text, index, &|name| format!("{folder}{}", stripped(name, strip)));
                 }
-                if let Some((_, name)) =
-                    line.strip_prefix("diff --git ").and_then(|names| names.rsplit_once(' '))
-                {
-                    self.touch(Access::Write, &path(name, strip), false, Some(index));
-                }
-                for name in [names("rename to "), names("copy to ")].into_iter().flatten() {
-                    self.touch(Access::Write, &path(name, 0), false, Some(index));
-                }
-                if let Some(name) = names("rename from ") {
-                    self.touch(Access::Delete, &path(name, 0), false, Some(index));
-                }
-            }
-            if text.contains("\n+++ /dev/null") {
-                for name in text.lines().filter_map(|line| line.strip_prefix("--- ")) {
-                    self.touch(Access::Delete, &path(name, strip), false, Some(index));
-                }
+                None => self.touch(Access::Write, &Value::known(format!("./{UNKNOWN}")), false, Some(index)),
             }
         }
     }
 
-    /// `patch`: the files that a patch takes away which comes with the command.
+    /// `patch`: the same of a patch that comes with the command.
     pub(super) fn patches(&mut self, reading: &Reading, index: usize) {
         let file = reading.values("-i").next().or(reading.operands.get(1)).cloned();
         let text = match file.filter(|file| file.plain() != Some("-")) {
             Some(file) => self.written_at(&file),
             None => self.input.clone(),
         };
+        self.takes_back(reading);
         let Some(text) = text.and_then(|text| text.literal()) else { return };
-        let strip = reading.values("-p").next().and_then(|count| count.plain()?.parse::<usize>().ok());
-        let lines: Vec<&str> = text.lines().collect();
-        for pair in lines.windows(2).filter(|pair| pair[1].starts_with("+++ /dev/null")) {
-            let Some(name) = pair[0].strip_prefix("--- ") else { continue };
-            let name = name.split('\t').next().unwrap_or_default().trim().trim_matches('"');
-            let given = reading.operands.first().cloned();
-            let path = match strip {
-                Some(strip) => name.splitn(strip + 1, '/').nth(strip),
-                None => name.rsplit('/').next(),
+        let (given, strip) = (reading.operands.first(), strip_of(reading));
+        self.names_of_patch(&text, index, &|name| match (given, strip) {
+            (Some(given), _) => given.text.to_string(),
+            (None, Some(strip)) => stripped(name, strip).to_owned(),
+            (None, None) => name.rsplit('/').next().unwrap_or(name).to_owned(),
+        });
+    }
+
+    /// `git diff | git apply -R`, `git diff -R | git apply`: what is at hand goes.
+    fn takes_back(&mut self, reading: &Reading) {
+        let mut shown = self.analysis.programs.iter().filter(|program| program.subcommand == ["diff"]);
+        if shown.any(|diff| reading.has("-R") || diff.args.iter().any(|word| word.text() == Some("-R"))) {
+            self.does(crate::Trait::OverwritesFiles);
+        }
+    }
+
+    fn names_of_patch(&mut self, text: &str, index: usize, path: &dyn Fn(&str) -> String) {
+        let mut old = "";
+        for line in text.lines() {
+            let (front, behind) = line.split_once(' ').unwrap_or((line, ""));
+            let name = behind.split('\t').next().unwrap_or_default().trim().trim_matches('"');
+            // Which side is there is not said by one line: each may be changed.
+            let (access, file) = match front {
+                "+++" if name == "/dev/null" => (Access::Delete, path(old)),
+                "+++" | "---" if name != "/dev/null" => (Access::Write, path(name)),
+                "diff" => match name.strip_prefix("--git ").and_then(|names| names.rsplit_once(' ')) {
+                    Some((_, name)) => (Access::Write, path(name)),
+                    None => continue,
+                },
+                // These have no front that is stripped.
+                "rename" | "copy" => match name.split_once(' ') {
+                    Some(("to", name)) => (Access::Write, path(&format!("a/{name}"))),
+                    Some(("from", name)) if front == "rename" => (Access::Delete, path(&format!("a/{name}"))),
+                    _ => continue,
+                },
+                _ => continue,
             };
-            let file = given.unwrap_or_else(|| Value::known(path.unwrap_or(name)));
-            self.touch(Access::Delete, &file, false, Some(index));
+            old = if front == "---" { name } else { old };
+            self.touch(access, &Value::known(file), false, Some(index));
         }
     }
 
@@ -260,6 +264,14 @@ impl Walk<'_> {
             if let Some((_, command)) = line.split_once('|').filter(|_| line.starts_with(".import ")) {
                 let command = Value::known(command.split(['\'', '"']).next().unwrap_or_default());
                 self.script(&command, Shell::Sh, Vec::new(), "what a client of a database runs");
+            } else if let Some(file) = line.strip_prefix(".read ").or_else(|| line.strip_prefix(".import ")) {
+                let file = Value::known(
+                    file.split_whitespace().next().unwrap_or_default().trim_matches(['\'', '"']),
+                );
+                if self.wrote(&file) || file.text.starts_with('|') {
+                    self.unclear_text("what a client of a database reads is not known");
+                }
+                self.reads_file(&file, index);
             }
             return;
         };
@@ -279,9 +291,9 @@ impl Walk<'_> {
 
 /// The commands of SQLite that a line with a beginning of their names may be; any other line as it is.
 pub(super) fn whole_commands(line: &str) -> Vec<String> {
-    const NAMES: [&str; 13] = [
+    const NAMES: [&str; 14] = [
         ".shell", ".system", ".output", ".once", ".log", ".save", ".backup", ".trace", ".dump", ".clone",
-        ".import", ".open", ".excel",
+        ".import", ".open", ".excel", ".read",
     ];
     let line = line.trim_start();
     let (name, behind) = line.split_once([' ', '\t']).unwrap_or((line, ""));
@@ -310,4 +322,13 @@ fn settings(text: &str) -> Vec<String> {
         }
     }
     all
+}
+
+/// How many folders of the names in a patch are left out.
+fn strip_of(reading: &Reading) -> Option<usize> {
+    reading.values("-p").next()?.plain()?.parse().ok()
+}
+
+fn stripped(name: &str, strip: usize) -> &str {
+    name.splitn(strip + 1, '/').nth(strip).unwrap_or(name)
 }

@@ -45,7 +45,7 @@ impl Walk<'_> {
                 StandsFor::Printed(patterns) => {
                     for path in patterns.clone() {
                         let whole = whole || access == Access::Write && !path.contains("**");
-                        let path = path::of_search(path);
+                        let path = path::normal("", &path);
                         // A file of a usual name may hold a secret, as one of each folder may.
                         let is_usual = path.rsplit('/').next().is_some_and(|name| name.starts_with('*'));
                         let may_be =
@@ -64,7 +64,7 @@ impl Walk<'_> {
                     for path in patterns.clone() {
                         // Where no name is asked for, all that is found is all below.
                         let whole = whole || access == Access::Write && !path.contains("**");
-                        let path = path::of_search(path);
+                        let path = path::normal("", &path);
                         let touch = Touch { access, path, target: None, whole, unclear: false, program };
                         self.note(touch, true, value.place);
                     }
@@ -152,8 +152,11 @@ impl Walk<'_> {
     /// What a program shows of its files: of a search that asks for no name, those that begin with a dot as well.
     pub(crate) fn shown(&self, value: Value) -> Value {
         let all = |patterns: &Vec<String>| {
-            let hidden =
-                patterns.iter().filter(|path| path.ends_with('/')).map(|path| format!("{path}**/.*"));
+            // Within the project such a file lies at its top, if anywhere.
+            let project = format!("{}/", self.state.project.trim_end_matches('/'));
+            let is_below = |path: &str| path.starts_with(&project) && path != project;
+            let roots = patterns.iter().filter(|path| path.ends_with('/') && !is_below(path));
+            let hidden = roots.map(|path| format!("{path}**/.*"));
             hidden.chain(patterns.iter().cloned()).collect()
         };
         let stands_for = match value.stands_for.as_deref() {

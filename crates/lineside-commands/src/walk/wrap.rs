@@ -250,7 +250,8 @@ impl Walk<'_> {
             self.cut("the command is nested too deeply");
             return;
         }
-        let here = self.scope.cwd.clone().unwrap_or_else(|| UNKNOWN.to_string());
+        let outer = (self.scope.cwd.clone(), self.scope.before.clone());
+        let here = outer.0.clone().unwrap_or_else(|| UNKNOWN.to_string());
         let calls = code::calls(&text, language, self.state.home, &here);
         let has = |call| calls.contains(&call);
         if has(code::Call::Evaluates) && has(code::Call::Decodes) {
@@ -274,6 +275,7 @@ impl Walk<'_> {
                 call => self.called(call, index),
             }
         }
+        (self.scope.cwd, self.scope.before) = outer;
         if asks && self.read.has(Origin::SECRET) {
             self.does(Trait::SendsSecret);
         }
@@ -305,6 +307,7 @@ impl Walk<'_> {
                 self.touch(Access::Write, &file, false, Some(index));
                 self.holds_unknown(&file);
             }
+            code::Call::Folder(path) => self.change_folder("cd", &[Value::known(path)]),
             code::Call::Tree(path) => self.touch(Access::Write, &Value::known(path), true, Some(index)),
             code::Call::Delete { path, whole } => {
                 if whole && path.contains(UNKNOWN) {

@@ -34,6 +34,9 @@ const RUNS_FILES: &[(&str, &str)] = &[
     ("at|batch", "-f"),
     ("expect", ""),
     ("emacs", "-l"),
+    ("vim|vi|nvim", "-u"),
+    ("tmux", "-f"),
+    ("sqlite3|sqlite", "-init"),
 ];
 
 impl Walk<'_> {
@@ -144,6 +147,10 @@ impl Walk<'_> {
         }
         if WRITES_TEXTS.contains(&name) || self.file(&path).is_some() {
             self.holds_unknown(value);
+            // The first of the pieces.
+            for end in ["aa", "00"].into_iter().filter(|_| name.ends_with("split")) {
+                self.written(format!("{path}{end}"), Value::unknown());
+            }
         }
     }
 
@@ -259,16 +266,17 @@ impl Walk<'_> {
 
     /// Files that a program is given to run what they say, in a language that is not read here.
     pub(crate) fn runs_own_files(&mut self, name: &str, reading: &Reading) {
-        if self.files.is_empty() {
+        if self.files.is_empty() && reading.given.is_empty() {
             return;
         }
-        let Some((_, flag)) = RUNS_FILES.iter().find(|(names, _)| names.split('|').any(|one| one == name))
-        else {
-            return;
-        };
-        let given = if flag.is_empty() { reading.operands.first() } else { reading.values(flag).next() };
-        if given.is_some_and(|file| self.wrote(file)) {
-            self.unclear_text(&format!("what `{name}` runs of a file that the command writes is not known"));
+        let is_given = |file: &Value| file.stands_for.is_some() || file.plain() == Some("/dev/stdin");
+        for (_, flag) in RUNS_FILES.iter().filter(|(names, _)| names.split('|').any(|one| one == name)) {
+            let given = if flag.is_empty() { reading.operands.first() } else { reading.values(flag).next() };
+            if given.is_some_and(|file| self.wrote(file) || is_given(file)) {
+                self.unclear_text(&format!(
+                    "what `{name}` runs of a file that the command writes is not known"
+                ));
+            }
         }
     }
 
@@ -280,8 +288,15 @@ impl Walk<'_> {
     }
 
     /// Hooks of git that the command writes.
-    pub(crate) fn own_hooks(&mut self) {
-        let is_hook = |path: &&String| path.contains("/.git/hooks/") || path.contains("/.husky/");
+    pub(crate) fn own_hooks(&mut self, reading: &Reading) {
+        let template = reading.values("--template").next().map(|folder| self.absolute(folder).0);
+        let is_hook = |path: &&String| {
+            path.contains("/.git/hooks/")
+                || path.contains("/.husky/")
+                || template
+                    .as_ref()
+                    .is_some_and(|folder| path.contains("/hooks/") && path::is_within(path, folder))
+        };
         let hooks: Vec<Value> =
             self.files.keys().filter(is_hook).map(|path| Value::known(path.as_str())).collect();
         for hook in hooks {
