@@ -391,7 +391,7 @@ impl Engine {
         }
         // Most steps that a session takes to wait for its jobs leave nothing to be done.
         let has_work = core.outbox.wanted() > wanted || wakes;
-        let has_spare = core.machine.has_spare();
+        let has_spare = core.machine.spare_count() > 0;
         drop(core);
         drop(collected);
         if has_work {

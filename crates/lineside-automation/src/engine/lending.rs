@@ -50,16 +50,25 @@ impl Automations {
         self.engine.spare.notify_one();
     }
 
+    /// How many jobs that wait may run elsewhere and were not given by [`spare_jobs`](Self::spare_jobs) yet; waits until there
+    /// are any. Cancel safe.
+    pub async fn spare_count(&self) -> usize {
+        loop {
+            let count = self.engine.core().machine.spare_count();
+            if count > 0 {
+                return count;
+            }
+            self.engine.spare.notified().await;
+        }
+    }
+
     /// Waits until jobs that wait may run elsewhere and were not given here yet, and gives the oldest of them, at most so many.
     /// They may not be on record yet: what is [lent](Self::lend) is. Cancel safe.
     pub async fn spare_jobs(&self, most: usize) -> Vec<SpareJob> {
         loop {
-            self.engine.spare.notified().await;
+            self.spare_count().await;
             let mut core = self.engine.core();
             let taken = core.machine.take_spare(most);
-            if core.machine.has_spare() {
-                self.engine.spare.notify_one();
-            }
             let spare = |id: JobId| {
                 let handler = core.handlers.get(&core.machine.automation_of(id)?)?;
                 let hook = handler.everywhere.clone()?;

@@ -79,9 +79,9 @@ impl<E: Occurrence> Machine<E> {
         taken
     }
 
-    /// Whether some are not named yet.
-    pub(crate) fn has_spare(&self) -> bool {
-        !self.sharing.spare.is_empty()
+    /// How many are not named yet.
+    pub(crate) fn spare_count(&self) -> usize {
+        self.sharing.spare.len()
     }
 
     /// The automation of a job.

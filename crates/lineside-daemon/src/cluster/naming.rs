@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use lineside::automation::engine::SpareJob;
+use lineside::automation::engine::{Automations, SpareJob};
 use lineside_nats::{Link, NewName};
 use tokio::time::{Instant, interval_at, sleep};
 
@@ -14,8 +14,9 @@ use super::keys::named;
 
 /// How many are named at once: the server answers for all of them together.
 const AT_ONCE: usize = 512;
-/// How long those that come one by one are gathered: each naming takes a little of the time of what comes.
-const GATHERED: Duration = Duration::from_millis(5);
+/// Those are gathered that come within so short a time of one another, for so long: each naming takes of the time of what comes.
+const APART: Duration = Duration::from_millis(25);
+const GATHERED: Duration = Duration::from_millis(250);
 /// How often all that wait are named again: a name that is not taken goes after an hour.
 const AGAIN: Duration = Duration::from_secs(30 * 60);
 /// The pause after that could not be done.
@@ -24,6 +25,21 @@ const PAUSE: Duration = Duration::from_millis(500);
 const MESSAGE: usize = 1 << 20;
 const AROUND: usize = 4 << 10;
 
+/// The next ones that are to be named. Unless it is behind, it waits until no more of them come, or the first has waited for long
+/// enough. Cancel safe.
+async fn next(automations: &Automations, is_behind: bool) -> Vec<SpareJob> {
+    let mut waiting = automations.spare_count().await;
+    let began = Instant::now();
+    while !is_behind && began.elapsed() < GATHERED {
+        sleep(APART).await;
+        let before = std::mem::replace(&mut waiting, automations.spare_count().await);
+        if waiting <= before {
+            break;
+        }
+    }
+    automations.spare_jobs(AT_ONCE).await
+}
+
 impl Joined {
     /// Names jobs that wait, until the machine leaves. After each connection all of them are named: what the server has had
     /// already it drops.
@@ -31,7 +47,7 @@ impl Joined {
         let automations = daemon.automations();
         let mut health = self.cluster().health();
         let mut again = interval_at(Instant::now() + AGAIN, AGAIN);
-        let (mut named_in, mut round) = (0, 0_u64);
+        let (mut named_in, mut round, mut is_behind) = (0, 0_u64, false);
         loop {
             let link = health.borrow_and_update().link.clone();
             if let Link::Together { times, .. } = link
@@ -49,14 +65,12 @@ impl Joined {
                     round += 1;
                     automations.share_jobs(true);
                 }
-                spare = automations.spare_jobs(AT_ONCE), if is_together => {
+                spare = next(automations, is_behind), if is_together => {
+                    is_behind = spare.len() == AT_ONCE;
                     if let Err(why) = self.name(&spare, round).await {
                         tracing::debug!(why, "jobs are not named to other machines, and run here");
                         sleep(PAUSE).await;
                         automations.share_jobs(true);
-                    }
-                    if spare.len() < AT_ONCE {
-                        sleep(GATHERED).await;
                     }
                 }
             }
