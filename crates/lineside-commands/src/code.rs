@@ -240,6 +240,7 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
             if let [from, to, ..] = texts[..] {
                 all.push(Call::Read(from.to_owned()));
                 all.push(Call::Write(to.to_owned()));
+                all.push(Call::Write(format!("{to}/{}", from.rsplit('/').next().unwrap_or_default())));
             }
         }
         Does::Folder => all.extend(first.map(Call::Folder)),
@@ -323,6 +324,7 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
             if let [from, to, ..] = texts[..] {
                 all.push(Call::Delete { path: from.to_owned(), whole: true });
                 all.push(Call::Write(to.to_owned()));
+                all.push(Call::Write(format!("{to}/{}", from.rsplit('/').next().unwrap_or_default())));
             }
         }
         // What has one more name can be written by that.

@@ -150,3 +150,26 @@ fn beyond_a_bound_of_what_is_read_it_is_unclear_where_links_lead() {
     let (analysis, read) = project.analyse("rm -rf many-*/x");
     assert_eq!((read, analysis.unclear.len()), (1, 0), "{:?}", analysis.unclear);
 }
+
+#[test]
+fn of_a_tree_that_is_copied_the_folders_with_a_dot_are_asked_for() {
+    let project = Project::new();
+    for folder in ["tree/.claude", ".claude"] {
+        std::fs::create_dir_all(project.folder.path().join(folder)).unwrap();
+    }
+    for (command, expected) in [
+        ("cp -r tree/. .", vec![(".claude", true), ("", true)]),
+        ("cp -r src/. .", vec![("", true)]),
+        ("rsync -a tree/ build", vec![("build/.claude", true), ("build", true)]),
+        // It is there, so that the copy lies in it.
+        ("cp -r src .claude", vec![(".claude/src", true), (".claude", false)]),
+        ("cp -r src .other", vec![(".other", true)]),
+    ] {
+        let (analysis, _) = project.analyse(command);
+        let written: Vec<_> = analysis
+            .paths(Access::Write)
+            .map(|touch| (touch.path[project.root.len()..].trim_start_matches('/'), touch.whole))
+            .collect();
+        assert_eq!(written, expected, "{command}");
+    }
+}

@@ -120,6 +120,7 @@ fn names_that_a_program_makes_of_others_are_known() {
         ("cd src/a; cat \"$(git rev-parse --show-cdup).env\"", Read, "/proj/.env"),
         ("cat \"$(git rev-parse --show-prefix).env\"", Read, "/proj/.env"),
         ("cat $(ls -d .env)", Read, "/proj/.env"),
+        ("cat \"$(git -C . rev-parse --show-toplevel)/.env\"", Read, "/proj/.env"),
         ("cp a \"$(ls -d .cl*)/settings.json\"", Write, "/proj/.cl*/settings.json"),
     ]);
 }
@@ -132,6 +133,9 @@ fn names_that_are_found_are_handed_on() {
         ("ls -A | grep env | xargs cat", Read, "/proj/.*env*"),
         ("ls -A | sort | head -3 | grep -v x | xargs cat", Read, "/proj/.*"),
         ("compgen -f .e | xargs cat", Read, "/proj/.e*"),
+        ("mapfile -t a < <(ls -A); cat \"${a[@]}\"", Read, "/proj/.*"),
+        ("find . -type f | xargs -I{} cat {}", Read, "/proj/**/.*"),
+        ("ls -A > l; xargs cat < l", Read, "/proj/.*"),
         ("cat $(git ls-files -o)", Read, "/proj/**/.*"),
         ("git ls-files -o | xargs -n1 head", Read, "/proj/**/.*"),
         ("find . -type f -exec cat {} +", Read, "/proj/**/.*"),
@@ -233,6 +237,19 @@ fn a_pattern_within_a_guarded_folder_may_be_any_file_of_it() {
         ("ls -l .claude/settings.json", false),
         ("git log --format=.claude/settings.json", false),
         ("unknowntool .claude", false),
+        ("unknowntool -o.claude/settings.json", true),
+        ("unknowntool out:.claude/settings.json", true),
+        ("unknowntool @.claude/settings.json", true),
+        ("python3 x.py .claude/settings.json", true),
+        ("python3 -c 'import sys; print(sys.argv)' .claude/settings.json", true),
+        ("node x.js .claude/settings.json", true),
+        ("python3 .claude/settings.json", false),
+        ("ln -f d/settings.json .claude/", true),
+        ("ln -s ../d/settings.json .claude", true),
+        ("scp d/settings.json .claude/", true),
+        ("git mv d/settings.json .claude/", true),
+        ("python3 -c 'import shutil; shutil.copy(\"d/settings.json\", \".claude\")'", true),
+        ("find d -name 'settings*' | xargs -I{} cp {} .claude/", true),
         ("unknowntool ~ . /", false),
     ] {
         let found = guarded.matches(&analysed(command), &state());

@@ -27,7 +27,7 @@ pub(super) const ROWS: &[Source] = &[
     ("git update-ref", "-d -m= --no-deref --stdin -z --create-reflog", ""),
     ("git read-tree", "--reset -u -m -i -n|--dry-run -v --prefix= --empty", ""),
     ("git rm", "-r -f|--force -n|--dry-run --cached -q|--quiet --ignore-unmatch --sparse --pathspec-from-file=", "!--cached?!-n?d:* -r?whole"),
-    ("git mv", "-f|--force -k -n|--dry-run -v|--verbose", "!-n?d:< !-n?w:$"),
+    ("git mv", "-f|--force -k -n|--dry-run -v|--verbose", "into !-n?d:< !-n?w:$"),
     ("git add|git stage", "-A|--all -u|--update -p|--patch -i|--interactive -n|--dry-run -f|--force -N|--intent-to-add -e|--edit -v|--verbose --chmod= --ignore-errors --refresh --renormalize --pathspec-from-file= --sparse", "r:* quiet"),
     ("git rebase", "-i|--interactive --onto= -x|--exec= --continue --abort --skip --quit --no-verify --verify -f|--force-rebase --root --autosquash --autostash -m|--merge -s|--strategy= -X|--strategy-option= -r|--rebase-merges=? --keep-base --edit-todo -q -v --update-refs -S=? --empty= -p --no-autostash --committer-date-is-author-date --reapply-cherry-picks", "text:-x"),
     ("git merge|git pull|git cherry-pick|git am|git revert", "-m= -s|--strategy= -X|--strategy-option= --no-verify --verify --ff-only --no-ff --ff --squash --abort --continue --quit --skip --no-edit -e|--edit -n|--no-commit|--no-stat --commit --stat --no-commit -r|--rebase=? --no-rebase --autostash -S=? -q -v --allow-unrelated-histories -F|--file= --log=? --signoff --cleanup= --depth= --all --tags -f|--force --prune -3|--3way", "r:-F"),

@@ -120,7 +120,7 @@ impl Walk<'_> {
                 }
             }
             "alias" => self.alias(&words[1..]),
-            "shopt" if !words.iter().any(|word| word.plain() == Some("-s")) => {}
+            "shopt" if !words.iter().any(|word| word.text.starts_with('-') && word.text.contains('s')) => {}
             "shopt" | "setopt" => {
                 words.iter().filter_map(Value::plain).for_each(|name| self.has_option(name));
             }

@@ -10,6 +10,12 @@ use crate::state::Shell;
 use crate::tables::Deed;
 use crate::value::{Origin, Value, spelt};
 
+/// Commands of tmux that start a program or a text for a shell.
+const RUN_BY_TMUX: [&str; 14] = [
+    "new", "new-session", "new-window", "neww", "split-window", "splitw", "respawn-pane", "run-shell",
+    "send-keys", "send", "pipe-pane", "if-shell", "popup", "display-popup",
+];
+
 impl Walk<'_> {
     /// What a row marks as special; answers whether what is printed is printed by a program that it starts.
     pub(crate) fn special_inside(
@@ -331,23 +337,7 @@ impl Walk<'_> {
             }
             return;
         }
-        if !matches!(
-            first.as_str(),
-            "new"
-                | "new-session"
-                | "new-window"
-                | "neww"
-                | "split-window"
-                | "splitw"
-                | "respawn-pane"
-                | "run-shell"
-                | "send-keys"
-                | "send"
-                | "pipe-pane"
-                | "if-shell"
-                | "popup"
-                | "display-popup"
-        ) {
+        if !RUN_BY_TMUX.contains(&first.as_str()) {
             return;
         }
         let inner = reading::read("tmux command", &words[1..]);

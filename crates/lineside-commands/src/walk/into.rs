@@ -8,6 +8,7 @@ use crate::analysis::{Access, Touch};
 use crate::path;
 use crate::reading::Reading;
 use crate::state::Links;
+use crate::tables::Deed;
 use crate::value::{STAR, Value, has_marks};
 
 impl Walk<'_> {
@@ -85,15 +86,26 @@ impl Walk<'_> {
         let module = reading.values("-m").next().filter(|_| is_python);
         let behind = module.and_then(|module| words.iter().position(|word| word == module));
         let of_module = words.get(behind.map_or(words.len(), |at| at + 1)..).unwrap_or_default();
-        let operands = if reading.rows.is_empty() { &reading.operands } else { of_module };
+        // Those of an interpreter are for its script or its code.
+        let mut deeds = reading.rows.iter().flat_map(|row| &row.deeds).map(|when| when.deed);
+        let has_code = deeds.clone().any(|deed| matches!(deed, Deed::Code(flag, _) if reading.has(flag)));
+        let is_code = deeds.any(|deed| matches!(deed, Deed::Code(..) | Deed::Script(_)));
+        let of_code = reading.operands.get(usize::from(!has_code)..).filter(|_| is_code);
+        let operands = match reading.rows.is_empty() {
+            true => &words[1..],
+            false if module.is_some() => of_module,
+            false => of_code.unwrap_or_default(),
+        };
         let options = reading.given.iter().filter(|given| matches!(given.spellings, Cow::Owned(_)));
         let options = options.filter_map(|given| Some((given.value.as_ref()?, true)));
         let named = options.chain(operands.iter().map(|operand| (operand, false)));
         let named = named.filter(|(word, _)| word.text.contains(['.', '/']) && word.stands_for.is_none());
         for (word, whole) in named.map(|(word, whole)| (word.clone(), whole)).collect::<Vec<_>>() {
-            let text = word.text.rsplit('=').next().unwrap_or_default();
+            let text = word.text.rsplit(['=', '@', ':']).next().unwrap_or_default();
+            // `-oF`.
+            let text = text.strip_prefix('-').and_then(|text| text.get(1..)).unwrap_or(text);
             let (path, unclear) = self.absolute(&Value { text: text.into(), ..word.clone() });
-            if unclear || text.starts_with('-') || self.analysis.mentions.len() >= 256 {
+            if unclear || self.analysis.mentions.len() >= 256 {
                 continue;
             }
             let target =

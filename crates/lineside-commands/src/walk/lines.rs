@@ -62,7 +62,7 @@ impl Walk<'_> {
         let input = self.input.clone().unwrap_or_else(Value::unknown);
         let values = match input.literal() {
             Some(text) => text.lines().map(|line| Value::known(line).from(input.origin)).collect(),
-            None => vec![Value::many().from(input.origin)],
+            None => vec![Value { stands_for: input.stands_for.clone(), ..Value::many().from(input.origin) }],
         };
         self.scope.set(&name, values);
     }

@@ -83,7 +83,8 @@ impl Walk<'_> {
         let here = self.scope.cwd.as_deref().filter(|cwd| path::is_within(cwd, project));
         let Some(below) = here.and_then(|cwd| cwd.strip_prefix(project)) else { return Value::unknown() };
         let below = below.trim_matches('/');
-        let text = match reading.given.first().and_then(|given| given.spellings.first()).map(|name| &**name) {
+        let mut given = reading.given.iter().filter_map(|given| given.spellings.first());
+        let text = match given.find(|name| name.starts_with("--")).map(|name| &**name) {
             Some("--show-toplevel") => project.to_owned(),
             Some("--show-cdup" | "--show-prefix") if below.is_empty() => String::new(),
             Some("--show-cdup") => "../".repeat(below.split('/').count()),

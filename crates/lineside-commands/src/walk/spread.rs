@@ -273,7 +273,9 @@ impl Walk<'_> {
             }
             match &holder {
                 Some(holder) => {
+                    let found = self.input.as_ref().and_then(|input| input.stands_for.clone());
                     for word in command.iter_mut().filter(|word| word.text.contains(holder.as_str())) {
+                        word.stands_for = found.clone().filter(|_| word.text == *holder);
                         word.text = word.text.replace(holder.as_str(), &UNKNOWN.to_string()).into();
                         word.origin = word.origin.with(origin);
                     }

@@ -329,24 +329,14 @@ impl Walk<'_> {
     }
 }
 
+/// Programs that are usual as a setting.
+const USUAL: [&str; 15] = [
+    "", ":", "true", "false", "cat", "less", "more", "ssh", "rsh", "vim", "vi", "nvim", "nano", "code",
+    "emacs",
+];
+
 /// Whether a setting starts more than what is usual in its place.
 pub(crate) fn runs_more(text: &Value) -> bool {
     let first = text.text.trim_start().split(' ').next().unwrap_or_default();
-    !matches!(
-        first.rsplit('/').next().unwrap_or_default(),
-        "" | ":"
-            | "true"
-            | "false"
-            | "cat"
-            | "less"
-            | "more"
-            | "ssh"
-            | "rsh"
-            | "vim"
-            | "vi"
-            | "nvim"
-            | "nano"
-            | "code"
-            | "emacs"
-    )
+    !USUAL.contains(&first.rsplit('/').next().unwrap_or_default())
 }
