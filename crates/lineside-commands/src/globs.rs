@@ -109,7 +109,7 @@ impl Globs {
                 From::Root if above.is_empty() => false,
                 _ => {
                     let above = absolute(above, state);
-                    meet(folder, &above) || search.is_some() && is_within(&above, folder)
+                    meet(folder, &above) || search.is_some() && last != "**" && is_within(&above, folder)
                 }
             };
             is_there

@@ -175,6 +175,7 @@ fn a_pattern_within_a_guarded_folder_may_be_any_file_of_it() {
         Write,
         Paths::matching(&[
             "**/.claude/settings*.json", "**/hooks.yaml", "**/bin/tool", "~/.bashrc", "**/.github/hooks/**",
+            "~/.config/x/**",
         ])
         .not(&["**/.claude"]),
     );
@@ -191,6 +192,8 @@ fn a_pattern_within_a_guarded_folder_may_be_any_file_of_it() {
         ("sed -i s/a/b/ .claude/*.md", false),
         ("grep -rl a . | xargs sed -i s/a/b/", false),
         ("mkdir .claude", false),
+        ("find ~ -name '*rc' -exec sed -i s/a/b/ {} +", true),
+        ("find ~ -name '*.yaml' -exec sed -i s/a/b/ {} +", false),
         ("find .github -name '*.yml' -exec sed -i s/a/b/ {} +", false),
         ("cp -r d/. .github", false),
         // Files in a folder, by their names and trees.
