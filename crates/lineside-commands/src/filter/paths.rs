@@ -238,6 +238,7 @@ impl Paths {
         paths.any(|path| {
             self.fit_path(path, touch.whole && changes, state)
                 || changes
+                    && path::is_pattern(path)
                     && self.globs.fit_changed(path, state)
                     && !self.not.fit(&path::literal(path), state)
                 || touch.whole && touch.access == Access::Write && self.globs.fit_below(path)

@@ -34,7 +34,7 @@ impl Walk<'_> {
                 self.code(&code, "python", index);
                 continue;
             }
-            let runs = ["!", "silent !", "silent! !", "r !", "shell ", "run ", "pipe "];
+            let runs = ["!", "silent !", "silent! !", "r !", "shell "];
             match runs.iter().find_map(|front| text.strip_prefix(front)) {
                 Some(text) => {
                     let text = Value { text: text.into(), ..value.clone() };

@@ -82,6 +82,9 @@ impl Walk<'_> {
     /// Paths in words of which it is not known what the program does with them: operands of one without a row, and values of
     /// options that a row has not.
     pub(super) fn mentions(&mut self, words: &[Value], reading: &Reading, index: usize) {
+        if !words[1..].iter().any(|word| word.text.contains(['.', '/'])) {
+            return;
+        }
         let is_python = self.way.last().is_some_and(|name| name.starts_with("python"));
         let module = reading.values("-m").next().filter(|_| is_python);
         let behind = module.and_then(|module| words.iter().position(|word| word == module));
