@@ -236,6 +236,18 @@ fn an_agent_cannot_take_off_its_own_guards_by_the_api() {
     for path in ["'POST /v1/stop'", "'POST /v1/reload'", "'DELETE /v1/jobs/1'"] {
         let told = ask(path);
         assert!(told.out.contains("403") && told.out.contains("a person does it"), "{path}: {told:?}");
+        // What it has left behind ends no session either, and what sees other processes than others asks for nothing.
+        for (asked, how) in
+            [("'DELETE /v1/sessions/s1'", "env -i setsid"), (path, "env -i setsid unshare --fork --pid")]
+        {
+            let left =
+                format!("{how} /usr/bin/python3 {} {} {asked}", asks.display(), ground.socket().display());
+            let told = ground.agent(&format!(
+                "( {left} >left 2>&1; mv left said ) & while [ ! -e said ]; do :; done; cat said; rm said"
+            ));
+            let is_refused = told.out.contains(" 403 ") || told.out.contains("Operation not permitted");
+            assert!(is_refused, "{how} {asked}: {told:?}");
+        }
         // One that does not wait for its answer is not known.
         let gone = format!(
             "python3 -c \"$(sed 's/; print.*//' {})\" {} {path}",

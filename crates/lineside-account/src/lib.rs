@@ -6,10 +6,12 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod account;
+mod mark;
 mod places;
 mod peer;
 
 pub use account::Account;
+pub use mark::Mark;
 #[cfg(target_os = "linux")]
 pub use peer::peer_of;
 pub use peer::{ConnectError, connect, is_own, own_user};

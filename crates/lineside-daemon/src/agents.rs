@@ -30,6 +30,7 @@ use self::refused::{OVER, TOO_DEEP, elsewhere, of_another, together};
 use crate::bequests::{Bequests, covers};
 use crate::guarded::{AgentAbove, Guarded};
 use crate::lineage::{DEEPEST, Lineage, Process};
+use crate::orphans::{Agent, comes_from_one};
 
 /// The processes of agents, and those above callers.
 pub(crate) struct Agents {
@@ -109,6 +110,9 @@ pub(crate) enum Shown<'a> {
     Over,
 }
 
+/// For how long a session of which one call was seen waits for a second one when the process has ended that it came from.
+const AROUND_A_CALL: Duration = Duration::from_secs(15 * 60);
+
 impl Agents {
     pub(crate) fn of(state: &Path, starts_hooks_alone: bool, tracker: &TaskTracker) -> Self {
         let (guarded, by_tree) = (Guarded::of(state), ByTree::of(tracker));
@@ -116,10 +120,19 @@ impl Agents {
     }
 
     /// Whether it is not known who asks: no process is seen, or what a hook has started, which may be a program of an agent and
-    /// has shed what says so.
+    /// has shed what says so, or what an agent has left behind.
     pub(crate) fn is_unknown(&self, peer: Option<u32>) -> bool {
         let line = self.line(peer);
-        is_unseen(peer, &line) || self.is_of_a_hook(&line)
+        is_unseen(peer, &line) || self.is_of_a_hook(&line) || self.is_left(peer, &line)
+    }
+
+    /// Whether a process below no agent has come from one that is there still.
+    fn is_left(&self, peer: Option<u32>, line: &[Process]) -> bool {
+        let look = || {
+            let comes_from = |of: &[Agent]| line.first().is_some_and(|own| comes_from_one(*own, of));
+            comes_from(&self.guarded.living()) && self.nearest(line, "").is_empty()
+        };
+        self.by_tree.lately(peer, |known| &mut known.left, look)
     }
 
     /// Whether a hook, which this process has started, is at the top of this line.
@@ -339,7 +352,10 @@ impl Agents {
     /// whatever becomes of the session, which may end meanwhile, or of this daemon.
     pub(crate) fn note(&self, root: &str, found: Option<&Session>, process: Option<Process>) {
         let (process, is_open) = found.map_or((process, false), |session| self.keep(session, process));
-        process.into_iter().for_each(|process| self.guarded.note(process, root, is_open));
+        let Some(process) = process else { return };
+        if self.guarded.note(process, root, is_open) {
+            self.guarded.note_mark(process, process.mark());
+        }
     }
 
     /// Keeps that a call of a session has come from this process, and tells which one has it by now, and whether it is open.
@@ -398,9 +414,11 @@ impl Agents {
         let now = Instant::now();
         let after = kept.last.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
         let turn: Vec<_> = kept.roots.range::<Arc<str>, _>((after, Bound::Unbounded)).take(most).collect();
-        let is_over = |root: &Root| match root.process.filter(|_| root.is_settled) {
-            Some(process) => !process.is_alive(),
-            None => now.duration_since(root.last) > silent,
+        let is_over = |root: &Root| match root.process {
+            Some(process) if root.is_settled => !process.is_alive(),
+            // A program around a single call may be all that it was.
+            Some(process) if now.duration_since(root.last) > AROUND_A_CALL => !process.is_alive(),
+            _ => now.duration_since(root.last) > silent,
         };
         let over = turn.iter().filter(|(_, root)| is_over(root)).map(|(id, _)| Arc::clone(id)).collect();
         // From the first again behind the last.
@@ -501,26 +519,32 @@ impl Kept {
 
 #[cfg(test)]
 mod tests {
+    use std::process::{Child, Command, Stdio};
+
     use super::*;
 
-    /// This process, which is no agent of its own daemon.
-    fn own() -> Process {
-        Lineage::default().of(std::os::unix::process::parent_id())[0]
+    /// The process of an agent.
+    fn agent() -> (Child, Process) {
+        let child = Command::new("/bin/cat").stdin(Stdio::piped()).spawn().unwrap();
+        let process = Process::of(child.id()).unwrap();
+        (child, process)
     }
 
     #[tokio::test]
     async fn what_is_known_of_a_process_goes_with_its_sessions() {
         let (bus, agents) = (Bus::new(), Agents::of(Path::new("/nonexistent"), false, &TaskTracker::new()));
+        let (mut child, process) = agent();
         for number in 0..1_000 {
             let session = bus.session(number.to_string()).open().await.unwrap();
-            agents.note(session.id().as_str(), Some(&session), Some(own()));
-            agents.hold(&session, Some(own().pid), Hold::Opened);
+            agents.note(session.id().as_str(), Some(&session), Some(process));
+            agents.hold(&session, Some(process.pid), Hold::Opened);
             session.close().await;
         }
         assert_eq!((agents.count(), agents.kept().of_process.len()), (1_000, 1));
         assert!(agents.kept().held.len() < 10, "what is closed goes when there is no room for more");
         (0..1_000).for_each(|number| agents.forget(&number.to_string()));
         assert!(agents.kept().roots.is_empty() && agents.kept().of_process.is_empty());
+        child.kill().and_then(|()| child.wait()).unwrap();
     }
 
     #[tokio::test(start_paused = true)]
@@ -534,10 +558,18 @@ mod tests {
         assert!(agents.over(silent, 100).is_empty());
         tokio::time::advance(silent + Duration::from_secs(1)).await;
         // Two calls came from the process of this one, which goes on.
-        (0..2).for_each(|_| note(&sessions[3], Some(own())));
+        let (mut child, process) = agent();
+        (0..2).for_each(|_| note(&sessions[3], Some(process)));
         let mut over: Vec<_> = (0..4).flat_map(|_| agents.over(silent, 3)).collect();
         over.sort();
         let ids = sessions.iter().map(|session| Arc::<str>::from(session.id().as_str()));
         assert_eq!(over, ids.filter(|id| **id != *"3").collect::<Vec<_>>());
+        // One of which a single call was seen ends sooner when its process has ended.
+        note(&sessions[4], Some(Process { started: process.started + 1, ..process }));
+        tokio::time::advance(AROUND_A_CALL).await;
+        assert!(!agents.over(silent, 100).contains(&Arc::from("4")));
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert!(agents.over(silent, 100).contains(&Arc::from("4")));
+        child.kill().and_then(|()| child.wait()).unwrap();
     }
 }

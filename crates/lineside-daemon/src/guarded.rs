@@ -15,10 +15,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use lineside::json::{self, Value, json};
+use lineside_account::Mark;
 
 use crate::lineage::{Lineage, Process};
 pub use crate::orphans::ORPHAN;
-use crate::orphans::is_orphan;
+use crate::orphans::{Agent, is_orphan};
 
 /// The folder within the state folder.
 const FOLDER: &str = "agents";
@@ -55,6 +56,9 @@ struct Kept {
     recorded: HashMap<Process, Vec<Had>>,
     /// The sessions of which a single call has come from a process.
     once: HashMap<Process, Vec<Had>>,
+    /// The marks of those that count, as they were when they were put on them: a process may take its own away, and not those
+    /// of what it has started.
+    marks: HashMap<Process, Option<Mark>>,
     /// Those that could not be written down: as on a full disk.
     unwritten: HashSet<Process>,
     /// How many were left when those that have ended were last looked for.
@@ -153,17 +157,29 @@ impl Guarded {
             }
         }
         let left = recorded.len();
-        *guarded.kept() = Kept { recorded, once, left, ..Kept::default() };
+        let marked = recorded.keys().chain(once.keys().filter(|process| !process.is_shell())).copied();
+        let marks = marked.filter_map(|process| Some((process, Some(Mark::of(process.pid)?)))).collect();
+        *guarded.kept() = Kept { recorded, once, marks, left, ..Kept::default() };
         guarded
     }
 
     /// Writes down that a call of a session, which is open by now or has ended, has come from this process: with the second
-    /// one that it is that of the agent.
-    pub(crate) fn note(&self, process: Process, session: &str, is_open: bool) {
+    /// one that it is that of the agent. Tells whether it is to be marked: it counts as that, and has no mark yet.
+    pub(crate) fn note(&self, process: Process, session: &str, is_open: bool) -> bool {
         let mut kept = self.kept();
-        if !kept.is_settled(process, session) && self.is_first(&mut kept, process, session) {
-            return;
+        let is_first = !kept.is_settled(process, session) && self.is_first(&mut kept, process, session);
+        if !is_first {
+            self.note_further(&mut kept, process, session, is_open);
         }
+        !(kept.marks.contains_key(&process) || is_first && process.is_shell())
+    }
+
+    /// Keeps the mark of a process.
+    pub(crate) fn note_mark(&self, process: Process, mark: Option<Mark>) {
+        self.kept().marks.insert(process, mark);
+    }
+
+    fn note_further(&self, kept: &mut Kept, process: Process, session: &str, is_open: bool) {
         let sessions = kept.recorded.entry(process).or_default();
         match sessions.iter_mut().find(|had| had.session == session) {
             Some(had) if !had.has_ended || !is_open => return,
@@ -172,17 +188,19 @@ impl Guarded {
                 // An agent opens as many as it likes: none that goes on gives way to a further one.
                 if sessions.len() >= SESSIONS {
                     let Some(ended) = sessions.iter().position(|had| had.has_ended) else {
-                        return self.forget_first(&mut kept, process, session);
+                        return self.forget_first(kept, process, session);
                     };
                     sessions.remove(ended);
                 }
                 sessions.push(Had { session: session.to_owned(), has_ended: !is_open, ..Had::default() });
             }
         }
-        self.write_or_keep(&mut kept, process);
-        self.forget_first(&mut kept, process, session);
+        self.write_or_keep(kept, process);
+        self.forget_first(kept, process, session);
         if kept.recorded.len() >= MANY.max(2 * kept.left) {
             self.keep_living(&mut kept.recorded, "");
+            let Kept { recorded, once, marks, .. } = &mut *kept;
+            marks.retain(|process, _| recorded.contains_key(process) || once.contains_key(process));
             kept.left = kept.recorded.len();
         }
     }
@@ -320,8 +338,12 @@ impl Guarded {
     }
 
     /// Those of the processes from which calls have come that are there still.
-    pub(crate) fn living(&self) -> Vec<Process> {
-        self.kept().all().filter(|process| process.is_alive()).collect()
+    pub(crate) fn living(&self) -> Vec<Agent> {
+        let kept = self.kept();
+        let mark =
+            |process: Process| kept.marks.get(&process).copied().unwrap_or_else(|| Mark::of(process.pid));
+        let living = kept.all().filter(|process| process.is_alive());
+        living.map(|process| Agent { process, mark: mark(process) }).collect()
     }
 
     /// The nearest of these processes that is recorded.
@@ -346,9 +368,9 @@ pub fn may_be_of_an_agent(pid: u32, states: &[&Path]) -> bool {
     let records =
         states.iter().flat_map(|state| fs::read_dir(state.join(FOLDER)).into_iter().flatten().flatten());
     let names = records.filter_map(|record| record.file_name().into_string().ok());
-    let mut agents: Vec<_> =
-        names.filter_map(|name| Process::named(name.strip_prefix(ONCE).unwrap_or(&name))).collect();
-    agents.retain(|agent| agent.is_alive());
+    let agents = names.filter_map(|name| Process::named(name.strip_prefix(ONCE).unwrap_or(&name)));
+    let living = agents.filter(|agent| agent.is_alive());
+    let agents: Vec<_> = living.map(|process| Agent { process, mark: Mark::of(process.pid) }).collect();
     !agents.is_empty() && is_orphan(&Lineage::default().whole(pid), &agents)
 }
 
@@ -411,7 +433,9 @@ mod tests {
     impl Guarded {
         /// Two calls of this session came from this process.
         fn note_agent(&self, process: Process, session: &str) {
-            (0..2).for_each(|_| self.note(process, session, true));
+            for _ in 0..2 {
+                self.note(process, session, true);
+            }
         }
     }
 
@@ -526,7 +550,9 @@ mod tests {
         again.note(parent, "s1", false);
         assert_eq!(again.holder("s1"), None);
         let own = Process::of(std::process::id()).unwrap();
-        (0..=SESSIONS).for_each(|number| again.note(own, &number.to_string(), true));
+        for number in 0..=SESSIONS {
+            again.note(own, &number.to_string(), true);
+        }
         assert!(again.is_recorded(own), "no program that runs around a single call has as many");
     }
 
@@ -543,7 +569,7 @@ mod tests {
         }
         guarded.note(process, "s1", true);
         assert_eq!(guarded.among(&[process]), None);
-        assert!(guarded.has_living() && guarded.living() == [process]);
+        assert!(guarded.has_living() && guarded.living().iter().all(|agent| agent.process == process));
         guarded.note(process, "s1", true);
         assert_eq!(guarded.among(&[process]).unwrap().session, "s1");
         shell.kill().unwrap();

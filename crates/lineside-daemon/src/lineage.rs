@@ -3,11 +3,13 @@
 //!
 //! A process is its number and its start. Whose session a process has is for `agents`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use lineside_account::Mark;
 
 /// How many ancestors are looked at. A line of processes is hardly ever longer than 20; what is below so many is let do
 /// nothing.
@@ -184,6 +186,18 @@ impl Process {
         Some(is_one && is_there && is_kept())
     }
 
+    /// Marks it and what it has started so far: what any of them starts from now on bears the mark. Gives its own.
+    pub(crate) fn mark(self) -> Option<Mark> {
+        let mark = Mark::put_on(self.pid)?;
+        let (mut reached, mut next) = (HashSet::from([self.pid]), started_by(self.pid));
+        while let Some(pid) = next.pop().filter(|_| reached.len() < MOST) {
+            if reached.insert(pid) && mark.reach(pid) {
+                next.extend(started_by(pid));
+            }
+        }
+        Some(mark)
+    }
+
     /// Whether this process has started it, with that among its variables.
     pub(crate) fn was_given(self, variable: &[u8]) -> bool {
         let variables = || fs::read(format!("/proc/{}/environ", self.pid)).unwrap_or_default();
@@ -200,6 +214,13 @@ impl Process {
         let arguments = fs::read(format!("/proc/{}/cmdline", self.pid)).unwrap_or_default();
         arguments.split(|byte| *byte == 0).nth(1) == Some(b"hook")
     }
+}
+
+/// The children of a process, where the system shows them.
+fn started_by(pid: u32) -> Vec<u32> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let children = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    children.flat_map(|all| all.split(' ').filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()).collect()
 }
 
 /// Whether what is said of a process could not be read because there is no such process.

@@ -6,6 +6,8 @@
 use std::fs;
 use std::io::{self, ErrorKind};
 
+use lineside_account::Mark;
+
 use crate::lineage::{Process, Stat, is_end};
 
 /// Why an orphan does not act as a person, and what to do.
@@ -18,12 +20,32 @@ const GIVEN: [&str; 10] = [
     "LINESIDE_GRANT", "LINESIDE_SESSION", "OPENCODE", "QWEN_CODE",
 ];
 
-/// Whether a process and those above it, the nearest first, are all that is left of what has started it, while these agents
-/// run.
-pub(crate) fn is_orphan(line: &[Process], agents: &[Process]) -> bool {
-    let is_of = |top: Process| agents.iter().any(|agent| is_beside(top, *agent));
+/// The process of an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Agent {
+    pub(crate) process: Process,
+    /// What it hands on to all that it starts, where the system lets it be marked.
+    pub(crate) mark: Option<Mark>,
+}
+
+/// Whether a process comes from one of these agents that is marked, whatever has ended between them.
+pub(crate) fn comes_from_one(process: Process, agents: &[Agent]) -> bool {
+    agents.iter().filter_map(|agent| agent.mark).max().is_some_and(|mark| mark.is_on(process.pid))
+}
+
+/// Whether a process, with those above it, the nearest first, is what an agent has left or may be, while these run. What comes
+/// from one that is marked is known to; of others it is found by what is left of the processes above.
+pub(crate) fn is_orphan(line: &[Process], agents: &[Agent]) -> bool {
+    let Some(caller) = line.first() else { return false };
+    if comes_from_one(*caller, agents) {
+        return true;
+    }
+    let unmarked: Vec<&Agent> = agents.iter().filter(|agent| agent.mark.is_none()).collect();
+    let is_of = |top: Process| unmarked.iter().any(|agent| is_beside(top, agent.process));
     let stats = stats(line);
-    has_changed(&stats) || is_left(&stats, is_given, is_of)
+    let top = own(&stats).and_then(|own| own.last().map(|top| top.process));
+    top.is_some_and(is_given)
+        || !unmarked.is_empty() && (has_changed(&stats) || is_left(&stats, is_given, is_of))
 }
 
 /// Whether the parent of the topmost process is shown and not among these: one between them has ended while they were read, so

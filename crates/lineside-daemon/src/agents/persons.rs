@@ -3,7 +3,7 @@
 use super::refused::{OF_A_HOOK, UNKNOWN};
 use super::{Agents, is_unseen};
 use crate::lineage::Process;
-use crate::orphans::{ORPHAN, has_environment_of_agents, is_orphan};
+use crate::orphans::{Agent, ORPHAN, comes_from_one, has_environment_of_agents, is_orphan};
 
 impl Agents {
     /// That a process stands below no agent and is none itself, and may take off guards. It may be one that was started long
@@ -13,7 +13,8 @@ impl Agents {
     /// It does, or it is not known: why it is refused, and what a person does instead.
     pub(crate) fn is_of_a_person(&self, peer: Option<u32>) -> Result<(), String> {
         let line = self.line_of_a_person(peer)?;
-        self.unless(|_| has_environment_of_agents(&line))
+        let comes_from = |agents: &[Agent]| line.first().is_some_and(|own| comes_from_one(*own, agents));
+        self.unless(|agents| comes_from(agents) || has_environment_of_agents(&line))
     }
 
     /// The processes above one that stands below no agent.
@@ -45,9 +46,51 @@ impl Agents {
     }
 
     /// That something is not so of an orphan while agents run, which are given.
-    fn unless(&self, is_so: impl FnOnce(&[Process]) -> bool) -> Result<(), String> {
+    fn unless(&self, is_so: impl FnOnce(&[Agent]) -> bool) -> Result<(), String> {
         let agents = self.guarded.living();
         let may_be_an_agents = !agents.is_empty() && is_so(&agents);
         if may_be_an_agents { Err(ORPHAN.to_owned()) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead as _, BufReader};
+    use std::path::Path;
+    use std::process::{Command, Stdio};
+
+    use lineside::Bus;
+    use tokio_util::task::TaskTracker;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_an_agent_has_left_is_no_person_however_it_was_set_apart_and_what_is_beside_the_agent_is() {
+        let agents = Agents::of(Path::new("/nonexistent"), false, &TaskTracker::new());
+        let session = Bus::new().session("s1").open().await.unwrap();
+        // It waits until it is marked. What it leaves has no parent of it, and nothing in its environment.
+        let leaves = "read go; (env -i setsid sleep 600 & echo $!); read end";
+        let begun = |text: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", text]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
+        };
+        let (mut agent, mut beside) = (begun(leaves), begun("read end"));
+        let process = Process::of(agent.id()).unwrap();
+        for _ in 0..2 {
+            agents.note("s1", Some(&session), Some(process));
+        }
+        let mut line = String::new();
+        std::io::Write::write_all(agent.stdin.as_mut().unwrap(), b"go\n").unwrap();
+        BufReader::new(agent.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let left: u32 = line.trim().parse().unwrap();
+        let is_a_person = |pid| (agents.is_of_a_person(Some(pid)), agents.is_typed_by_a_person(Some(pid)));
+        assert_eq!(is_a_person(left), (Err(ORPHAN.to_owned()), Err(ORPHAN.to_owned())));
+        assert!(agents.is_unknown(Some(left)), "it does in the name of no user what an agent may not");
+        assert_eq!(is_a_person(beside.id()), (Ok(()), Ok(())));
+        assert!(!agents.is_unknown(Some(beside.id())));
+        Command::new("kill").arg(line.trim()).status().unwrap();
+        for child in [&mut agent, &mut beside] {
+            child.kill().and_then(|()| child.wait()).unwrap();
+        }
     }
 }
