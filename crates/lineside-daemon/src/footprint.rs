@@ -36,6 +36,8 @@ pub(crate) struct Seen {
     marks: Marks,
     /// Where nothing was.
     absent: Vec<PathBuf>,
+    /// The folders that were listed, and those in which something was missing.
+    folders: BTreeMap<PathBuf, Mark>,
 }
 
 impl Seen {
@@ -43,6 +45,12 @@ impl Seen {
     pub(crate) fn holds(&self) -> bool {
         let is_absent = |path: &PathBuf| fs::symlink_metadata(path).is_err();
         !self.marks.are_fresh() && self.marks.hold() && self.absent.iter().all(is_absent)
+    }
+
+    /// Whether nothing has come and gone since in the folders that do not have something, or were listed: it shows in their
+    /// times.
+    pub(crate) fn has_folders_of(&self, other: &Self) -> bool {
+        self.folders == other.folders
     }
 }
 
@@ -116,7 +124,7 @@ struct Walk {
 
 impl Walk {
     fn from(found: Footprint, watched: &[Watched]) -> Self {
-        let seen = Seen { marks: Marks::begin(), absent: Vec::new() };
+        let seen = Seen { marks: Marks::begin(), absent: Vec::new(), folders: BTreeMap::new() };
         let mut walk = Self { found, seen, plain: HashSet::new() };
         for Watched { path, levels, ends } in watched {
             walk.walk(Path::new("/"), path, *levels, ends);
@@ -153,6 +161,9 @@ impl Walk {
             }
             let Ok(found) = fs::symlink_metadata(&next) else {
                 self.seen.absent.push(next);
+                if let Ok(folder) = fs::symlink_metadata(&at) {
+                    self.seen.folders.entry(at).or_insert_with(|| Mark::of(&folder));
+                }
                 return;
             };
             if found.is_symlink() {
@@ -186,7 +197,10 @@ impl Walk {
         }
         // Before it is read: what comes later shows in it.
         match fs::symlink_metadata(folder) {
-            Ok(found) => self.seen.marks.take(folder, &found),
+            Ok(found) => {
+                self.seen.marks.take(folder, &found);
+                self.seen.folders.insert(folder.to_path_buf(), Mark::of(&found));
+            }
             Err(_) => self.seen.absent.push(folder.to_path_buf()),
         }
         let Ok(entries) = fs::read_dir(folder) else { return };

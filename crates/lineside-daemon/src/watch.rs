@@ -2,10 +2,12 @@
 
 use std::collections::HashSet;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use lineside::core::Diagnostic;
+use lineside::dialects::Watched;
 use notify::event::{AccessKind, AccessMode, ModifyKind};
 use notify::{
     Config, Error, ErrorKind, Event, EventKind, EventKindMask, PathOp, RecommendedWatcher, UpdatePathsError,
@@ -14,7 +16,7 @@ use notify::{
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::footprint::{Folders, Footprint};
+use crate::footprint::{Folders, Footprint, Seen};
 use crate::in_force::InForce;
 
 /// How long files have to be as they are before they are read: an editor writes them in several steps.
@@ -46,6 +48,8 @@ const TELLS_OF_CLOSING: bool = cfg!(any(target_os = "linux", target_os = "androi
 #[derive(Default)]
 pub(crate) struct Changes {
     changed: Notify,
+    /// How often something was noticed.
+    count: AtomicU64,
     /// Files that were changed and are still open for writing.
     writing: Mutex<HashSet<PathBuf>>,
 }
@@ -71,13 +75,19 @@ impl Changes {
         quiet.checked_sub(age).filter(|rest| !rest.is_zero())
     }
 
+    /// Something has changed, or may have.
+    fn tell(&self) {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        self.changed.notify_one();
+    }
+
     fn note(&self, folders: &Folders, noticed: Result<Event, Error>) {
         let event = match noticed {
-            Ok(event) if event.need_rescan() => return self.changed.notify_one(),
+            Ok(event) if event.need_rescan() => return self.tell(),
             Ok(event) => event,
             Err(error) => {
                 tracing::warn!(%error, "something of the watched hook files was missed");
-                return self.changed.notify_one();
+                return self.tell();
             }
         };
         let kind = event.kind;
@@ -101,7 +111,7 @@ impl Changes {
             }
         }
         drop(writing);
-        self.changed.notify_one();
+        self.tell();
     }
 
     fn writing(&self) -> MutexGuard<'_, HashSet<PathBuf>> {
@@ -111,16 +121,33 @@ impl Changes {
 
 /// Since when files are as they are, over several looks at them.
 #[derive(Default)]
-pub(crate) struct Steady(Option<(Footprint, Instant)>);
+pub(crate) struct Steady(Option<(Look, Instant)>);
+
+/// What a look at files has found, and how often something was noticed of them before it.
+struct Look {
+    found: Footprint,
+    seen: Seen,
+    noticed: u64,
+}
+
+impl Look {
+    fn is_as(&self, other: &Self) -> bool {
+        self.noticed == other.noticed && self.found == other.found && self.seen.has_folders_of(&other.seen)
+    }
+}
 
 impl Steady {
-    /// Whether this is what has been seen for as long as files have to rest.
-    pub(crate) fn has_rested(&mut self, now: Footprint) -> bool {
+    /// Looks at files. Gives what they are, and whether they have been that for as long as files have to rest: each look
+    /// since has found the same, and nothing has come or gone in between.
+    pub(crate) fn look(&mut self, watched: &[Watched], changes: &Changes) -> (Footprint, bool) {
+        let noticed = changes.count.load(Ordering::Relaxed);
+        let (found, seen) = Footprint::seen(watched);
+        let (footprint, now) = (found.clone(), Look { found, seen, noticed });
         match &self.0 {
-            Some((seen, since)) if *seen == now => since.elapsed() >= QUIET,
+            Some((before, since)) if before.is_as(&now) => (footprint, since.elapsed() >= QUIET),
             _ => {
                 self.0 = Some((now, Instant::now()));
-                false
+                (footprint, false)
             }
         }
     }
@@ -164,7 +191,7 @@ fn watcher(
     while let Err(UpdatePathsError { source, origin, remaining }) = watcher.update_paths(folders) {
         if is_absence(&source) {
             // It has just gone, or nothing of ours can lie where this user may not look.
-            changes.changed.notify_one();
+            changes.tell();
         } else if !is_refusal(&source) {
             failed = Some(source);
         }
@@ -194,10 +221,10 @@ mod tests {
     use std::time::{Duration, SystemTime};
 
     use lineside::dialects::Watched;
-    use notify::event::{AccessKind, AccessMode, DataChange, ModifyKind};
+    use notify::event::{AccessKind, AccessMode, CreateKind, DataChange, ModifyKind};
     use notify::{Event, EventKind};
 
-    use super::{Changes, LONGEST, QUIET, SHORT, TELLS_OF_CLOSING, WRITING, between_looks};
+    use super::{Changes, LONGEST, QUIET, SHORT, Steady, TELLS_OF_CLOSING, WRITING, between_looks};
     use crate::footprint::Footprint;
 
     #[test]
@@ -206,6 +233,26 @@ mod tests {
         assert_eq!(between_looks(SHORT, short), SHORT);
         assert_eq!(between_looks(SHORT, long), 4 * long);
         assert_eq!(between_looks(QUIET, longest), LONGEST);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_otherwise_between_two_looks_has_not_rested() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let watched = [Watched { path: root.join("hooks.yaml"), levels: 0, ends: &[] }];
+        let (changes, mut steady) = (Changes::default(), Steady::default());
+        let mut has_rested = async || {
+            tokio::time::advance(QUIET).await;
+            steady.look(&watched, &changes).1
+        };
+        assert!(!has_rested().await && has_rested().await);
+        // It was there for a moment, which was noticed.
+        let created = Event::new(EventKind::Create(CreateKind::Any)).add_path(root.join("hooks.yaml"));
+        changes.note(&Footprint::of(&watched).wanted(), Ok(created));
+        assert!(!has_rested().await && has_rested().await);
+        // It was, and only its folder shows it.
+        File::open(&root).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        assert!(!has_rested().await && has_rested().await);
     }
 
     #[test]

@@ -64,7 +64,7 @@ impl Daemon {
         loop {
             let mut watching = self.loading.lock().await;
             let look = Instant::now();
-            let footprint = Footprint::of(&self.watched());
+            let (footprint, _) = steady.look(&self.watched(), &self.changes);
             if let Some(rest) = self.changes.rest(&footprint, begun.elapsed()) {
                 // A load that is asked for does not wait for files to settle.
                 drop(watching);
@@ -75,11 +75,10 @@ impl Daemon {
             let blind = watching.set(&footprint, &self.changes);
             let is_news = !watching.loaded.is(&footprint);
             let files = is_news.then(|| self.read());
-            let now = Footprint::of(&self.watched());
+            let (now, is_steady) = steady.look(&self.watched(), &self.changes);
             // A change came meanwhile, so that what was read may be of two states.
             let is_of_two = footprint != now && begun.elapsed() < LONGEST;
             let lacks = |files: &HookFiles| files.lacks_of(&self.loaded().report);
-            let is_steady = steady.has_rested(now);
             if is_of_two || !is_steady && files.as_ref().is_some_and(lacks) {
                 drop(watching);
                 if begun.elapsed() >= LONGEST && !std::mem::replace(&mut is_said, true) {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use lineside::automation::machine::Bounds;
 use lineside::dialects::{Places, Trust};
@@ -53,15 +54,13 @@ async fn what_a_project_has_tightened_is_tightened_after_a_reload_of_the_users_h
     assert!(!is_refused().await && session.hooks().is_empty());
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_file_that_is_rewritten_without_end_keeps_the_hooks_that_it_had() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().canonicalize().unwrap();
+/// A daemon with one hook in the user's file, which is here.
+async fn hooked(root: &Path) -> (Arc<Daemon>, PathBuf) {
     let (users, state) = (root.join(".config/lineside"), root.join("state"));
     fs::create_dir_all(&users).unwrap();
     fs::create_dir_all(&state).unwrap();
-    let write = |text: &str| fs::write(users.join("hooks.yaml"), text).unwrap();
-    write("hooks: [{name: g, on: before_tool, verdict: block, reason: 'no'}]\n");
+    let file = users.join("hooks.yaml");
+    fs::write(&file, HOOKED).unwrap();
     let environment = BTreeMap::from([("HOME".to_owned(), root.display().to_string())]);
     let places = Places { environment, project_root: None, cwd: "/".into(), trust: Trust::Withheld };
     let settings = Settings::new(root.join("socket"), state, places);
@@ -70,15 +69,45 @@ async fn a_file_that_is_rewritten_without_end_keeps_the_hooks_that_it_had() {
     let (automations, _) = durable.automations(&bus, Bounds::default()).unwrap();
     let daemon = Arc::new(Daemon::new(settings, Assembly::new(bus), automations, durable));
     daemon.load().await.unwrap();
+    (daemon, file)
+}
+
+const HOOKED: &str = "hooks: [{name: g, on: before_tool, verdict: block, reason: 'no'}]\n";
+
+#[tokio::test(start_paused = true)]
+async fn a_file_that_is_rewritten_without_end_keeps_the_hooks_that_it_had() {
+    let folder = tempfile::tempdir().unwrap();
+    let (daemon, file) = hooked(&folder.path().canonicalize().unwrap()).await;
     let held = Arc::clone(&daemon);
     let load = tokio::spawn(async move { held.load_changed().await.map(|loaded| loaded.is_some()) });
     for length in 1..1_000 {
         // A moment between two steps of a rewriting, and each time another one.
-        write(&" ".repeat(length));
+        fs::write(&file, " ".repeat(length)).unwrap();
         tokio::time::advance(SHORT).await;
         assert_eq!(daemon.loaded().report.in_force(), 1, "after {length}");
     }
     // It has settled.
     assert!(load.await.unwrap().unwrap());
     assert_eq!(daemon.loaded().report.in_force(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_file_that_goes_and_comes_without_end_keeps_the_hooks_that_it_had() {
+    let folder = tempfile::tempdir().unwrap();
+    let (daemon, file) = hooked(&folder.path().canonicalize().unwrap()).await;
+    let held = Arc::clone(&daemon);
+    let loads = tokio::spawn(async move {
+        loop {
+            held.load_changed().await.unwrap();
+            tokio::task::yield_now().await;
+        }
+    });
+    for round in 1..300 {
+        fs::remove_file(&file).unwrap();
+        tokio::time::advance(SHORT).await;
+        assert_eq!(daemon.loaded().report.in_force(), 1, "in round {round}");
+        fs::write(&file, HOOKED).unwrap();
+        tokio::time::advance(SHORT).await;
+    }
+    loads.abort();
 }

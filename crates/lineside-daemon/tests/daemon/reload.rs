@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use lineside::json::Value;
 use lineside::prelude::*;
 use tokio::sync::watch;
+use tokio::time::{Duration, Instant};
 
 use crate::house::House;
 use crate::signals::Reader;
@@ -116,6 +117,28 @@ async fn a_file_that_breaks_keeps_its_last_good_hooks_and_says_so() {
     fs::write(&file, hooks(&["mended"])).unwrap();
     until(&house, &mut reader, &["mended"]).await;
     assert_eq!(house.get("/v1/status").await.1["findings"], json!([]));
+}
+
+#[tokio::test]
+async fn a_file_that_goes_and_comes_in_quick_turn_keeps_its_hooks() {
+    let house = House::hooked(&hooks(&["guard"])).await;
+    let mut reader = Reader::open(&house, "/v1/signals?after=0", None).await;
+    let file = house.folder.path().join("project/.lineside/hooks.yaml");
+    for _ in 0..60 {
+        let begun = Instant::now();
+        fs::remove_file(&file).unwrap();
+        let decided = deciding(&house).await;
+        fs::write(&file, hooks(&["guard"])).unwrap();
+        if begun.elapsed() > Duration::from_millis(40) {
+            // It was away for long enough to count as gone.
+            until(&house, &mut reader, &["guard"]).await;
+            continue;
+        }
+        assert_eq!(decided, ["guard"]);
+        while begun.elapsed() < Duration::from_millis(44) {
+            assert_eq!(deciding(&house).await, ["guard"]);
+        }
+    }
 }
 
 #[tokio::test]
