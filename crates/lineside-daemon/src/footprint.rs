@@ -97,12 +97,7 @@ impl Footprint {
         Walk::from(self, watched).found
     }
 
-    /// The folders to be watched, each without links in its path.
-    pub(crate) fn folders(&self) -> impl Iterator<Item = &Path> {
-        self.folders.0.keys().map(PathBuf::as_path)
-    }
-
-    /// What counts in them.
+    /// The folders to be watched, and what counts in them.
     pub(crate) fn wanted(&self) -> Folders {
         self.folders.clone()
     }
@@ -224,6 +219,15 @@ impl Walk {
 }
 
 impl Folders {
+    /// Each without links in its path.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.0.keys().map(PathBuf::as_path)
+    }
+
+    pub(crate) fn has(&self, path: &Path) -> bool {
+        self.0.contains_key(path)
+    }
+
     /// Whether it matters that this has happened to this path.
     pub(crate) fn concern(&self, kind: EventKind, path: &Path) -> bool {
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return false };

@@ -51,6 +51,7 @@ mod footprint;
 mod in_force;
 mod dashboard;
 mod watch;
+mod watcher;
 mod aside;
 mod begun;
 mod whole;

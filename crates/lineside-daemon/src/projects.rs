@@ -32,6 +32,7 @@ pub(crate) use self::loaded::{Project, Stands};
 use crate::aside::{Aside, Load};
 use crate::boxed::spawn;
 use crate::settings::Settings;
+use crate::watcher::Watcher;
 
 /// How long a project without a session stays as it was loaded.
 const KEPT: Duration = Duration::from_secs(600);
@@ -65,6 +66,8 @@ struct Inner {
     aside: Aside,
     /// The same of those that no person has trusted.
     of_strangers: Aside,
+    /// Of all of them, and of the user's.
+    watcher: Watcher,
     /// What their hooks may take still.
     listed: Arc<Semaphore>,
     tracker: TaskTracker,
@@ -140,6 +143,7 @@ impl Projects {
                 known: Mutex::default(),
                 aside: Aside::default(),
                 of_strangers: Aside::of_strangers(),
+                watcher: Watcher::default(),
                 listed: Arc::new(Semaphore::new(MOST_LISTED)),
                 tracker: tracker.clone(),
                 ending: ending.clone(),
@@ -150,6 +154,11 @@ impl Projects {
 
     fn known(&self) -> MutexGuard<'_, Known> {
         self.inner.known()
+    }
+
+    /// What watches for all of the daemon.
+    pub(crate) fn watcher(&self) -> &Watcher {
+        &self.inner.watcher
     }
 
     /// Puts a session that is about to be opened into the scope of its project, which is loaded first. One that does not
@@ -274,7 +283,7 @@ impl Projects {
             project.used();
             return (Arc::clone(project), false);
         }
-        let project = Arc::new(Project::new(root, self.inner.assembly.of_project(root)));
+        let project = Arc::new(Project::new(root, self.inner.assembly.of_project(root), &self.inner.watcher));
         known.add(&project);
         (project, true)
     }

@@ -1,23 +1,21 @@
 //! The watching of hook files: what is noticed of changes, and when the files have settled.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use lineside::core::Diagnostic;
 use lineside::dialects::Watched;
+use notify::EventKind;
 use notify::event::{AccessKind, AccessMode, ModifyKind};
-use notify::{
-    Config, Error, ErrorKind, Event, EventKind, EventKindMask, PathOp, RecommendedWatcher, UpdatePathsError,
-    Watcher as _,
-};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::footprint::{Folders, Footprint, Seen};
+use crate::footprint::{Footprint, Seen};
 use crate::in_force::InForce;
+use crate::watcher::Watcher;
 
 /// How long files have to be as they are before they are read: an editor writes them in several steps.
 const QUIET: Duration = Duration::from_millis(50);
@@ -76,39 +74,24 @@ impl Changes {
     }
 
     /// Something has changed, or may have.
-    fn tell(&self) {
+    pub(crate) fn tell(&self) {
         self.count.fetch_add(1, Ordering::Relaxed);
         self.changed.notify_one();
     }
 
-    fn note(&self, folders: &Folders, noticed: Result<Event, Error>) {
-        let event = match noticed {
-            Ok(event) if event.need_rescan() => return self.tell(),
-            Ok(event) => event,
-            Err(error) => {
-                tracing::warn!(%error, "something of the watched hook files was missed");
-                return self.tell();
-            }
-        };
-        let kind = event.kind;
-        let concerned: Vec<PathBuf> =
-            event.paths.into_iter().filter(|path| folders.concern(kind, path)).collect();
-        if concerned.is_empty() {
-            return;
-        }
+    /// Something has happened to a file that counts.
+    pub(crate) fn note(&self, kind: EventKind, path: &Path) {
         let mut writing = self.writing();
-        for path in concerned {
-            match kind {
-                EventKind::Modify(ModifyKind::Data(_)) if TELLS_OF_CLOSING && writing.len() < WRITING => {
-                    writing.insert(path);
-                }
-                EventKind::Access(AccessKind::Close(AccessMode::Write))
-                | EventKind::Remove(_)
-                | EventKind::Modify(ModifyKind::Name(_)) => {
-                    writing.remove(&path);
-                }
-                _ => {}
+        match kind {
+            EventKind::Modify(ModifyKind::Data(_)) if TELLS_OF_CLOSING && writing.len() < WRITING => {
+                writing.insert(path.to_path_buf());
             }
+            EventKind::Access(AccessKind::Close(AccessMode::Write))
+            | EventKind::Remove(_)
+            | EventKind::Modify(ModifyKind::Name(_)) => {
+                writing.remove(path);
+            }
+            _ => {}
         }
         drop(writing);
         self.tell();
@@ -154,78 +137,122 @@ impl Steady {
 }
 
 /// What is watched, and what was loaded.
-#[derive(Default)]
 pub(crate) struct Watching {
-    watcher: Option<RecommendedWatcher>,
+    watcher: Watcher,
+    user: u64,
+    /// Whose files they are, in words.
+    files: String,
     /// What the hooks in force were read from.
     pub(crate) loaded: InForce<Footprint>,
 }
 
 impl Watching {
+    pub(crate) fn new(watcher: &Watcher, files: impl Into<String>) -> Self {
+        Self {
+            watcher: watcher.clone(),
+            user: watcher.user(),
+            files: files.into(),
+            loaded: InForce::default(),
+        }
+    }
+
     /// Watches the folders of a footprint in the place of those before, so that folders that have appeared are among
-    /// them. Takes some microseconds for each. Gives what is wrong with it: changes may be missed then.
-    pub(crate) fn set(&mut self, footprint: &Footprint, changes: &Arc<Changes>) -> Option<Diagnostic> {
-        let error = match watcher(footprint, changes) {
-            Ok((watcher, error)) => {
-                self.watcher = Some(watcher);
-                error?
-            }
-            Err(error) => error,
-        };
-        let text = format!("changes of hook files may be missed: {error}; `lineside reload` loads them");
+    /// them. Gives what is wrong with it: changes may be missed then.
+    pub(crate) fn set(&self, footprint: &Footprint, changes: &Arc<Changes>) -> Option<Diagnostic> {
+        let error = self.watcher.set(self.user, changes, footprint)?;
+        let text = format!("changes of {} may be missed: {error}; `lineside reload` loads them", self.files);
         Some(Diagnostic::warning(None, text))
     }
 }
 
-fn watcher(
-    footprint: &Footprint,
-    changes: &Arc<Changes>,
-) -> Result<(RecommendedWatcher, Option<Error>), Error> {
-    let (noticed, about) = (Arc::clone(changes), footprint.wanted());
-    // Who reads a file is no news, and all files are read at a load.
-    let config = Config::default().with_event_kinds(EventKindMask::CORE | EventKindMask::ACCESS_CLOSE);
-    let mut watcher = RecommendedWatcher::new(move |event| noticed.note(&about, event), config)?;
-    let mut failed = None;
-    let mut folders: Vec<PathOp> = footprint.folders().map(PathOp::watch_non_recursive).collect();
-    // Those before the one that fails are watched.
-    while let Err(UpdatePathsError { source, origin, remaining }) = watcher.update_paths(folders) {
-        if is_absence(&source) {
-            // It has just gone, or nothing of ours can lie where this user may not look.
-            changes.tell();
-        } else if !is_refusal(&source) {
-            failed = Some(source);
-        }
-        folders = if origin.is_some() { remaining } else { Vec::new() };
-        if folders.is_empty() {
-            break;
-        }
+impl Drop for Watching {
+    fn drop(&mut self) {
+        self.watcher.leave(self.user);
     }
-    Ok((watcher, failed))
-}
-
-fn is_absence(error: &Error) -> bool {
-    match &error.kind {
-        ErrorKind::PathNotFound => true,
-        ErrorKind::Io(error) => error.kind() == std::io::ErrorKind::NotFound,
-        _ => false,
-    }
-}
-
-fn is_refusal(error: &Error) -> bool {
-    matches!(&error.kind, ErrorKind::Io(error) if error.kind() == std::io::ErrorKind::PermissionDenied)
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs::{self, File};
+    use std::io::Write as _;
+    use std::path::Path;
+    use std::sync::Arc;
     use std::time::{Duration, SystemTime};
 
     use lineside::dialects::Watched;
+    use notify::EventKind;
     use notify::event::{AccessKind, AccessMode, CreateKind, DataChange, ModifyKind};
-    use notify::{Event, EventKind};
 
-    use super::{Changes, LONGEST, QUIET, SHORT, Steady, TELLS_OF_CLOSING, WRITING, between_looks};
+    use super::{Changes, LONGEST, QUIET, SHORT, Steady, TELLS_OF_CLOSING, WRITING, Watching, between_looks};
     use crate::footprint::Footprint;
+    use crate::watcher::Watcher;
+
+    const WRITTEN: EventKind = EventKind::Modify(ModifyKind::Data(DataChange::Any));
+
+    /// One user of a watcher, and what it notices of these files.
+    struct User {
+        watching: Watching,
+        changes: Arc<Changes>,
+        watched: [Watched; 1],
+    }
+
+    impl User {
+        fn new(watcher: &Watcher, file: &Path) -> Self {
+            let watched = [Watched { path: file.to_path_buf(), levels: 0, ends: &[] }];
+            let user = Self { watching: Watching::new(watcher, "x"), changes: Arc::default(), watched };
+            user.set();
+            user
+        }
+
+        fn set(&self) {
+            assert_eq!(self.watching.set(&Footprint::of(&self.watched), &self.changes), None);
+        }
+
+        /// Waits until the file counts as open for writing, or does not. As a load does it, watches anew after each change.
+        async fn until_open(&self, is_open: bool, mut meanwhile: impl FnMut()) {
+            while self.changes.writing().contains(&self.watched[0].path) != is_open {
+                self.changes.next().await;
+                self.set();
+                meanwhile();
+            }
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn a_folder_that_was_made_again_is_watched_again_for_all_that_it_concerns() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let here = root.join("a/b");
+        let (file, other) = (here.join("hooks.yaml"), here.join("other.yaml"));
+        let watcher = Watcher::default();
+        fs::create_dir_all(&here).unwrap();
+        let users = [&file, &file, &other].map(|file| User::new(&watcher, file));
+        for round in 0..4 {
+            // Both that it is moved with what is in it, and that it is removed.
+            if round % 2 == 0 {
+                fs::rename(root.join("a"), root.join(format!("away-{round}"))).unwrap();
+            } else {
+                fs::remove_dir_all(root.join("a")).unwrap();
+            }
+            fs::create_dir_all(&here).unwrap();
+            let opened = [&file, &other].map(|file| File::create(file).unwrap());
+            for (user, mut opened) in users.iter().zip([&opened[0], &opened[0], &opened[1]]) {
+                user.until_open(true, || opened.write_all(b"x").unwrap()).await;
+            }
+            drop(opened);
+            for user in &users {
+                let opened = || File::options().append(true).open(&user.watched[0].path).unwrap();
+                user.until_open(false, || drop(opened())).await;
+                assert!(user.changes.writing().is_empty(), "what is another's");
+            }
+        }
+        // The others are served as before when one has left.
+        let [one, two, three] = users;
+        drop((one, three));
+        let mut opened = File::create(&file).unwrap();
+        two.until_open(true, || opened.write_all(b"x").unwrap()).await;
+    }
 
     #[test]
     fn looks_that_take_long_are_a_fifth_of_the_time() {
@@ -247,8 +274,7 @@ mod tests {
         };
         assert!(!has_rested().await && has_rested().await);
         // It was there for a moment, which was noticed.
-        let created = Event::new(EventKind::Create(CreateKind::Any)).add_path(root.join("hooks.yaml"));
-        changes.note(&Footprint::of(&watched).wanted(), Ok(created));
+        changes.note(EventKind::Create(CreateKind::Any), &root.join("hooks.yaml"));
         assert!(!has_rested().await && has_rested().await);
         // It was, and only its folder shows it.
         File::open(&root).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
@@ -259,11 +285,9 @@ mod tests {
     fn of_files_that_are_being_written_few_are_kept() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
-        let footprint = Footprint::of(&[Watched { path: root.clone(), levels: 1, ends: &[".md"] }]);
-        let (changes, folders) = (Changes::default(), footprint.wanted());
+        let changes = Changes::default();
         for number in 0..2 * WRITING {
-            let event = Event::new(EventKind::Modify(ModifyKind::Data(DataChange::Any)));
-            changes.note(&folders, Ok(event.add_path(root.join(format!("{number}.md")))));
+            changes.note(WRITTEN, &root.join(format!("{number}.md")));
         }
         assert_eq!(changes.writing().len(), if TELLS_OF_CLOSING { WRITING } else { 0 });
     }
@@ -277,14 +301,13 @@ mod tests {
         let footprint = Footprint::of(&[Watched { path: file.clone(), levels: 0, ends: &[] }]);
         let changes = Changes::default();
         assert_eq!(changes.rest(&footprint, Duration::ZERO), None, "it has been as it is for long");
-        let event = |kind| Ok(Event::new(kind).add_path(file.clone()));
-        changes.note(&footprint.wanted(), event(EventKind::Modify(ModifyKind::Data(DataChange::Any))));
+        changes.note(WRITTEN, &file);
         if TELLS_OF_CLOSING {
             assert_eq!(changes.rest(&footprint, Duration::ZERO), Some(SHORT));
             assert_eq!(changes.rest(&footprint, LONGEST), None, "but not for ever");
         }
-        changes.note(&footprint.wanted(), event(EventKind::Modify(ModifyKind::Data(DataChange::Any))));
-        changes.note(&footprint.wanted(), event(EventKind::Access(AccessKind::Close(AccessMode::Write))));
+        changes.note(WRITTEN, &file);
+        changes.note(EventKind::Access(AccessKind::Close(AccessMode::Write)), &file);
         assert_eq!(changes.rest(&footprint, Duration::ZERO), None);
         fs::write(&file, "x").unwrap();
         let footprint = Footprint::of(&[Watched { path: file.clone(), levels: 0, ends: &[] }]);

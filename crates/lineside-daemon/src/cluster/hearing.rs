@@ -1,7 +1,6 @@
 //! What a member hears: questions, changes of the registry, and that the cluster is there or is not.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +17,7 @@ use super::own::Held;
 use super::stand_ins::{Change, StandIns, announce, close};
 use super::words::{Reply, SessionEntry, Word, written};
 use crate::footprint::Footprint;
+use crate::projects::Projects;
 use crate::watch::{Changes, Watching};
 
 /// How often stand-ins are looked at, and how long one stays that nothing is below.
@@ -32,20 +32,21 @@ struct Trusting {
 }
 
 impl Trusting {
-    fn begin(list: PathBuf) -> Self {
-        let list = [Watched { path: list, levels: 0, ends: &[] }];
-        let mut trusting = Self { list, changes: Arc::default(), watching: Watching::default() };
+    fn begin(projects: &Projects) -> Self {
+        let list = [Watched { path: projects.list_of_trusted(), levels: 0, ends: &[] }];
+        let watching = Watching::new(projects.watcher(), "the list of what was trusted");
+        let trusting = Self { list, changes: Arc::default(), watching };
         trusting.watch();
         trusting
     }
 
-    fn watch(&mut self) {
+    fn watch(&self) {
         let blind = self.watching.set(&Footprint::of(&self.list), &self.changes);
         blind.into_iter().for_each(|blind| tracing::warn!("{blind}"));
     }
 
     /// Waits for a change. Cancel safe.
-    async fn changed(&mut self) {
+    async fn changed(&self) {
         self.changes.next().await;
         self.watch();
     }
@@ -67,7 +68,7 @@ impl Joined {
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         looks.reset();
         let mut projects = daemon.projects().news();
-        let mut trust = Trusting::begin(daemon.projects().list_of_trusted());
+        let trust = Trusting::begin(daemon.projects());
         loop {
             tokio::select! {
                 () = daemon.ending().cancelled() => return,

@@ -24,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Inner, notice};
 use crate::footprint::Footprint;
 use crate::watch::{Changes, LONGEST, Watching, between_looks};
+use crate::watcher::Watcher;
 
 /// A project that is loaded.
 pub(crate) struct Project {
@@ -41,7 +42,6 @@ pub(crate) struct Project {
 }
 
 /// What is watched, and what was read last.
-#[derive(Default)]
 struct Loading {
     watching: Watching,
     watched: Vec<Watched>,
@@ -122,12 +122,18 @@ impl Stands {
 }
 
 impl Project {
-    pub(super) fn new(root: &Path, assembly: Assembly) -> Self {
+    pub(super) fn new(root: &Path, assembly: Assembly, watcher: &Watcher) -> Self {
+        let watching = Watching::new(watcher, format!("hook files of project {}", root.display()));
         Self {
             root: root.to_path_buf(),
             assembly,
             now: ArcSwap::default(),
-            loading: AsyncMutex::default(),
+            loading: AsyncMutex::new(Loading {
+                watching,
+                watched: Vec::new(),
+                is_loaded: false,
+                listed: None,
+            }),
             changes: Arc::default(),
             over: CancellationToken::new(),
             last_used: Mutex::new(Instant::now()),
@@ -198,7 +204,10 @@ impl Project {
             if loading.watching.loaded.is(&footprint) {
                 // A folder may have been made again, and the watch was on the one before.
                 loading.watching.set(&footprint, &self.changes);
-                return Ok(());
+                if footprint == Footprint::of(&loading.watched) {
+                    return Ok(());
+                }
+                continue;
             }
             return self.load_now(of, &mut loading).await;
         }

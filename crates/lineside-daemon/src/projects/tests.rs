@@ -317,6 +317,39 @@ async fn what_is_claimed_of_the_hooks_of_a_project_outlives_the_end_of_the_one_t
     assert!(is_kept());
 }
 
+/// Set where a test has a process of its own.
+#[cfg(target_os = "linux")]
+const ALONE: &str = "LINESIDE_TEST_ALONE";
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn however_many_projects_are_loaded_there_is_one_watcher() {
+    if std::env::var_os(ALONE).is_none() {
+        let own = std::thread::current().name().unwrap().to_owned();
+        let mut alone = std::process::Command::new(std::env::current_exe().unwrap());
+        let alone = alone.args(["--exact", &own]).env(ALONE, "1").output().unwrap();
+        let said = String::from_utf8_lossy(&alone.stdout);
+        assert!(alone.status.success() && said.contains("1 passed"), "{said}");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (_, _, projects) = projects(folder.path(), DETACHED);
+    let root = folder.path().canonicalize().unwrap();
+    for number in 0..50 {
+        let project = root.join(format!("project-{number}"));
+        fs::create_dir_all(project.join(".lineside")).unwrap();
+        fs::create_dir(project.join(".git")).unwrap();
+        fs::write(project.join(".lineside/hooks.yaml"), DETACHED).unwrap();
+        projects.load_at(&project).await.unwrap().unwrap();
+    }
+    let entries = |folder: &str| fs::read_dir(folder).unwrap().flatten();
+    let links = entries("/proc/self/fd").filter_map(|entry| fs::read_link(entry.path()).ok());
+    assert_eq!(links.filter(|link| link.as_os_str() == "anon_inode:inotify").count(), 1);
+    let names =
+        entries("/proc/self/task").filter_map(|entry| fs::read_to_string(entry.path().join("comm")).ok());
+    assert_eq!(names.filter(|name| name.starts_with("notify-rs")).count(), 1);
+}
+
 #[tokio::test]
 async fn a_project_that_was_forgotten_puts_nothing_in_force_again() {
     let folder = tempfile::tempdir().unwrap();
