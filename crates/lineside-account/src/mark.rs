@@ -7,8 +7,8 @@ use std::fs;
 /// What a marked bound leaves when it is divided by a page, which no usual one does.
 const REST: u64 = 1_717;
 const PAGE: u64 = 4_096;
-/// The bound that is marked where there is none: more than a machine has.
-const MOST: u64 = 1 << 50;
+/// The bound that the kernel has where no other one is set: a mark is below it, so that it is on nothing that has that.
+const USUAL: u64 = 819_200;
 
 /// The mark of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,7 +19,7 @@ impl Mark {
     /// namespace of accounts, or has no room for a queue already; on Linux alone there are marks.
     #[must_use]
     pub fn put_on(pid: u32) -> Option<Self> {
-        let pages = (bound(pid)?.min(MOST) / PAGE).checked_sub(1)?;
+        let pages = (bound(pid)?.min(USUAL) / PAGE).checked_sub(1)?;
         let mark = Self(pages * PAGE + REST);
         mark.lower(pid).then_some(mark)
     }
@@ -33,14 +33,26 @@ impl Mark {
     /// That of a process which is marked, or comes from one.
     #[must_use]
     pub fn of(pid: u32) -> Option<Self> {
-        bound(pid).filter(|bound| bound % PAGE == REST).map(Self)
+        bound(pid).and_then(Self::numbered)
     }
 
     /// Whether a process may come from one that has this mark, and not from beside it: its own bound is no higher, which a
-    /// process can make lower and not higher.
+    /// process can make lower and not higher; or it has ended.
     #[must_use]
     pub fn is_on(self, pid: u32) -> bool {
-        bound(pid).is_some_and(|bound| bound <= self.0)
+        bound(pid).is_none_or(|bound| bound <= self.0)
+    }
+
+    /// It as a number.
+    #[must_use]
+    pub fn number(self) -> u64 {
+        self.0
+    }
+
+    /// The mark of this number, if it is one.
+    #[must_use]
+    pub fn numbered(number: u64) -> Option<Self> {
+        (number % PAGE == REST).then_some(Self(number))
     }
 
     #[cfg(target_os = "linux")]

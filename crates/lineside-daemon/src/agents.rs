@@ -30,7 +30,7 @@ use self::refused::{OVER, TOO_DEEP, elsewhere, of_another, together};
 use crate::bequests::{Bequests, covers};
 use crate::guarded::{AgentAbove, Guarded};
 use crate::lineage::{DEEPEST, Lineage, Process};
-use crate::orphans::{Agent, comes_from_one};
+use crate::orphans::comes_from_one;
 
 /// The processes of agents, and those above callers.
 pub(crate) struct Agents {
@@ -116,6 +116,9 @@ const AROUND_A_CALL: Duration = Duration::from_secs(15 * 60);
 impl Agents {
     pub(crate) fn of(state: &Path, starts_hooks_alone: bool, tracker: &TaskTracker) -> Self {
         let (guarded, by_tree) = (Guarded::of(state), ByTree::of(tracker));
+        if starts_hooks_alone {
+            guarded.mark_hooks();
+        }
         Self { lineage: Lineage::default(), kept: Mutex::default(), guarded, by_tree, starts_hooks_alone }
     }
 
@@ -123,16 +126,13 @@ impl Agents {
     /// has shed what says so, or what an agent has left behind.
     pub(crate) fn is_unknown(&self, peer: Option<u32>) -> bool {
         let line = self.line(peer);
-        is_unseen(peer, &line) || self.is_of_a_hook(&line) || self.is_left(peer, &line)
+        is_unseen(peer, &line) || self.is_of_a_hook(&line) || self.is_left(&line)
     }
 
     /// Whether a process below no agent has come from one that is there still.
-    fn is_left(&self, peer: Option<u32>, line: &[Process]) -> bool {
-        let look = || {
-            let comes_from = |of: &[Agent]| line.first().is_some_and(|own| comes_from_one(*own, of));
-            comes_from(&self.guarded.living()) && self.nearest(line, "").is_empty()
-        };
-        self.by_tree.lately(peer, |known| &mut known.left, look)
+    fn is_left(&self, line: &[Process]) -> bool {
+        let comes_from = |own: &Process| comes_from_one(*own, &self.guarded.living());
+        self.nearest(line, "").is_empty() && line.first().is_some_and(comes_from)
     }
 
     /// Whether a hook, which this process has started, is at the top of this line.

@@ -32,6 +32,9 @@ const UNFINISHED: &str = ".";
 /// What the name of the file begins with that has the sessions of which a single call came from a process.
 const ONCE: &str = "once-";
 
+/// What the name of the file begins with that has the mark of a process, which that may take off itself.
+const MARK: &str = "mark-";
+
 /// What sets this start of the machine apart from others, in which another process may have the number and the start.
 static BOOT: LazyLock<String> =
     LazyLock::new(|| fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default());
@@ -134,12 +137,19 @@ impl Guarded {
     /// The records in a state folder. Those of processes that have ended are removed.
     pub(crate) fn of(state: &Path) -> Self {
         let guarded = Self { folder: state.join(FOLDER), kept: Mutex::default() };
-        let (mut recorded, mut once) = (HashMap::new(), HashMap::new());
+        let (mut recorded, mut once, mut marks) = (HashMap::new(), HashMap::new(), HashMap::new());
         for entry in fs::read_dir(&guarded.folder).into_iter().flatten().flatten() {
             let (path, name) = (entry.path(), entry.file_name());
             let Some(name) = name.to_str() else { continue };
             if name.starts_with(UNFINISHED) {
                 fs::remove_file(&path).ok();
+            }
+            if let Some(process) = name.strip_prefix(MARK).and_then(Process::named) {
+                match process.is_alive() {
+                    true => drop(marks.insert(process, marked(&path))),
+                    false => drop(fs::remove_file(&path)),
+                }
+                continue;
             }
             let (of, name) = match name.strip_prefix(ONCE) {
                 Some(name) => (&mut once, name),
@@ -157,8 +167,6 @@ impl Guarded {
             }
         }
         let left = recorded.len();
-        let marked = recorded.keys().chain(once.keys().filter(|process| !process.is_shell())).copied();
-        let marks = marked.filter_map(|process| Some((process, Some(Mark::of(process.pid)?)))).collect();
         *guarded.kept() = Kept { recorded, once, marks, left, ..Kept::default() };
         guarded
     }
@@ -174,9 +182,23 @@ impl Guarded {
         !(kept.marks.contains_key(&process) || is_first && process.is_shell())
     }
 
+    /// Marks this process, which starts nothing but hooks: a hook may run the program of an agent.
+    pub(crate) fn mark_hooks(&self) {
+        if let Some(own) = Process::of(std::process::id()) {
+            self.note_mark(own, own.mark());
+        }
+    }
+
     /// Keeps the mark of a process.
     pub(crate) fn note_mark(&self, process: Process, mark: Option<Mark>) {
-        self.kept().marks.insert(process, mark);
+        let mut kept = self.kept();
+        // Of two that came at once the higher one is on all that it has started.
+        let highest = kept.marks.get(&process).copied().flatten().max(mark);
+        kept.marks.insert(process, highest);
+        let number = highest.map(|mark| mark.number().to_string()).unwrap_or_default();
+        if let Err(error) = self.put(MARK, process, &number) {
+            tracing::warn!(%error, folder = %self.folder.display(), "the mark of an agent is not written down");
+        }
     }
 
     fn note_further(&self, kept: &mut Kept, process: Process, session: &str, is_open: bool) {
@@ -200,7 +222,14 @@ impl Guarded {
         if kept.recorded.len() >= MANY.max(2 * kept.left) {
             self.keep_living(&mut kept.recorded, "");
             let Kept { recorded, once, marks, .. } = &mut *kept;
-            marks.retain(|process, _| recorded.contains_key(process) || once.contains_key(process));
+            marks.retain(|process, _| {
+                let is_own = process.pid == std::process::id();
+                let is_kept = is_own || recorded.contains_key(process) || once.contains_key(process);
+                if !is_kept {
+                    fs::remove_file(self.file(MARK, *process)).ok();
+                }
+                is_kept
+            });
             kept.left = kept.recorded.len();
         }
     }
@@ -307,14 +336,18 @@ impl Guarded {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One record takes the place of another: what is half written is that of no process.
     fn write(&self, prefix: &str, process: Process, sessions: &[Had]) -> io::Result<()> {
+        let lines: Vec<_> = sessions.iter().map(Had::line).collect();
+        self.put(prefix, process, &lines.join("\n"))
+    }
+
+    /// One record takes the place of another: what is half written is that of no process.
+    fn put(&self, prefix: &str, process: Process, text: &str) -> io::Result<()> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
         let unfinished = self.folder.join(format!("{UNFINISHED}{}", process.name()));
         let mut file =
             OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
-        let lines: Vec<_> = sessions.iter().map(Had::line).collect();
-        write!(file, "{}{}{}", *BOOT, *NAMESPACES, lines.join("\n"))?;
+        write!(file, "{}{}{text}", *BOOT, *NAMESPACES)?;
         fs::rename(unfinished, self.file(prefix, process))
     }
 
@@ -340,10 +373,15 @@ impl Guarded {
     /// Those of the processes from which calls have come that are there still.
     pub(crate) fn living(&self) -> Vec<Agent> {
         let kept = self.kept();
-        let mark =
-            |process: Process| kept.marks.get(&process).copied().unwrap_or_else(|| Mark::of(process.pid));
-        let living = kept.all().filter(|process| process.is_alive());
-        living.map(|process| Agent { process, mark: mark(process) }).collect()
+        let mark = |process: Process| kept.marks.get(&process).copied().flatten();
+        let agent = |process| Agent { process, mark: mark(process) };
+        let mut living: Vec<_> = kept.all().filter(|process| process.is_alive()).map(agent).collect();
+        if !living.is_empty() {
+            // What hooks have left counts as what an agent has.
+            let own = kept.marks.keys().filter(|process| process.pid == std::process::id());
+            living.extend(own.copied().map(agent).filter(|own| own.mark.is_some()));
+        }
+        living
     }
 
     /// The nearest of these processes that is recorded.
@@ -367,11 +405,21 @@ pub fn agent_above(pid: u32, states: &[&Path]) -> Option<AgentAbove> {
 pub fn may_be_of_an_agent(pid: u32, states: &[&Path]) -> bool {
     let records =
         states.iter().flat_map(|state| fs::read_dir(state.join(FOLDER)).into_iter().flatten().flatten());
-    let names = records.filter_map(|record| record.file_name().into_string().ok());
-    let agents = names.filter_map(|name| Process::named(name.strip_prefix(ONCE).unwrap_or(&name)));
-    let living = agents.filter(|agent| agent.is_alive());
-    let agents: Vec<_> = living.map(|process| Agent { process, mark: Mark::of(process.pid) }).collect();
-    !agents.is_empty() && is_orphan(&Lineage::default().whole(pid), &agents)
+    let (mut agents, mut hooks) = (Vec::new(), Vec::new());
+    for record in records {
+        let (name, path) = (record.file_name(), record.path());
+        let Some(name) = name.to_str() else { continue };
+        let (of, name) = match name.strip_prefix(MARK) {
+            Some(name) => (&mut hooks, name),
+            None => (&mut agents, name.strip_prefix(ONCE).unwrap_or(name)),
+        };
+        let mark = || marked(&path.with_file_name(format!("{MARK}{name}")));
+        let living = Process::named(name).filter(|process| process.is_alive());
+        of.extend(living.map(|process| Agent { process, mark: mark() }));
+    }
+    let is_any = !agents.is_empty();
+    agents.extend(hooks.into_iter().filter(|hooks| hooks.mark.is_some()));
+    is_any && is_orphan(&Lineage::default().whole(pid), &agents)
 }
 
 fn nearest(folder: &Path, line: &[Process]) -> Option<AgentAbove> {
@@ -415,6 +463,12 @@ impl Record {
             is_elsewhere: namespaces.is_some_and(|of| NAMESPACES.trim_end() != of),
         })
     }
+}
+
+/// The mark that a file has, of this start of the machine.
+fn marked(file: &Path) -> Option<Mark> {
+    let record = Record::of(file).filter(|record| !record.is_elsewhere)?;
+    Mark::numbered(record.sessions.first()?.session.parse().ok()?)
 }
 
 /// The session of a record whose process can be looked for here.

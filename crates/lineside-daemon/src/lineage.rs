@@ -188,7 +188,10 @@ impl Process {
 
     /// Marks it and what it has started so far: what any of them starts from now on bears the mark. Gives its own.
     pub(crate) fn mark(self) -> Option<Mark> {
-        let mark = Mark::put_on(self.pid)?;
+        // Another daemon may have marked it, and not what is above it.
+        let parent = Stat::of_process(self)?.parent;
+        let own = Mark::of(self.pid).filter(|mark| !mark.is_on(parent));
+        let mark = own.or_else(|| Mark::put_on(self.pid))?;
         let (mut reached, mut next) = (HashSet::from([self.pid]), started_by(self.pid));
         while let Some(pid) = next.pop().filter(|_| reached.len() < MOST) {
             if reached.insert(pid) && mark.reach(pid) {

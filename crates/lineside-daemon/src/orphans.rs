@@ -34,7 +34,8 @@ pub(crate) fn comes_from_one(process: Process, agents: &[Agent]) -> bool {
 }
 
 /// Whether a process, with those above it, the nearest first, is what an agent has left or may be, while these run. What comes
-/// from one that is marked is known to; of others it is found by what is left of the processes above.
+/// from one that is marked is known to; of others it is found by what is left of the processes above, and where an agent has no
+/// mark by what is beside it.
 pub(crate) fn is_orphan(line: &[Process], agents: &[Agent]) -> bool {
     let Some(caller) = line.first() else { return false };
     if comes_from_one(*caller, agents) {
@@ -43,9 +44,7 @@ pub(crate) fn is_orphan(line: &[Process], agents: &[Agent]) -> bool {
     let unmarked: Vec<&Agent> = agents.iter().filter(|agent| agent.mark.is_none()).collect();
     let is_of = |top: Process| unmarked.iter().any(|agent| is_beside(top, agent.process));
     let stats = stats(line);
-    let top = own(&stats).and_then(|own| own.last().map(|top| top.process));
-    top.is_some_and(is_given)
-        || !unmarked.is_empty() && (has_changed(&stats) || is_left(&stats, is_given, is_of))
+    has_changed(&stats) || is_left(&stats, is_given, is_of)
 }
 
 /// Whether the parent of the topmost process is shown and not among these: one between them has ended while they were read, so
@@ -116,7 +115,8 @@ fn is_left(
 ) -> bool {
     let Some(own) = own(line) else { return false };
     let Some(top) = own.last() else { return false };
-    let is_of_terminal = own.iter().any(|stat| stat.begins_terminal());
+    // The first process may be the shell of a terminal itself, as that of a container is.
+    let is_of_terminal = line.iter().any(Stat::begins_terminal);
     let has_first = top.first == 0 || own.iter().any(|stat| stat.process.pid == top.first);
     // A terminal is made by any program as well. What has no parent at all was entered from elsewhere.
     is_given(top.process)

@@ -39,8 +39,6 @@ pub(super) struct Known {
     trees: HashMap<u32, Of>,
     /// Beside whose they have their turns.
     turns: HashMap<u32, Of>,
-    /// Which of them an agent has left behind.
-    pub(super) left: HashMap<u32, bool>,
     /// Which of them are known to be a person's.
     pub(super) persons: HashMap<u32, bool>,
 }
