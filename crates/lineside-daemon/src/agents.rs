@@ -131,8 +131,7 @@ impl Agents {
 
     /// Whether a process below no agent has come from one that is there still.
     fn is_left(&self, line: &[Process]) -> bool {
-        let comes_from = |own: &Process| comes_from_one(*own, &self.guarded.living());
-        self.nearest(line, "").is_empty() && line.first().is_some_and(comes_from)
+        self.nearest(line, "").is_empty() && comes_from_one(line, &self.guarded.living())
     }
 
     /// Whether a hook, which this process has started, is at the top of this line.

@@ -14,6 +14,10 @@ use crate::lineage::{Process, Stat, is_end};
 pub const ORPHAN: &str = "what has started this has ended, so that it is not known whether an agent has, and agents run; a \
     person does it in a terminal, or when no agent runs";
 
+/// The same of what bears the mark of an agent.
+pub(crate) const MARKED: &str = "this bears the mark of what an agent has started, and agents run; a person does it in a terminal without \
+    it, as one that is opened now, or when no agent runs";
+
 /// What agent programs and their hooks give to what they start.
 const GIVEN: [&str; 10] = [
     "CLAUDECODE", "CODEX_SANDBOX", "CODEX_THREAD_ID", "COPILOT_CLI", "CURSOR_AGENT", "GEMINI_CLI",
@@ -28,23 +32,30 @@ pub(crate) struct Agent {
     pub(crate) mark: Option<Mark>,
 }
 
-/// Whether a process comes from one of these agents that is marked, whatever has ended between them.
-pub(crate) fn comes_from_one(process: Process, agents: &[Agent]) -> bool {
-    agents.iter().filter_map(|agent| agent.mark).max().is_some_and(|mark| mark.is_on(process.pid))
+/// Whether a process, with those above it, comes from one of these agents that is marked, whatever has ended between them. A bound
+/// that is lower and no mark may be of other making: a shell in which it was lowered stands below what has no such one.
+pub(crate) fn comes_from_one(line: &[Process], agents: &[Agent]) -> bool {
+    let Some((caller, mark)) = line.first().zip(agents.iter().filter_map(|agent| agent.mark).max()) else {
+        return false;
+    };
+    let is_on_top = || {
+        let stats = stats(line);
+        own(&stats).is_none_or(|own| own.last().is_none_or(|top| mark.is_on(top.process.pid)))
+    };
+    mark.is_on(caller.pid) && (Mark::of(caller.pid).is_some() || is_on_top())
 }
 
 /// Whether a process, with those above it, the nearest first, is what an agent has left or may be, while these run. What comes
 /// from one that is marked is known to; of others it is found by what is left of the processes above, and where an agent has no
 /// mark by what is beside it.
 pub(crate) fn is_orphan(line: &[Process], agents: &[Agent]) -> bool {
-    let Some(caller) = line.first() else { return false };
-    if comes_from_one(*caller, agents) {
-        return true;
-    }
-    let unmarked: Vec<&Agent> = agents.iter().filter(|agent| agent.mark.is_none()).collect();
-    let is_of = |top: Process| unmarked.iter().any(|agent| is_beside(top, agent.process));
+    // A terminal beside one that is marked may be a person's.
+    let is_of = |top: Process, has_terminal: bool| {
+        let mut meant = agents.iter().filter(|agent| !has_terminal || agent.mark.is_none());
+        meant.any(|agent| is_beside(top, agent.process))
+    };
     let stats = stats(line);
-    has_changed(&stats) || is_left(&stats, is_given, is_of)
+    comes_from_one(line, agents) || has_changed(&stats) || is_left(&stats, is_given, is_of)
 }
 
 /// Whether the parent of the topmost process is shown and not among these: one between them has ended while they were read, so
@@ -111,7 +122,7 @@ fn own(line: &[Stat]) -> Option<Vec<&Stat>> {
 fn is_left(
     line: &[Stat],
     is_given: impl Fn(Process) -> bool,
-    is_beside_an_agent: impl Fn(Process) -> bool,
+    is_beside_an_agent: impl Fn(Process, bool) -> bool,
 ) -> bool {
     let Some(own) = own(line) else { return false };
     let Some(top) = own.last() else { return false };
@@ -121,7 +132,7 @@ fn is_left(
     // A terminal is made by any program as well. What has no parent at all was entered from elsewhere.
     is_given(top.process)
         || !is_of_terminal && !has_first
-        || top.parent != 0 && is_beside_an_agent(top.process)
+        || top.parent != 0 && is_beside_an_agent(top.process, is_of_terminal)
 }
 
 #[cfg(test)]
@@ -163,7 +174,7 @@ mod tests {
     #[test]
     fn what_has_lost_its_parents_is_an_orphan_unless_it_is_of_a_terminal_or_a_service() {
         let is = |line: &[(u32, u32, u32, bool)], is_given: bool| {
-            is_left(&line.iter().copied().map(stat).collect::<Vec<_>>(), |_| is_given, |_| false)
+            is_left(&line.iter().copied().map(stat).collect::<Vec<_>>(), |_| is_given, |_, _| false)
         };
         let (first, shell) = ((1, 0, 1, false), (50, 1, 50, true));
         for given in [false, true] {
@@ -180,13 +191,13 @@ mod tests {
         assert!(!is(&[(90, 1, 90, false), first], false), "a service");
         let named = Stat { name: "systemd".to_owned(), ..stat((4_194_303, 1, 50, false)) };
         assert!(
-            is_left(&[named, stat(first)], |_| false, |_| false),
+            is_left(&[named, stat(first)], |_| false, |_, _| false),
             "a caller that calls itself what takes orphans"
         );
         assert!(is(&[(90, 1, 90, false), first], true), "one that an agent has set apart");
         assert!(!is(&[(90, 1, 0, false), first], false), "of a session that is not shown");
         let is_beside = |line: &[(u32, u32, u32, bool)]| {
-            is_left(&line.iter().copied().map(stat).collect::<Vec<_>>(), |_| false, |_| true)
+            is_left(&line.iter().copied().map(stat).collect::<Vec<_>>(), |_| false, |_, _| true)
         };
         assert!(is_beside(&[(90, 1, 90, false), first]), "one that was set apart where an agent is");
         assert!(!is_beside(&[(90, 0, 90, false)]), "entered from outside of a container");

@@ -3,7 +3,7 @@
 use super::refused::{OF_A_HOOK, UNKNOWN};
 use super::{Agents, is_unseen};
 use crate::lineage::Process;
-use crate::orphans::{Agent, ORPHAN, comes_from_one, has_environment_of_agents, is_orphan};
+use crate::orphans::{Agent, MARKED, ORPHAN, comes_from_one, has_environment_of_agents, is_orphan};
 
 impl Agents {
     /// That a process stands below no agent and is none itself, and may take off guards. It may be one that was started long
@@ -13,8 +13,7 @@ impl Agents {
     /// It does, or it is not known: why it is refused, and what a person does instead.
     pub(crate) fn is_of_a_person(&self, peer: Option<u32>) -> Result<(), String> {
         let line = self.line_of_a_person(peer)?;
-        let comes_from = |agents: &[Agent]| line.first().is_some_and(|own| comes_from_one(*own, agents));
-        self.unless(|agents| comes_from(agents) || has_environment_of_agents(&line))
+        self.unless(&line, |_| has_environment_of_agents(&line))
     }
 
     /// The processes above one that stands below no agent.
@@ -36,7 +35,7 @@ impl Agents {
     /// As [`is_of_a_person`](Self::is_of_a_person), or it is an orphan.
     pub(crate) fn is_typed_by_a_person(&self, peer: Option<u32>) -> Result<(), String> {
         let line = self.line_of_a_person(peer)?;
-        self.unless(|agents| is_orphan(&line, agents))
+        self.unless(&line, |agents| is_orphan(&line, agents))
     }
 
     /// Whether a process is known to be a person's, and others may be orphans of agents: without agents all are persons'.
@@ -46,10 +45,12 @@ impl Agents {
     }
 
     /// That something is not so of an orphan while agents run, which are given.
-    fn unless(&self, is_so: impl FnOnce(&[Agent]) -> bool) -> Result<(), String> {
+    fn unless(&self, line: &[Process], is_so: impl FnOnce(&[Agent]) -> bool) -> Result<(), String> {
         let agents = self.guarded.living();
-        let may_be_an_agents = !agents.is_empty() && is_so(&agents);
-        if may_be_an_agents { Err(ORPHAN.to_owned()) } else { Ok(()) }
+        if comes_from_one(line, &agents) {
+            return Err(MARKED.to_owned());
+        }
+        if !agents.is_empty() && is_so(&agents) { Err(ORPHAN.to_owned()) } else { Ok(()) }
     }
 }
 
@@ -84,7 +85,7 @@ mod tests {
         BufReader::new(agent.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
         let left: u32 = line.trim().parse().unwrap();
         let is_a_person = |pid| (agents.is_of_a_person(Some(pid)), agents.is_typed_by_a_person(Some(pid)));
-        assert_eq!(is_a_person(left), (Err(ORPHAN.to_owned()), Err(ORPHAN.to_owned())));
+        assert_eq!(is_a_person(left), (Err(MARKED.to_owned()), Err(MARKED.to_owned())));
         assert!(agents.is_unknown(Some(left)), "it does in the name of no user what an agent may not");
         assert_eq!(is_a_person(beside.id()), (Ok(()), Ok(())));
         assert!(!agents.is_unknown(Some(beside.id())));
