@@ -216,7 +216,7 @@ impl<'p> Pattern<'p> {
             let (asked_folder, asked_name) = asked.rsplit_once('/').unwrap_or(("", &asked));
             return match asked_name {
                 "**" => meet(folder, &asked) || is_found(name, folder, asked_folder),
-                // Every name, as `git ls-files` has it.
+                // Every name, as `git ls-files` has it; a glob or a search that asks for all ends with `**`.
                 _ if name == "*" && self.path.ends_with("/**/*") => false,
                 _ if asked_folder == "**" || is_within(asked_folder, folder) => {
                     (asked_name.starts_with('*') || !name.starts_with('*')) && names_meet(name, asked_name)

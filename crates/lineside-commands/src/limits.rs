@@ -26,16 +26,19 @@ const FOLDERS: usize = 256;
 pub(crate) const NAMES: usize = 16 * 1024;
 /// Paths that a glob may mean whose links are followed.
 const FOLLOWED: usize = 2048;
+/// Files of the command itself that lie below what is copied, over all that is copied.
+const COPIED: usize = 1024;
 /// What is left of the bounds on what is read of folders.
 pub(crate) struct Left {
     pub(crate) folders: usize,
     pub(crate) names: usize,
     pub(crate) followed: usize,
+    pub(crate) copied: usize,
 }
 
 impl Default for Left {
     fn default() -> Left {
-        Left { folders: FOLDERS, names: NAMES, followed: FOLLOWED }
+        Left { folders: FOLDERS, names: NAMES, followed: FOLLOWED, copied: COPIED }
     }
 }
 

@@ -106,3 +106,14 @@ fn work_grows_no_faster_than_the_text() {
     }
     assert!(worse.is_empty(), "{}", worse.join("\n"));
 }
+
+#[test]
+fn files_of_the_command_that_are_copied_many_times_are_bounded() {
+    let state = Surroundings::new("/proj", "/home/dev");
+    let [a, b] = [1, 4].map(|times| {
+        let files: String = (0..60 * times).map(|number| format!(">d/{number};")).collect();
+        let text = format!("{files}cp -r {}x/", "d ".repeat(200 * times));
+        measure(|| drop(analyse(&text, Shell::Bash, &state))).count_total
+    });
+    assert!(b < a * 6, "{a} and {b}");
+}

@@ -231,7 +231,7 @@ fn a_pattern_within_a_guarded_folder_may_be_any_file_of_it() {
         ("unknowntool --to=.claude/settings.json", true),
         ("unknowntool to=.claude/settings.json", true),
         ("node --redirect-warnings=.claude/settings.json x.js", true),
-        ("node --cpu-prof --cpu-prof-dir=.claude x.js", true),
+        ("node --cpu-prof --cpu-prof-dir=.claude x.js", false),
         ("ld -Map=.claude/settings.json x.o", true),
         ("python3 -m json.tool - .claude/settings.json", true),
         ("python3 -m unknown -o .claude/settings.json", true),

@@ -105,14 +105,14 @@ impl Paths {
             }
         }
         let is_mentioned = |touch: &&Touch| {
-            access != Access::Delete && self.whole != Some(true) && !program(touch).is_some_and(excepted) && {
-                let mut paths = [Some(&touch.path), touch.target.as_ref()].into_iter().flatten();
-                touch.whole && self.globs.fit_below(&touch.path)
-                    || paths.any(|path| {
-                        (self.globs.fit(path, state) || self.secret && secrets::is_secret(path, state.home))
-                            && !self.not.fit(&path::literal(path), state)
-                    })
-            }
+            let mut paths = [Some(&touch.path), touch.target.as_ref()].into_iter().flatten();
+            access != Access::Delete
+                && self.whole != Some(true)
+                && !program(touch).is_some_and(excepted)
+                && paths.any(|path| {
+                    (self.globs.fit(path, state) || self.secret && secrets::is_secret(path, state.home))
+                        && !self.not.fit(&path::literal(path), state)
+                })
         };
         let mentioned = || Some(Match::of_program(analysis.mentions.iter().find(is_mentioned)?.program?));
         let found = found.or_else(mentioned);

@@ -28,7 +28,8 @@ impl Walk<'_> {
                     let key = self.quoted(index).text;
                     // A program or a text by another name.
                     if matches!(one.name, "BASH_CMDS" | "BASH_ALIASES") {
-                        let body = format!("{} \"$@\"", crate::value::spelt(&values[0].text));
+                        let program = values.first().map(|value| crate::value::spelt(&value.text));
+                        let body = format!("{} \"$@\"", program.unwrap_or_default());
                         self.scope.functions.insert(key.to_string(), body);
                     }
                     self.scope.set(&format!("{}[{key}]", one.name), values.clone());

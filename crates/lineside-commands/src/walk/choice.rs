@@ -17,17 +17,23 @@ impl Walk<'_> {
         let all = &mut self.analysis;
         let twin = |at: usize| all.programs[..first.min(at)].iter().position(|one| *one == all.programs[at]);
         let twins: Vec<Option<usize>> = (0..all.programs.len()).map(twin).collect();
-        let place = |at: usize| twins[..twins[at].unwrap_or(at)].iter().filter(|twin| twin.is_none()).count();
+        let place = |at: usize| {
+            twins
+                .iter()
+                .take(twins.get(at).copied().flatten().unwrap_or(at))
+                .filter(|twin| twin.is_none())
+                .count()
+        };
         for touch in all.touches.iter_mut().chain(&mut all.mentions) {
             touch.program = touch.program.map(place);
         }
         let known = |at: usize| all.touches[..at].contains(&all.touches[at]);
         let known: Vec<bool> = (0..all.touches.len()).map(known).collect();
-        keep(&mut all.programs, |at| twins[at].is_none());
-        keep(&mut all.touches, |at| !known[at]);
+        keep(&mut all.programs, |at| twins.get(at).is_none_or(Option::is_none));
+        keep(&mut all.touches, |at| known.get(at) != Some(&true));
         if let Some(trail) = &mut self.trail {
-            keep(&mut trail.found.programs, |at| twins[at].is_none());
-            keep(&mut trail.found.touches, |at| !known[at]);
+            keep(&mut trail.found.programs, |at| twins.get(at).is_none_or(Option::is_none));
+            keep(&mut trail.found.touches, |at| known.get(at) != Some(&true));
         }
     }
 }

@@ -64,7 +64,7 @@ impl Walk<'_> {
                     for path in patterns.clone() {
                         // Where no name is asked for, all that is found is all below.
                         let whole = whole || access == Access::Write && !path.contains("**");
-                        let path = path::normal("", &path);
+                        let path = of_all(path::normal("", &path));
                         let touch = Touch { access, path, target: None, whole, unclear: false, program };
                         self.note(touch, true, value.place);
                     }
@@ -81,6 +81,7 @@ impl Walk<'_> {
             return;
         }
         let (path, unclear) = self.absolute(value);
+        let path = of_all(path);
         if unclear && access == Access::Delete {
             self.at(value.place, |walk| {
                 let reason = format!("what is deleted is not known: `{}`", value.argument());
@@ -214,4 +215,12 @@ impl Walk<'_> {
         let led = self.targets(value, &path).map(|target| self.origin_of_plain(target));
         led.fold(self.origin_of(&path), Origin::with)
     }
+}
+
+/// A pattern that asks for every name below a folder, apart from the names that a program happens to print.
+fn of_all(mut path: String) -> String {
+    if path.ends_with("/**/*") {
+        path.push('*');
+    }
+    path
 }
