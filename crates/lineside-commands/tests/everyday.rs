@@ -3,7 +3,7 @@
 
 use lineside_commands::Access::{Read, Write};
 use lineside_commands::filter::Paths;
-use lineside_commands::{Access, Analysis, CommandFilter, Shell, Surroundings, analyse};
+use lineside_commands::{Access, Analysis, CommandFilter, Shell, Surroundings, Trait, analyse};
 
 fn state() -> Surroundings<'static> {
     Surroundings::new("/proj", "/home/dev")
@@ -53,5 +53,48 @@ fn a_pattern_for_every_name_finds_what_is_asked_for_by_an_ending() {
         ("find . -name '*.rs' -exec cat {} +", false),
     ] {
         assert_eq!(is_asked(Read, Paths::matching(&["**/*.pem"]), command), expected, "{command}");
+    }
+}
+
+#[test]
+fn a_pattern_is_of_secrets_where_it_names_them_and_not_for_what_could_be_called_so() {
+    for (command, expected) in [
+        ("cat README*", false),
+        ("cat *.json package*.json src/index.*", false),
+        ("grep foo *.json", false),
+        ("cat dist*/x.js > /tmp/log.$$", false),
+        ("cp db.sqlite3 db.sqlite3.$(date +%F)", false),
+        ("cat .e*", true),
+        ("cat .*", true),
+        ("cat .en?", true),
+        ("cat *.pem", true),
+        ("cat id_rs*", true),
+        ("cat ~/.ssh/*", true),
+        ("cat config/cred*.json", true),
+        ("cat */.env", true),
+        ("cat .env.*", true),
+    ] {
+        assert_eq!(is_asked(Read, Paths::secret(), command), expected, "{command}");
+    }
+}
+
+#[test]
+fn what_is_put_beside_a_file_and_a_side_of_a_conflict_are_no_loss() {
+    let does = |command: &str, one: Trait| analysed(command).traits.contains(&one);
+    for (command, expected) in [
+        (r#"jq . "$f" > "$f.tmp" && mv "$f.tmp" "$f""#, false),
+        (r#"rm -rf "$f.tmp""#, false),
+        (r#"rm -rf "$f.git""#, true),
+        (r#"rm -rf "$f""#, true),
+        (r#"rm -rf "$f/x""#, true),
+    ] {
+        assert_eq!(does(command, Trait::DeletesUnclear), expected, "{command}");
+    }
+    for (command, expected) in [
+        ("git checkout --ours a.txt", false),
+        ("git checkout --theirs .", false),
+        ("git checkout a.txt", true),
+    ] {
+        assert_eq!(does(command, Trait::OverwritesFiles), expected, "{command}");
     }
 }

@@ -39,11 +39,14 @@ pub(crate) struct LocalLinks {
     known: RefCell<Vec<(String, bool, Option<String>)>>,
     /// What was not answered in time.
     silent: RefCell<Option<String>>,
+    /// How long that is.
+    patience: Duration,
 }
 
 impl LocalLinks {
     pub(crate) fn new() -> Self {
-        Self { remote: OnceCell::new(), known: RefCell::default(), silent: RefCell::default() }
+        let (known, silent) = (RefCell::default(), RefCell::default());
+        Self { remote: OnceCell::new(), known, silent, patience: PATIENCE }
     }
 
     /// The path of which it is not known where its links lead, if there was one.
@@ -66,7 +69,7 @@ impl LocalLinks {
         if self.silent.borrow().is_some() {
             return None;
         }
-        follow_aside(path, last).unwrap_or_else(|| {
+        follow_aside(path, last, self.patience).unwrap_or_else(|| {
             self.silent.replace(Some(path.to_owned()));
             None
         })
@@ -171,7 +174,7 @@ type Question = (String, bool, SyncSender<Option<String>>);
 static FOLLOWER: Mutex<Option<SyncSender<Question>>> = Mutex::new(None);
 
 /// Where the links of a path lead; `None` when no answer came in time.
-fn follow_aside(path: &str, last: bool) -> Option<Option<String>> {
+fn follow_aside(path: &str, last: bool, patience: Duration) -> Option<Option<String>> {
     let (answer, answered) = sync_channel(1);
     {
         let mut follower = FOLLOWER.lock().unwrap_or_else(PoisonError::into_inner);
@@ -181,7 +184,7 @@ fn follow_aside(path: &str, last: bool) -> Option<Option<String>> {
         };
         ask.try_send((path.to_owned(), last, answer)).ok()?;
     }
-    answered.recv_timeout(PATIENCE).ok()
+    answered.recv_timeout(patience).ok()
 }
 
 fn start() -> Option<SyncSender<Question>> {
@@ -244,8 +247,11 @@ mod tests {
         let root = folder.path().canonicalize().unwrap();
         std::os::unix::fs::symlink("real", root.join("link")).unwrap();
         let at = |path: &str| format!("{}/{path}", root.display());
+        // The machine may be busy, and what is asked for is there.
+        let patience = Duration::from_secs(600);
         for remote in [vec![], vec![PathBuf::from("/")], vec![root.clone()]] {
-            let links = LocalLinks { remote: OnceCell::from(Arc::from(remote)), ..LocalLinks::new() };
+            let links =
+                LocalLinks { remote: OnceCell::from(Arc::from(remote)), patience, ..LocalLinks::new() };
             assert_eq!(links.resolve(&at("link/a"), true), Some(at("real/a")));
             assert_eq!(links.resolve(&at("link"), false), None);
             assert_eq!(links.resolve(&at("link"), true), Some(at("real")), "another question than before");

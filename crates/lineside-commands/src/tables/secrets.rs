@@ -6,6 +6,9 @@ use crate::globs::Globs;
 use crate::path::literal;
 use crate::state::Surroundings;
 
+/// What begins the part of a name that is not known.
+const SIGNS: [char; 3] = ['*', '?', '['];
+
 /// Files that hold secrets.
 #[rustfmt::skip]
 const SECRETS: &[&str] = &[
@@ -42,12 +45,22 @@ const HARMLESS: &[&str] = &[
     "**/*cert*.pem", "**/*ca*.pem", "**/*chain*.pem", "**/*pub*.pem", "**/*.tfvars.example", "**/.env.schema", "**/.env.tpl", "**/env.ts", "~/.kube/cache/**",
 ];
 
-/// Whether a file of this path holds secrets.
+/// Whether a file of this path holds secrets. Of a pattern all that fit it have to, or a usual name has to that begins as it does:
+/// `*.pem` and `.e*` are of secrets, and `README*` is not for the sake of a `README.pem`.
 pub(crate) fn is_secret(path: &str, home: &str) -> bool {
-    static LISTS: LazyLock<[Globs; 2]> =
-        LazyLock::new(|| [SECRETS, HARMLESS].map(|list| list.iter().copied().collect()));
+    static LISTS: LazyLock<[Globs; 3]> = LazyLock::new(|| {
+        let named = SECRETS.iter().copied().filter(|secret| !last_name(secret).contains(SIGNS));
+        [SECRETS.iter().copied().collect(), named.collect(), HARMLESS.iter().copied().collect()]
+    });
     let mut state = Surroundings::new("/", home);
     state.project = "";
-    let [secrets, harmless] = &*LISTS;
-    secrets.fit(path, &state) && !harmless.fit(&literal(path), &state)
+    let [secrets, named, harmless] = &*LISTS;
+    let plain = literal(path);
+    let begins = last_name(path).split(SIGNS).next().unwrap_or_default();
+    let is_meant = begins.len() >= 2 || begins == ".";
+    (secrets.fit(&plain, &state) || is_meant && named.fit(path, &state)) && !harmless.fit(&plain, &state)
+}
+
+fn last_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
 }

@@ -207,7 +207,9 @@ impl Walk<'_> {
             _ => Vec::new(),
         };
         let from_file = reading.has("--pathspec-from-file");
-        if !files.is_empty() || from_file {
+        // In a conflict one side of it is taken, which git has.
+        let takes_side = ["--ours", "--theirs"].iter().any(|side| reading.has(side));
+        if (!files.is_empty() || from_file) && !takes_side {
             self.does(Trait::OverwritesFiles);
         }
         for file in files {

@@ -7,6 +7,9 @@ use crate::reading::{self, Reading};
 use crate::tables::{self, Deed, When, Which};
 use crate::value::{Origin, StandsFor, UNKNOWN, Value};
 
+/// How the names end of what is put beside a file for a moment: no folder of a project or a system is called so.
+const BESIDE: [&str; 6] = [".bak", ".new", ".old", ".orig", ".part", ".tmp"];
+
 impl Walk<'_> {
     /// Starts a program of a known name.
     pub(crate) fn start(&mut self, words: &[Value], environment: Vec<String>) {
@@ -170,6 +173,7 @@ impl Walk<'_> {
                         }
                         if access == Access::Delete
                             && whole
+                            && !BESIDE.iter().any(|end| value.text.ends_with(end))
                             && self.absolute(&value).1
                             && !matches!(
                                 value.stands_for.as_deref(),
