@@ -396,9 +396,13 @@ async fn said(shared: &Shared, message: &Message) -> Result<(), Why> {
         shared.registry().write_all_but(&HashSet::new());
         return Ok(());
     }
-    shared.members().hear(machine, (word, life), Instant::now());
+    let goes_on = shared.members().hear(machine, (word, life), Instant::now());
     if is_self {
         return Ok(());
+    }
+    if goes_on {
+        // What it has written again may have come before the word of the other one, and was dropped with that.
+        return Err(format!("machine `{machine}` was two for a moment: the registry is read anew"));
     }
     if word == Word::Come {
         // It has to know that this one is there.

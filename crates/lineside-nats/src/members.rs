@@ -67,6 +67,8 @@ pub(crate) struct Members(HashMap<String, Heard>);
 #[derive(Debug)]
 struct Heard {
     life: String,
+    /// The one before it.
+    earlier: Option<String>,
     at: Instant,
     has_gone: bool,
 }
@@ -79,20 +81,26 @@ impl Heard {
 
 impl Members {
     /// A machine has said this. Where as many are remembered as may be, the one gives way that is away for longest.
-    pub(crate) fn hear(&mut self, machine: &str, (word, life): (Word, &str), now: Instant) {
-        let heard = Heard { life: life.to_owned(), at: now, has_gone: word == Word::Go };
+    /// Tells whether a life goes on after another one was heard.
+    pub(crate) fn hear(&mut self, machine: &str, (word, life): (Word, &str), now: Instant) -> bool {
+        let mut heard = Heard { life: life.to_owned(), earlier: None, at: now, has_gone: word == Word::Go };
         if let Some(known) = self.0.get_mut(machine) {
+            let is_same = known.life == life;
+            let earlier = if is_same { known.earlier.take() } else { Some(known.life.clone()) };
+            let goes_on = !is_same && !heard.has_gone && known.earlier.as_deref() == Some(life);
+            heard.earlier = earlier;
             *known = heard;
-            return;
+            return goes_on;
         }
         if self.0.len() >= MOST {
             let away = self.0.iter().filter(|(_, heard)| heard.is_away(now));
             let Some(longest) = away.min_by_key(|(_, heard)| heard.at).map(|(name, _)| name.clone()) else {
-                return;
+                return false;
             };
             self.0.remove(&longest);
         }
         self.0.insert(machine.to_owned(), heard);
+        false
     }
 
     /// Since when a machine is away; `None` for one that is there, or was never heard.
