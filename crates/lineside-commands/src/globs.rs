@@ -161,7 +161,7 @@ fn is_hidden(asked: &str, folder: &str) -> bool {
     last_name(asked).starts_with('.') && meet(folder, asked)
 }
 
-fn last_name(path: &str) -> &str {
+pub(crate) fn last_name(path: &str) -> &str {
     path.trim_end_matches('/').rsplit('/').next().unwrap_or_default()
 }
 

@@ -135,9 +135,11 @@ fn below<'n, I: DoubleEndedIterator<Item = &'n str> + Clone>(mut given: I, mut a
     given.next().is_none()
 }
 
+/// The signs with which the parts of a pattern begin that are not known.
+pub(crate) const SIGNS: [char; 3] = ['*', '?', '['];
+
 /// The text of a pattern as if it were a path: no other pattern fits it but one that fits all of its paths.
 pub(crate) fn literal(pattern: &str) -> Cow<'_, str> {
-    const SIGNS: [char; 3] = ['*', '?', '['];
     if pattern.contains(SIGNS) { pattern.replace(SIGNS, "\u{1}").into() } else { pattern.into() }
 }
 

@@ -131,7 +131,8 @@ impl Agents {
 
     /// Whether a process below no agent has come from one that is there still.
     fn is_left(&self, line: &[Process]) -> bool {
-        self.nearest(line, "").is_empty() && comes_from_one(line, &self.guarded.living())
+        let may_be = line.first().is_some_and(|own| self.guarded.may_have_marked(*own));
+        may_be && self.nearest(line, "").is_empty() && comes_from_one(line, &self.guarded.living())
     }
 
     /// Whether a hook, which this process has started, is at the top of this line.

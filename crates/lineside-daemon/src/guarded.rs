@@ -19,7 +19,7 @@ use lineside_account::Mark;
 
 use crate::lineage::{Lineage, Process};
 pub use crate::orphans::ORPHAN;
-use crate::orphans::{Agent, is_orphan};
+use crate::orphans::{Agent, comes_from_one, is_orphan};
 
 /// The folder within the state folder.
 const FOLDER: &str = "agents";
@@ -54,6 +54,8 @@ pub(crate) struct Guarded {
     kept: Mutex<Kept>,
 }
 
+type Marks = HashMap<Process, Option<Mark>>;
+
 #[derive(Default)]
 struct Kept {
     recorded: HashMap<Process, Vec<Had>>,
@@ -61,7 +63,7 @@ struct Kept {
     once: HashMap<Process, Vec<Had>>,
     /// The marks of those that count, as they were when they were put on them: a process may take its own away, and not those
     /// of what it has started.
-    marks: HashMap<Process, Option<Mark>>,
+    marks: Marks,
     /// Those that could not be written down: as on a full disk.
     unwritten: HashSet<Process>,
     /// How many were left when those that have ended were last looked for.
@@ -144,23 +146,14 @@ impl Guarded {
             if name.starts_with(UNFINISHED) {
                 fs::remove_file(&path).ok();
             }
-            if let Some(process) = name.strip_prefix(MARK).and_then(Process::named) {
-                match process.is_alive() {
-                    true => drop(marks.insert(process, marked(&path))),
-                    false => drop(fs::remove_file(&path)),
-                }
-                continue;
-            }
-            let (of, name) = match name.strip_prefix(ONCE) {
-                Some(name) => (&mut once, name),
-                None => (&mut recorded, name),
-            };
-            let Some(process) = Process::named(name) else { continue };
+            let Some((prefix, process)) = of_file(name) else { continue };
             match Record::of(&path) {
-                Some(record) if record.is_elsewhere => {}
-                Some(record) if process.is_alive() => {
-                    of.insert(process, record.sessions);
-                }
+                Some(record) if record.is_elsewhere && prefix != MARK => {}
+                Some(record) if process.is_alive() => match prefix {
+                    MARK => drop(marks.insert(process, record.mark())),
+                    ONCE => drop(once.insert(process, record.sessions)),
+                    _ => drop(recorded.insert(process, record.sessions)),
+                },
                 _ => {
                     fs::remove_file(&path).ok();
                 }
@@ -220,16 +213,7 @@ impl Guarded {
         self.write_or_keep(kept, process);
         self.forget_first(kept, process, session);
         if kept.recorded.len() >= MANY.max(2 * kept.left) {
-            self.keep_living(&mut kept.recorded, "");
-            let Kept { recorded, once, marks, .. } = &mut *kept;
-            marks.retain(|process, _| {
-                let is_own = process.pid == std::process::id();
-                let is_kept = is_own || recorded.contains_key(process) || once.contains_key(process);
-                if !is_kept {
-                    fs::remove_file(self.file(MARK, *process)).ok();
-                }
-                is_kept
-            });
+            self.keep_living(&mut kept.recorded, &mut kept.marks, "");
             kept.left = kept.recorded.len();
         }
     }
@@ -238,7 +222,7 @@ impl Guarded {
     /// no first one.
     fn is_first(&self, kept: &mut Kept, process: Process, session: &str) -> bool {
         if !kept.once.contains_key(&process) && kept.once.len() >= MANY {
-            self.keep_living(&mut kept.once, ONCE);
+            self.keep_living(&mut kept.once, &mut kept.marks, ONCE);
         }
         let sessions = kept.once.entry(process).or_default();
         if sessions.len() >= SESSIONS || sessions.iter().any(|had| had.session == session) {
@@ -265,11 +249,14 @@ impl Guarded {
         }
     }
 
-    fn keep_living(&self, of: &mut HashMap<Process, Vec<Had>>, prefix: &str) {
+    fn keep_living(&self, of: &mut HashMap<Process, Vec<Had>>, marks: &mut Marks, prefix: &str) {
         of.retain(|process, _| {
             let is_alive = process.is_alive();
             if !is_alive {
                 fs::remove_file(self.file(prefix, *process)).ok();
+                if marks.remove(process).is_some() {
+                    fs::remove_file(self.file(MARK, *process)).ok();
+                }
             }
             is_alive
         });
@@ -370,6 +357,12 @@ impl Guarded {
         self.kept().all().any(Process::is_alive)
     }
 
+    /// Whether a process may bear a mark of those that count, alive or not: one reading, for most it is that they do not.
+    pub(crate) fn may_have_marked(&self, process: Process) -> bool {
+        let highest = self.kept().marks.values().copied().flatten().max();
+        highest.is_some_and(|mark| mark.is_on(process.pid))
+    }
+
     /// Those of the processes from which calls have come that are there still.
     pub(crate) fn living(&self) -> Vec<Agent> {
         let kept = self.kept();
@@ -407,19 +400,23 @@ pub fn may_be_of_an_agent(pid: u32, states: &[&Path]) -> bool {
         states.iter().flat_map(|state| fs::read_dir(state.join(FOLDER)).into_iter().flatten().flatten());
     let (mut agents, mut hooks) = (Vec::new(), Vec::new());
     for record in records {
-        let (name, path) = (record.file_name(), record.path());
-        let Some(name) = name.to_str() else { continue };
-        let (of, name) = match name.strip_prefix(MARK) {
-            Some(name) => (&mut hooks, name),
-            None => (&mut agents, name.strip_prefix(ONCE).unwrap_or(name)),
-        };
-        let mark = || marked(&path.with_file_name(format!("{MARK}{name}")));
-        let living = Process::named(name).filter(|process| process.is_alive());
-        of.extend(living.map(|process| Agent { process, mark: mark() }));
+        let name = record.file_name();
+        let found = name.to_str().and_then(of_file).filter(|(_, process)| process.is_alive());
+        let Some((prefix, process)) = found else { continue };
+        let file = record.path().with_file_name(format!("{MARK}{}", process.name()));
+        let agent = Agent { process, mark: Record::of(&file).and_then(|record| record.mark()) };
+        if prefix == MARK { hooks.push(agent) } else { agents.push(agent) }
     }
     let is_any = !agents.is_empty();
     agents.extend(hooks.into_iter().filter(|hooks| hooks.mark.is_some()));
-    is_any && is_orphan(&Lineage::default().whole(pid), &agents)
+    let line = Lineage::default().whole(pid);
+    is_any && (comes_from_one(&line, &agents) || is_orphan(&line, &agents))
+}
+
+/// What a file of this name has, by how that begins, and of which process.
+fn of_file(name: &str) -> Option<(&'static str, Process)> {
+    let prefixes = [MARK, ONCE, ""];
+    prefixes.into_iter().find_map(|prefix| Some((prefix, Process::named(name.strip_prefix(prefix)?)?)))
 }
 
 fn nearest(folder: &Path, line: &[Process]) -> Option<AgentAbove> {
@@ -463,12 +460,12 @@ impl Record {
             is_elsewhere: namespaces.is_some_and(|of| NAMESPACES.trim_end() != of),
         })
     }
-}
 
-/// The mark that a file has, of this start of the machine.
-fn marked(file: &Path) -> Option<Mark> {
-    let record = Record::of(file).filter(|record| !record.is_elsewhere)?;
-    Mark::numbered(record.sessions.first()?.session.parse().ok()?)
+    /// The mark that it has, if it is of that.
+    fn mark(&self) -> Option<Mark> {
+        let number = self.sessions.first().filter(|_| !self.is_elsewhere)?.session.parse().ok()?;
+        Mark::numbered(number)
+    }
 }
 
 /// The session of a record whose process can be looked for here.

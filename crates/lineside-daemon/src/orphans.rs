@@ -45,9 +45,9 @@ pub(crate) fn comes_from_one(line: &[Process], agents: &[Agent]) -> bool {
     mark.is_on(caller.pid) && (Mark::of(caller.pid).is_some() || is_on_top())
 }
 
-/// Whether a process, with those above it, the nearest first, is what an agent has left or may be, while these run. What comes
-/// from one that is marked is known to; of others it is found by what is left of the processes above, and where an agent has no
-/// mark by what is beside it.
+/// Whether a process that does not [come from one](comes_from_one) that is marked, with those above it, the nearest first, may be
+/// what an agent has left all the same, while these run: by what is left of the processes above, and where an agent has no mark
+/// by what is beside it.
 pub(crate) fn is_orphan(line: &[Process], agents: &[Agent]) -> bool {
     // A terminal beside one that is marked may be a person's.
     let is_of = |top: Process, has_terminal: bool| {
@@ -55,7 +55,7 @@ pub(crate) fn is_orphan(line: &[Process], agents: &[Agent]) -> bool {
         meant.any(|agent| is_beside(top, agent.process))
     };
     let stats = stats(line);
-    comes_from_one(line, agents) || has_changed(&stats) || is_left(&stats, is_given, is_of)
+    has_changed(&stats) || is_left(&stats, is_given, is_of)
 }
 
 /// Whether the parent of the topmost process is shown and not among these: one between them has ended while they were read, so

@@ -171,7 +171,7 @@ fn order(hooks: &[ForeignHook]) -> Vec<PathBuf> {
     order
 }
 
-fn file_of(origin: &Option<Origin>) -> Option<&Path> {
+pub(crate) fn file_of(origin: &Option<Origin>) -> Option<&Path> {
     origin.as_ref().map(|origin| origin.file.as_path())
 }
 

@@ -2,12 +2,9 @@
 
 use std::sync::LazyLock;
 
-use crate::globs::Globs;
-use crate::path::literal;
+use crate::globs::{Globs, last_name};
+use crate::path::{SIGNS, literal};
 use crate::state::Surroundings;
-
-/// What begins the part of a name that is not known.
-const SIGNS: [char; 3] = ['*', '?', '['];
 
 /// Files that hold secrets.
 #[rustfmt::skip]
@@ -59,8 +56,4 @@ pub(crate) fn is_secret(path: &str, home: &str) -> bool {
     let begins = last_name(path).split(SIGNS).next().unwrap_or_default();
     let is_meant = begins.len() >= 2 || begins == ".";
     (secrets.fit(&plain, &state) || is_meant && named.fit(path, &state)) && !harmless.fit(&plain, &state)
-}
-
-fn last_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or_default()
 }

@@ -35,19 +35,18 @@ impl Walk<'_> {
                 continue;
             }
             let runs = ["!", "silent !", "silent! !", "r !", "shell "];
-            match runs.iter().find_map(|front| text.strip_prefix(front)) {
-                Some(text) => {
+            match (runs.iter().find_map(|front| text.strip_prefix(front)), told_file(text)) {
+                (Some(text), _) => {
                     let text = Value { text: text.into(), ..value.clone() };
                     self.script(&text, Shell::Sh, Vec::new(), "what an editor runs");
                 }
                 // `set makeprg=…`, `w! FILE`, `r FILE`.
-                None if text.starts_with("set ") && text.contains("prg=") => {
+                (None, _) if text.starts_with("set ") && text.contains("prg=") => {
                     let program = text.split_once('=').map(|(_, program)| program.replace("\\ ", " "));
                     let program = Value { text: program.unwrap_or_default().into(), ..value.clone() };
                     self.script(&program, Shell::Sh, Vec::new(), "what an editor runs");
                 }
-                None if told_file(text).is_some() => {
-                    let (access, file) = told_file(text).unwrap_or((Access::Read, ""));
+                (None, Some((access, file))) => {
                     let file = match file.strip_prefix("~/") {
                         Some(file) => format!("{}/{file}", self.state.home),
                         None => file.to_owned(),
@@ -59,15 +58,15 @@ impl Walk<'_> {
                     }
                 }
                 // `wq`: the files that it was given.
-                None if SAVES.contains(&text.trim_end_matches('!')) => {
+                (None, None) if SAVES.contains(&text.trim_end_matches('!')) => {
                     let is_file = |operand: &&Value| !operand.text.starts_with('+');
                     for file in reading.operands.iter().filter(is_file).cloned().collect::<Vec<_>>() {
                         self.touch(Access::Write, &file, false, Some(index));
                     }
                 }
                 // `call system('…')`.
-                None if !value.is_unclear() => self.code(&value, "vim", index),
-                None => {}
+                (None, None) if !value.is_unclear() => self.code(&value, "vim", index),
+                (None, None) => {}
             }
         }
     }

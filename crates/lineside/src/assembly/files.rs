@@ -9,6 +9,7 @@ use lineside_core::{Diagnostic, Origin, Severity};
 use lineside_dialects::{Dialect, Loaded, Places};
 
 use super::LoadReport;
+use crate::last_good::file_of;
 use crate::seal::Seal;
 
 /// What the hook files of each dialect said when they were read.
@@ -57,13 +58,9 @@ impl HookFiles {
     pub fn lacks_of(&self, before: &LoadReport) -> bool {
         let hooks = self.loaded.iter().flat_map(|(_, loaded)| &loaded.hooks);
         let running = hooks.filter(|found| found.can_fire && found.hook.standby == Standby::Ready);
-        let now: HashSet<_> = running
-            .map(|found| (&found.hook.name, found.hook.origin.as_ref().map(|origin| &origin.file)))
-            .collect();
+        let now: HashSet<_> = running.map(|found| (&found.hook.name, file_of(&found.hook.origin))).collect();
         let mut before = before.hooks.iter().filter(|found| found.state.may_run());
-        before.any(|found| {
-            !now.contains(&(&found.hook.name, found.hook.origin.as_ref().map(|origin| &origin.file)))
-        })
+        before.any(|found| !now.contains(&(&found.hook.name, file_of(&found.hook.origin))))
     }
 
     /// What was wrong.
