@@ -31,10 +31,14 @@ pub(crate) struct Reading {
     /// The rows, that of the program first, that of the subcommand last.
     pub(crate) rows: Vec<&'static Row>,
     pub(crate) subcommand: Vec<String>,
+    /// Where its first word stands.
+    pub(crate) verb: Option<usize>,
     pub(crate) given: Vec<Given>,
     pub(crate) operands: Vec<Value>,
     /// Where each operand stands among the words.
     pub(crate) places: Vec<usize>,
+    /// Whether what follows is no option.
+    ended: bool,
 }
 
 impl Reading {
@@ -53,26 +57,33 @@ pub(crate) fn read(name: &str, words: &[Value]) -> Reading {
     let mut key = CompactString::from(name);
     reading.rows.extend(tables::find(name));
     let mut at = 0;
-    let mut ended = false;
     while at < words.len() {
         let word = &words[at];
         let row = reading.rows.last().copied();
         let text = word.text.as_str();
         let plus = row.is_some_and(|row| row.plus);
-        if plus && !ended && text == "-" {
-            ended = true;
+        if plus && !reading.ended && text == "-" {
+            reading.ended = true;
             at += 1;
             continue;
         }
         let is_option = text.starts_with('-') || plus && text.starts_with('+');
         let is_mode = row.is_some_and(|row| row.modes)
             && text.strip_prefix('-').is_some_and(|mode| mode.bytes().all(|b| b"rwxXst+=,ugoa".contains(&b)));
-        if ended || text.len() < 2 || !is_option || is_mode {
-            let descends = row.is_some_and(|row| row.subcommands) && !ended;
+        if reading.ended || text.len() < 2 || !is_option || is_mode {
+            let descends = row.is_some_and(|row| row.subcommands) && !reading.ended;
+            if descends
+                && row.is_some_and(|row| row.bare)
+                && let Some(found) = exact(&reading.rows, text)
+            {
+                at += 1 + take(found, None, words.get(at + 1), &mut reading);
+                continue;
+            }
             if let Some(sub) = word.plain().filter(|_| descends) {
                 key.push(' ');
                 key.push_str(sub);
                 reading.subcommand.push(sub.to_owned());
+                reading.verb.get_or_insert(at);
                 match tables::find(&key) {
                     Some(row) => reading.rows.push(row),
                     // What follows a subcommand without a row are its operands, with the options of its parents.
@@ -83,13 +94,13 @@ pub(crate) fn read(name: &str, words: &[Value]) -> Reading {
             }
             reading.operands.push(word.clone());
             reading.places.push(at);
-            ended |= row.is_some_and(|row| row.stops);
+            reading.ended |= row.is_some_and(|row| row.stops > 0 && reading.places.len() >= row.stops);
             at += 1;
             continue;
         }
         at += 1;
         if text == "--" {
-            ended = true;
+            reading.ended = true;
             continue;
         }
         at += match row {
@@ -156,7 +167,7 @@ fn option(word: &Value, next: &[Value], reading: &mut Reading) -> usize {
         let mut name = CompactString::const_new("-");
         name.push(letter);
         match known(&reading.rows, name.as_str()) {
-            Some(found) if matches!(found.takes, Takes::Value | Takes::Attached) => {
+            Some(found) if matches!(found.takes, Takes::Value | Takes::Attached | Takes::Last) => {
                 let value = (!rest.is_empty()).then(|| Value { text: rest.into(), ..word.clone() });
                 return take(found, value, next.first(), reading);
             }
@@ -220,9 +231,10 @@ fn alone(name: &str) -> Spellings {
 fn take(found: &'static Opt, attached: Option<Value>, next: Option<&Value>, reading: &mut Reading) -> usize {
     let (value, used) = match (found.takes, attached, next) {
         (_, Some(value), _) => (Some(value), 0),
-        (Takes::Value, None, Some(next)) => (Some(next.clone()), 1),
+        (Takes::Value | Takes::Last, None, Some(next)) => (Some(next.clone()), 1),
         _ => (None, 0),
     };
+    reading.ended |= found.takes == Takes::Last;
     reading.given.push(Given { spellings: spellings(found), value });
     used
 }

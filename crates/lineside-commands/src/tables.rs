@@ -2,7 +2,8 @@
 //!
 //! A row is three texts. The *names*: one or several programs, or a program with its subcommand (`git push`), with `|`
 //! between. The *options*: words such as `-f|--force`, with `=` behind those that take a value and `=?` behind those
-//! whose value has to be attached, and `=#` where that is digits. What it *does*: words, each perhaps behind a condition `-i?` (one of these options is
+//! whose value has to be attached, `=#` where that is digits, and `=!` where the words behind the value are operands. Words without
+//! a dash are options of a program with `sub` (`workspace=`). What it *does*: words, each perhaps behind a condition `-i?` (one of these options is
 //! given) or `!-n?` (none is):
 //!
 //! | word | meaning |
@@ -14,11 +15,15 @@
 //! | `into` | what it writes may be a folder, in which each of its other operands is written by its name |
 //! | `sub` | the first operand is a subcommand, with a row of its own or not |
 //! | `words` | options are words behind one dash (`-delete`), not clusters of letters |
-//! | `stop` | options end at the first operand |
+//! | `stop`, `stop:2` | options end at the first operand, at the second |
 //! | `modes` | `-x`, `-rw` and the like are operands |
 //! | `plus` | options begin with `+` as well, which gives them back, and a lone `-` ends them |
 //! | `apart` | the same, and each letter of a cluster that takes a value takes a word of its own |
 //! | `wrap`, `wrap:1`, `wrap:=`, `wrap:run` | starts the program of its operands: of all, behind one, behind assignments, behind the word `run` |
+//! | `known` | starts the program of its operands if there is a row for it and words stand behind it: a script may have any name |
+//! | `verb`, `verb:add,link` | starts the program that its subcommand names, which is none of its own: neither one with a row nor, where some
+//! are named, one of these or one of which there is no row |
+//! | `@wrap:1`, `@text:-c` | does so on another machine or in a container |
 //! | `text:-c`, `texts:*` | runs the value, or its operands joined, as a shell does |
 //! | `env:PAGER` | runs the value of this variable as a shell does |
 //! | `code:-e:python`, `script:python`, `input:python` | runs code of the option, a file of the first operand, its input |
@@ -59,6 +64,8 @@ pub(crate) enum Takes {
     Attached,
     /// Digits that touch it, behind which other options stand.
     Digits,
+    /// A value, behind which only operands stand.
+    Last,
 }
 
 /// Which words an effect is about.
@@ -80,7 +87,15 @@ pub(crate) enum Deed {
     Whole,
     Shows,
     Into,
-    Wrap { skip: usize, assigns: bool, word: Option<&'static str> },
+    Wrap {
+        skip: usize,
+        assigns: bool,
+        word: Option<&'static str>,
+    },
+    /// Starts the program of its operands if it has a row.
+    Known,
+    /// Starts the program that the subcommand names, unless it is one of these or has a row as that.
+    Verb(&'static str),
     Text(Which),
     Variable(&'static str),
     Code(&'static str, &'static str),
@@ -102,6 +117,8 @@ pub(crate) struct When {
     pub(crate) with: Vec<Vec<&'static str>>,
     pub(crate) without: Vec<&'static str>,
     pub(crate) deed: Deed,
+    /// Whether that is done on another machine or in a container.
+    pub(crate) elsewhere: bool,
 }
 
 #[derive(Debug, Default)]
@@ -110,7 +127,10 @@ pub(crate) struct Row {
     pub(crate) deeds: Vec<When>,
     pub(crate) subcommands: bool,
     pub(crate) words: bool,
-    pub(crate) stops: bool,
+    /// Whether words without a dash are options of it.
+    pub(crate) bare: bool,
+    /// At which operand options end; at none for 0.
+    pub(crate) stops: usize,
     pub(crate) modes: bool,
     pub(crate) plus: bool,
     pub(crate) apart: bool,
@@ -137,6 +157,17 @@ static ROWS: LazyLock<Map<std::sync::Arc<Row>>> = LazyLock::new(|| {
     rows
 });
 
+/// The name of a program: `prisma@5` and `npm:prisma` of a runner are `prisma`, and `@prisma/cli` is so as well.
+pub(crate) fn program_name(path: &str) -> &str {
+    let last = path.rsplit('/').next().unwrap_or_default();
+    let path = path.strip_prefix("npm:").unwrap_or(path);
+    let plain = last.strip_prefix("npm:").unwrap_or(last);
+    let plain = plain.split_once('@').map_or(plain, |(plain, _)| plain);
+    let scope = path.strip_prefix('@').and_then(|path| path.split_once('/')).filter(|_| plain == "cli");
+    let plain = scope.map_or(plain, |(scope, _)| scope);
+    if plain.len() < last.len() && find(plain).is_some() || scope.is_some() { plain } else { last }
+}
+
 /// The row of a program, or of a program with its subcommand.
 pub(crate) fn find(name: &str) -> Option<&'static Row> {
     ROWS.get(name).map(|row| &**row)
@@ -148,19 +179,22 @@ fn row(options: &'static str, does: &'static str) -> Row {
         match word {
             "sub" => row.subcommands = true,
             "words" => row.words = true,
-            "stop" => row.stops = true,
+            "stop" => row.stops = 1,
+            "stop:2" => row.stops = 2,
             "modes" => row.modes = true,
             "plus" => row.plus = true,
             "apart" => (row.plus, row.apart) = (true, true),
             _ => deeds(word, &mut row.deeds),
         }
     }
-    row.stops |= row.deeds.iter().any(|when| matches!(when.deed, Deed::Wrap { .. })) && !row.subcommands;
+    let wraps = row.deeds.iter().any(|when| matches!(when.deed, Deed::Wrap { .. })) && !row.subcommands;
+    row.stops = row.stops.max(usize::from(wraps));
+    row.bare = row.options.iter().any(|option| !option.spellings[0].starts_with(['-', '+']));
     row
 }
 
 fn option(text: &'static str) -> Opt {
-    let ends = [("=?", Takes::Attached), ("=#", Takes::Digits), ("=", Takes::Value)];
+    let ends = [("=?", Takes::Attached), ("=#", Takes::Digits), ("=!", Takes::Last), ("=", Takes::Value)];
     let takes = ends.into_iter().find_map(|(end, takes)| Some((text.strip_suffix(end)?, takes)));
     let (names, takes) = takes.unwrap_or((text, Takes::Nothing));
     Opt { spellings: names.split('|').map(Cow::Borrowed).collect(), takes }
@@ -175,6 +209,8 @@ fn deeds(word: &'static str, all: &mut Vec<When>) {
         }
         word = rest;
     }
+    let elsewhere = word.starts_with('@');
+    let word = word.trim_start_matches('@');
     let (verb, object) = word.split_once(':').unwrap_or((word, ""));
     let deeds: Vec<Deed> = match verb {
         "whole" => vec![Deed::Whole],
@@ -185,6 +221,8 @@ fn deeds(word: &'static str, all: &mut Vec<When>) {
             let named = (!object.is_empty() && object != "=" && skip == 0).then_some(object);
             vec![Deed::Wrap { skip, assigns: object == "=", word: named }]
         }
+        "known" => vec![Deed::Known],
+        "verb" => vec![Deed::Verb(object)],
         "text" | "texts" => vec![Deed::Text(which(object))],
         "code" => {
             object.split_once(':').map(|(flag, language)| Deed::Code(flag, language)).into_iter().collect()
@@ -206,7 +244,12 @@ fn deeds(word: &'static str, all: &mut Vec<When>) {
             letters.chars().filter_map(access).map(|access| Deed::Touch(access, which(object))).collect()
         }
     };
-    all.extend(deeds.into_iter().map(|deed| When { with: with.clone(), without: without.clone(), deed }));
+    all.extend(deeds.into_iter().map(|deed| When {
+        with: with.clone(),
+        without: without.clone(),
+        deed,
+        elsewhere,
+    }));
 }
 
 fn access(letter: char) -> Option<Access> {

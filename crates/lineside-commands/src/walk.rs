@@ -112,6 +112,7 @@ impl<'s> Walk<'s> {
             at_end: Vec::new(),
             git_aliases: HashMap::new(),
             git_settings: Vec::new(),
+            is_elsewhere: false,
         }
     }
 }
@@ -191,6 +192,8 @@ pub(crate) struct Walk<'s> {
     git_aliases: HashMap<String, Value>,
     /// Settings that it makes, as `name=value`.
     git_settings: Vec<Value>,
+    /// Whether what is read runs on another machine or in a container.
+    is_elsewhere: bool,
 }
 
 impl Walk<'_> {
@@ -297,7 +300,8 @@ impl Walk<'_> {
         match value.literal() {
             Some(text) => self.text(&text),
             None => {
-                if value.is_unclear() {
+                // What is put into a text for another machine is seldom more than a name.
+                if value.is_unclear() && (!self.is_elsewhere || value.is_any()) {
                     self.unclear_text(&format!("{what} is not known"));
                 }
                 self.run_partly(value);

@@ -3,11 +3,10 @@
 use super::Walk;
 use super::behind::{behind_bwrap, behind_setarch};
 use super::modules::unescaped;
-use crate::analysis::{Access, Trait};
-use crate::parse::Command;
+use crate::analysis::{Access, Trait, Unknown};
 use crate::reading::{self, Reading};
-use crate::state::Shell;
-use crate::tables::Deed;
+use crate::state::{Shell, Surroundings};
+use crate::tables;
 use crate::value::{Origin, Value, spelt};
 
 /// Commands of tmux that start a program or a text for a shell.
@@ -184,7 +183,7 @@ impl Walk<'_> {
                 self.out.push(&input);
                 return true;
             }
-            "inside" => self.inside(words, reading),
+            "container" => self.container(reading),
             "terminals" => self.terminals(reading),
             "later" => {
                 if let Some(text) = self.input.clone() {
@@ -262,60 +261,62 @@ impl Walk<'_> {
         true
     }
 
-    /// `docker exec db psql …`: what runs elsewhere is listed apart; statements of databases are looked at.
-    fn inside(&mut self, words: &[Value], reading: &Reading) {
-        let dashes = words.iter().position(|word| word.plain() == Some("--"));
-        let from = dashes.or_else(|| reading.places.get(1).copied()).map(|at| at + 1);
-        let Some(inner) = from.and_then(|from| words.get(from..)).filter(|inner| !inner.is_empty()) else {
-            return;
-        };
-        self.elsewhere(inner);
+    /// `docker run image words`: the program of the words, of `--entrypoint` or of the image.
+    fn container(&mut self, reading: &Reading) {
+        let [image, words @ ..] = reading.operands.as_slice() else { return };
+        let has_row = |name: &str| tables::find(tables::program_name(name)).is_some();
+        let entry = reading.values("--entrypoint").next().cloned().or_else(|| {
+            let name = image.plain()?.rsplit('/').next()?.split([':', '@']).next()?;
+            let first = words.first().and_then(Value::plain);
+            (has_row(name) && !first.is_some_and(has_row)).then(|| Value::known(name))
+        });
+        self.exec_program(entry.iter().chain(words).cloned().collect(), Vec::new());
     }
 
-    fn elsewhere(&mut self, inner: &[Value]) {
-        let Some(name) = inner[0].plain().map(|name| name.rsplit('/').next().unwrap_or_default().to_owned())
-        else {
-            return;
-        };
-        let read = reading::read(&name, &inner[1..]);
-        if Shell::named(&name) != Shell::Other && read.has("-c") {
-            // A shell there runs a text; its plain commands are looked at.
-            let Some(text) = read.operands.first().and_then(Value::literal) else { return };
-            let parsed = crate::parse::Parse::parse(&crate::parse::Shuck, &text, Shell::Sh);
-            for statement in &parsed.statements {
-                if let Command::Simple { words, .. } = &statement.command {
-                    let values = self.words(words);
-                    if !values.is_empty() {
-                        self.elsewhere(&values);
-                    }
-                }
-            }
-            return;
+    /// Does what is done on another machine or in a container, where nothing of this one is known: its programs are listed apart.
+    pub(super) fn elsewhere(&mut self, run: impl FnOnce(&mut Self) -> bool) -> bool {
+        let state = Surroundings { links: None, variables: &[], cwd: "/", ..self.state };
+        let mut there =
+            Walk { input: self.input.clone(), is_elsewhere: true, ..Walk::new(Shell::Sh, &state, None) };
+        self.carries_on(&mut there);
+        let found = there.trail.as_mut().map(|trail| std::mem::take(&mut trail.found));
+        std::mem::swap(self, &mut there);
+        run(self);
+        std::mem::swap(self, &mut there);
+        self.carries_on(&mut there);
+        if let (Some(trail), Some(found)) = (&mut self.trail, found) {
+            let inner = std::mem::replace(&mut trail.found, found);
+            trail.found.elsewhere.extend(inner.programs.into_iter().chain(inner.elsewhere));
         }
-        let mut texts = Vec::new();
-        for when in read.rows.iter().flat_map(|row| &row.deeds) {
-            if let Deed::Sql(which) = when.deed {
-                match which {
-                    Some(which) => texts.extend(super::run::chosen(&read, which)),
-                    None => texts.extend(self.input.clone()),
-                }
-            }
-        }
-        let texts: Vec<String> = texts.iter().map(|text| spelt(&text.text)).collect();
-        if texts.iter().any(|text| crate::sql::destroys(text)) {
+        let inner = there.analysis;
+        self.analysis.elsewhere.extend(inner.programs.into_iter().chain(inner.elsewhere));
+        self.analysis.is_cut |= inner.is_cut;
+        if inner.traits.contains(&Trait::DestroysData) {
             self.does(Trait::DestroysData);
         }
-        self.locate_elsewhere(inner);
-        self.analysis.elsewhere.push(crate::CommandProgram {
-            name: crate::Argument::Text(name),
-            args: inner[1..].iter().map(Value::argument).collect(),
-            way: self.way.clone(),
-            subcommand: read.subcommand.clone(),
-            flags: read.given.iter().map(reading::Given::flag).collect(),
-            operands: read.operands.iter().map(Value::argument).collect(),
-            texts,
-            environment: Vec::new(),
-        });
+        for unclear in inner.unclear.iter().filter(|unclear| unclear.what == Unknown::Program) {
+            self.unclear_text(&unclear.reason);
+        }
+        false
+    }
+
+    /// Hands what is counted for the whole command to a walk elsewhere, and takes it back.
+    fn carries_on(&mut self, there: &mut Self) {
+        use std::mem::swap;
+        swap(&mut self.way, &mut there.way);
+        swap(&mut self.trail, &mut there.trail);
+        swap(&mut self.choice, &mut there.choice);
+        swap(&mut self.left, &mut there.left);
+        for (one, other) in [
+            (&mut self.levels, &mut there.levels),
+            (&mut self.nesting, &mut there.nesting),
+            (&mut self.words, &mut there.words),
+            (&mut self.bytes, &mut there.bytes),
+            (&mut self.parsed, &mut there.parsed),
+            (&mut self.steps, &mut there.steps),
+        ] {
+            swap(one, other);
+        }
     }
 
     /// `tmux new-session 'command'`, `tmux send-keys 'command' Enter`, `screen -dmS name command`.

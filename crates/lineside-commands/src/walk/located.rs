@@ -66,12 +66,6 @@ impl Walk<'_> {
         }
     }
 
-    pub(crate) fn locate_elsewhere(&mut self, words: &[Value]) {
-        if let Some(trail) = &mut self.trail {
-            trail.found.elsewhere.push(places(words, trail.now));
-        }
-    }
-
     pub(crate) fn locate_touch(&mut self, place: Place) {
         if let Some(trail) = &mut self.trail {
             trail.found.touches.push(place.or(trail.now));

@@ -89,7 +89,13 @@ impl Walk<'_> {
                 program.flags.extend(inner.given.iter().map(reading::Given::flag));
                 program.operands = inner.operands.iter().map(Value::argument).collect();
             }
-            _ => {}
+            // `python -m alembic …` is `alembic …`.
+            module => {
+                let name = if module == "django" { "django-admin" } else { module };
+                let mut inner = vec![Value::known(name)];
+                inner.extend_from_slice(&reading.operands);
+                self.by_name(&inner);
+            }
         }
     }
 }

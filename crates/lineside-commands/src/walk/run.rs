@@ -14,7 +14,7 @@ impl Walk<'_> {
     /// Starts a program of a known name.
     pub(crate) fn start(&mut self, words: &[Value], environment: Vec<String>) {
         let path = words[0].text.as_str();
-        let name = path.rsplit('/').next().unwrap_or_default();
+        let name = tables::program_name(path);
         if !name.is_ascii() || name.starts_with('!') {
             self.unclear_text(&format!(
                 "the name of the program `{name}` has signs that no usual program has"
@@ -207,7 +207,12 @@ impl Walk<'_> {
                 Deed::Whole | Deed::Shows | Deed::Into | Deed::Folder(_) => {}
                 _ => {
                     let before = std::mem::take(&mut self.read);
-                    let passes = self.starts_more(name, words, reading, when.deed, index);
+                    let passes = match when.elsewhere {
+                        true => {
+                            self.elsewhere(|walk| walk.starts_more(name, words, reading, when.deed, index))
+                        }
+                        false => self.starts_more(name, words, reading, when.deed, index),
+                    };
                     read = read.with(self.read);
                     self.read = before;
                     if passes {

@@ -5,7 +5,7 @@ use super::{Scope, Walk};
 use crate::analysis::Trait;
 use crate::reading::Reading;
 use crate::state::Shell;
-use crate::tables::{Deed, Which};
+use crate::tables::{self, Deed, Which};
 use crate::value::{Origin, UNKNOWN, Value};
 use crate::{code, limits};
 
@@ -25,9 +25,18 @@ impl Walk<'_> {
         }
         match deed {
             Deed::Wrap { skip, assigns, word } => self.wrapped(words, reading, skip, assigns, word),
+            Deed::Known => {
+                let at = reading.places.first().map(|place| 1 + place);
+                self.by_name(at.and_then(|at| words.get(at..)).unwrap_or_default())
+            }
+            Deed::Verb(own) => self.verb(name, words, reading, own),
             Deed::Text(which) => {
                 let values = chosen(reading, which);
+                // Without a text a shell there reads the input.
                 if values.is_empty() {
+                    if self.is_elsewhere && self.input.is_some() {
+                        self.exec_program(vec![Value::known("sh")], Vec::new());
+                    }
                     return false;
                 }
                 let text = super::data::joined(&values);
@@ -101,6 +110,37 @@ impl Walk<'_> {
         let functions = std::mem::take(&mut self.scope.functions);
         self.exec_program(inner, environment);
         self.scope.functions = functions;
+        true
+    }
+
+    /// A script that has the name of a program with a row is that program, where it is given words: `npm run prisma -- migrate`,
+    /// `python manage.py flush`.
+    pub(super) fn by_name(&mut self, words: &[Value]) -> bool {
+        let [script, rest @ ..] = words else { return false };
+        let name = script.plain().map(tables::program_name);
+        let Some(name) = name.filter(|name| tables::find(name).is_some()) else { return false };
+        let skipped = usize::from(rest.first().is_some_and(|word| word.plain() == Some("--")));
+        let rest = &rest[skipped..];
+        if rest.is_empty() {
+            return false;
+        }
+        let mut inner = vec![Value { text: name.into(), ..script.clone() }];
+        inner.extend_from_slice(rest);
+        self.exec_program(inner, Vec::new());
+        true
+    }
+
+    /// The program that a verb of a runner names: `pnpm prisma migrate`, `dotenv -- jest`.
+    fn verb(&mut self, name: &str, words: &[Value], reading: &Reading, own: &str) -> bool {
+        let verb = reading.subcommand.first();
+        let is_own = |verb: &String| tables::find(&format!("{name} {verb}")).is_some();
+        let is_program = |verb: &String| tables::find(tables::program_name(verb)).is_some();
+        let is_left = |verb: &String| own.split(',').any(|one| one == verb) || !is_program(verb);
+        if verb.is_some_and(|verb| is_own(verb) || !own.is_empty() && is_left(verb)) {
+            return false;
+        }
+        let Some(place) = reading.verb.or(reading.places.first().copied()) else { return false };
+        self.exec_program(words[1 + place..].to_vec(), Vec::new());
         true
     }
 
@@ -191,7 +231,7 @@ impl Walk<'_> {
             match self.input.clone() {
                 Some(input) => input,
                 // Without a text or a file it reads what a person types.
-                None if is_shell => {
+                None if is_shell && !self.is_elsewhere => {
                     if !reading.has("--version") && !reading.has("--help") {
                         self.unclear_text(&format!("what `{name}` reads and runs is not known"));
                         if self.away_shell {
@@ -206,6 +246,8 @@ impl Walk<'_> {
             let Some(file) = file else { return false };
             let file = &self.with_suffix(file);
             self.runs_file(file);
+            let behind = &reading.operands[..];
+            self.by_name(behind);
             let content = self.content(file, Some(index));
             // A script by its path is a program as any other, unless the command itself has made it.
             let is_own = file.stands_for.is_some() || self.wrote(file);
