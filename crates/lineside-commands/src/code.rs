@@ -1,5 +1,6 @@
 //! Literal calls in the code of other languages: what is started, deleted, read and written by texts that stand there.
 
+mod environment;
 mod names;
 mod paths;
 mod table;
@@ -7,7 +8,7 @@ mod tokens;
 mod values;
 
 use self::paths::{of_block, opened_path, unknown_path};
-use self::table::{Does, does};
+use self::table::{Does, does, is_statement};
 use self::tokens::{Token, tokens};
 use crate::value::UNKNOWN;
 
@@ -42,6 +43,8 @@ pub(crate) enum Call {
     Evaluated(String),
     /// Runs this file as code of its own language.
     Required(String),
+    /// A statement of a database.
+    Statement(String),
     /// A call that starts what is not literal.
     Unknown,
 }
@@ -53,6 +56,9 @@ pub(crate) fn calls(text: &str, language: &str, home: &str, here: &str) -> Vec<C
     let tokens = names::renamed(tokens, language, |name| does(language, name).is_some());
     let tokens = values::joined(tokens, language);
     let mut all = Vec::new();
+    if environment::shows(text, language) {
+        all.push(Call::Environment);
+    }
     let mut open: Option<usize> = None;
     for (at, token) in tokens.iter().enumerate() {
         match token {
@@ -60,8 +66,12 @@ pub(crate) fn calls(text: &str, language: &str, home: &str, here: &str) -> Vec<C
                 all.push(Call::Shell { text: text.clone(), listed: has_signs(text) });
             }
             Token::Name(name) => {
-                if is_environment(name, language, &tokens[at + 1..]) {
-                    all.push(Call::Environment);
+                if is_statement(name) {
+                    let text = arguments(&tokens[at + 1..]).first();
+                    all.extend(text.and_then(|text| match text {
+                        Token::Text(text) => Some(Call::Statement(text.clone())),
+                        _ => None,
+                    }));
                 }
                 // A lone `run` or `remove` is a function of the code's own.
                 if let Some(does) = does(language, name) {
@@ -136,20 +146,9 @@ pub(crate) fn calls(text: &str, language: &str, home: &str, here: &str) -> Vec<C
     all
 }
 
-fn is_environment(name: &str, language: &str, rest: &[Token]) -> bool {
-    let whole = !matches!(rest.first(), Some(Token::Sign('[' | '{')))
-        && !matches!(rest.first(), Some(Token::Name(_)));
-    match language {
-        "python" => name == "os.environ" && whole,
-        "node" => name == "process.env" && whole,
-        "ruby" => {
-            name == "ENV" && whole || matches!(name, "ENV.to_h" | "ENV.inspect" | "ENV.each" | "ENV.to_a")
-        }
-        _ => false,
-    }
-}
-
 fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<Call>) {
+    // `File.rm!("x")`.
+    let rest = rest.strip_prefix(&[Token::Sign('!')]).unwrap_or(rest);
     let arguments = arguments(rest);
     let texts: Vec<&str> = arguments
         .iter()
@@ -281,7 +280,14 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
                 return;
             }
             all.extend(texts.iter().map(|path| Call::Delete { path: (*path).to_owned(), whole }));
-            // `unlink <*.txt>`, `unlink glob "x"`, and `unlink` of what a loop is at.
+            // `unlink glob "*"`.
+            if let ("perl", [Token::Name(glob), Token::Text(path), ..]) = (language, rest)
+                && glob == "glob"
+            {
+                all.push(Call::Delete { path: path.clone(), whole });
+                return;
+            }
+            // `unlink <*.txt>`, `unlink glob $x`, and `unlink` of what a loop is at.
             if language == "perl" && texts.is_empty() && is_listed(rest) {
                 all.push(Call::Delete { path: UNKNOWN.to_string(), whole });
             }

@@ -12,6 +12,8 @@
 //! | `d:.` | deletes all operands; without any, files of the folder at hand, of which the names are not known |
 //! | `whole`, `-r?whole` | what it deletes or changes is taken with all below it |
 //! | `shows` | prints its files as they are |
+//! | `relays` | prints of its input what can be read there |
+//! | `consents:-y` | asks before it begins: an input answers as this option does |
 //! | `into` | what it writes may be a folder, in which each of its other operands is written by its name |
 //! | `sub` | the first operand is a subcommand, with a row of its own or not |
 //! | `words` | options are words behind one dash (`-delete`), not clusters of letters |
@@ -86,6 +88,7 @@ pub(crate) enum Deed {
     Touch(Access, Which),
     Whole,
     Shows,
+    Relays,
     Into,
     Wrap {
         skip: usize,
@@ -108,6 +111,8 @@ pub(crate) enum Deed {
     Sends,
     Environment,
     Secrets,
+    /// What it asks is answered by its input, as by this option.
+    Consents(&'static str),
     Special(&'static str),
 }
 
@@ -215,6 +220,8 @@ fn deeds(word: &'static str, all: &mut Vec<When>) {
     let deeds: Vec<Deed> = match verb {
         "whole" => vec![Deed::Whole],
         "shows" => vec![Deed::Shows],
+        "relays" => vec![Deed::Relays],
+        "consents" => vec![Deed::Consents(object)],
         "into" => vec![Deed::Into],
         "wrap" => {
             let skip = object.parse().unwrap_or(0);

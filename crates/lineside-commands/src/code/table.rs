@@ -101,7 +101,10 @@ const CALLS: &[(&str, &str, Does)] = &[
     ("python", "ctypes.CDLL ctypes.PyDLL CDLL PyDLL LoadLibrary dlopen", Does::Hidden),
     ("node", "process.binding process.dlopen process._linkedBinding", Does::Hidden),
     ("node", "require", Does::Requires),
-    ("node", "readFile readFileSync createReadStream", Does::Read),
+    ("node", "readFile readFileSync createReadStream Bun.file readTextFile readTextFileSync", Does::Read),
+    ("python", "dotenv_values", Does::Read),
+    ("node", "Deno.remove Deno.removeSync", Does::DeleteAll),
+    ("node", "writeTextFile writeTextFileSync Bun.write", Does::Write),
     (
         "node",
         "writeFile writeFileSync appendFile appendFileSync createWriteStream truncate truncateSync chmod chmodSync utimes \
@@ -159,7 +162,7 @@ const CALLS: &[(&str, &str, Does)] = &[
     ("other", "System.cmd", Does::Spawn),
     ("other", "exec", Does::Hidden),
     ("other", "os.remove file.remove", Does::Delete),
-    ("other", "unlink", Does::DeleteAll),
+    ("other", "unlink rm File.rm_rf File.rm", Does::DeleteAll),
     (
         "python",
         "requests.get requests.post requests.put requests.request httpx.get httpx.post urlopen urlretrieve \
@@ -188,6 +191,13 @@ const CALLS: &[(&str, &str, Does)] = &[
     ("ruby", "eval instance_eval", Does::Evaluates),
     ("php", "eval assert", Does::Evaluates),
 ];
+
+/// Whether a call may give a database its first argument as statements.
+pub(super) fn is_statement(name: &str) -> bool {
+    let calls = ["execute", "executescript", "executemany", "query", "exec", "run", "exec_query"];
+    name.rsplit_once('.').is_some_and(|(_, call)| calls.contains(&call))
+        || matches!(name, "$executeRawUnsafe" | "$queryRawUnsafe")
+}
 
 /// What a call does: by the first row with its name, or with what stands behind one of its dots.
 pub(super) fn does(language: &str, name: &str) -> Option<Does> {

@@ -35,7 +35,7 @@ pub(super) const ROWS: &[Source] = &[
     ("chrt", "-o|--other -f|--fifo -r|--rr -b|--batch -i|--idle -d|--deadline -p|--pid -m|--max -a -T|--sched-runtime= -P= -D= -R -v", "!-p|-m?wrap:1"),
     ("taskset", "-c|--cpu-list -p|--pid -a|--all-tasks", "!-p?wrap:1"),
     ("numactl", "-m|--membind= -N|--cpunodebind= -C|--physcpubind= -i|--interleave= -l|--localalloc --preferred= -H|--hardware -s|--show", "wrap"),
-    ("prlimit", "-p|--pid= -n|--nofile=? -c|--core=? -v|--as=? -o= --nproc=?", "wrap"),
+    ("prlimit", "-p|--pid= -n|--nofile=? -c|--core=? -v|--as=? -o= --nproc=? -q|--msgqueue=?", "wrap"),
     ("setsid", "-w|--wait -f|--fork -c|--ctty", "wrap"),
     ("stdbuf", "-i|--input= -o|--output= -e|--error=", "wrap"),
     ("flock", "-c|--command= -n|--nb|--nonblock -w|--timeout|--wait= -x|-e|--exclusive -s|--shared -u|--unlock -o|--close -E= -F|--no-fork --verbose", "w:1 !-c?special:lock -c?special:lock"),

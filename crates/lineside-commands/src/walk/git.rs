@@ -162,19 +162,31 @@ impl Walk<'_> {
     /// project.
     pub(super) fn history(&mut self, words: &[Value], reading: &Reading, index: usize) {
         let told = ["--stat", "--name-only", "--name-status", "--no-patch", "-s", "--quiet"];
-        let is_log = reading.subcommand.first().is_some_and(|name| name == "log");
-        if told.iter().any(|flag| reading.has(flag)) || is_log && !reading.has("-p") {
+        let lists = ["log", "whatchanged", "diff-tree", "diff-index", "diff-files"];
+        let lists = reading.subcommand.first().is_some_and(|name| lists.contains(&name.as_str()));
+        let patches = ["-p", "-L"].iter().any(|flag| reading.has(flag));
+        if told.iter().any(|flag| reading.has(flag)) || lists && !patches {
             return;
         }
         let dashes = words.iter().position(|word| word.plain() == Some("--")).unwrap_or(words.len());
         let behind = words.get(dashes + 1..).unwrap_or_default();
         let named = reading.operands.iter().filter(|operand| !behind.contains(operand));
-        let mut files = behind.to_vec();
-        for operand in named {
+        let is_left = |file: &&Value| file.text.starts_with(":!") || file.text.starts_with(":^");
+        let mut files: Vec<Value> = behind.iter().filter(|file| !is_left(file)).cloned().collect();
+        let ranges = reading.values("-L").filter_map(|range| range.text.rsplit_once(':'));
+        files.extend(ranges.map(|(_, file)| Value::known(file)));
+        // `git cat-file --batch` reads names.
+        let input = self.input.as_ref().filter(|_| reading.has("--batch")).and_then(Value::literal);
+        let input = input.map(|text| text.split_whitespace().map(Value::known).collect::<Vec<_>>());
+        for operand in named.chain(input.iter().flatten()) {
             let text = spelt(&operand.text);
             match text.split_once(':') {
                 Some((_, path)) if path.starts_with("./") => files.push(Value::known(path)),
-                Some((commit, path)) if !path.is_empty() && !commit.is_empty() => {
+                // `:/text` is a commit, and `:0:path` a file of the index as `:path`.
+                Some(("", path)) if path.starts_with(['/', '!', '^', '(']) => {}
+                Some((commit, path)) if !path.is_empty() => {
+                    let path =
+                        path.split_once(':').filter(|_| commit.is_empty()).map_or(path, |(_, path)| path);
                     files.push(Value::known(format!("{}/{path}", self.state.project)));
                 }
                 None if is_path(&text) || text.starts_with('.') && !text.starts_with("..") => {

@@ -114,7 +114,8 @@ impl Walk<'_> {
                 self.module(words, reading, index);
             }
             "eval-node" => {
-                if let Some(code) = reading.operands.first().cloned() {
+                if let Some(code) = reading.operands.first() {
+                    let code = if reading.has("-p") { super::wrap::printing(code) } else { code.clone() };
                     self.code(&code, "node", index);
                 }
             }

@@ -73,11 +73,14 @@ impl Walk<'_> {
                         stripped = lines.join("\n");
                         body = &stripped;
                     }
-                    let text = if *expands {
+                    let mut text = if *expands {
                         self.quoted(body)
                     } else {
                         Value { place: self.place(body), ..Value::known(body) }
                     };
+                    if text.origin.has(Origin::SECRET) {
+                        text.origin = text.origin.with(Origin::SHOWN);
+                    }
                     self.input_of(descriptor, text, &mut done);
                 }
                 Redirect::Duplicate { target, input } => {
@@ -92,7 +95,7 @@ impl Walk<'_> {
                                     done.input = Some(content.clone());
                                 }
                             }
-                            (1, 2) => done.out = Out::Elsewhere,
+                            (1, 2) => done.out = Out::Seen,
                             (1, number) => done.out = self.outs.get(&number).cloned().unwrap_or_default(),
                             _ => {}
                         }
@@ -139,7 +142,11 @@ impl Walk<'_> {
             if matches!(text, "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty")
                 || text.starts_with("/dev/fd/")
             {
-                return if text == "/dev/stdout" { Out::On } else { Out::Elsewhere };
+                return match text {
+                    "/dev/stdout" => Out::On,
+                    "/dev/stderr" | "/dev/tty" | "/dev/fd/2" => Out::Seen,
+                    _ => Out::Elsewhere,
+                };
             }
         } else if target.text.is_empty() {
             return Out::Elsewhere;
@@ -174,6 +181,11 @@ impl Walk<'_> {
                 let printed = self.substitute(text);
                 self.input = before;
                 self.out.push(&printed);
+            }
+            Out::Seen => {
+                if printed.origin.has(Origin::SHOWN) {
+                    self.does(Trait::ShowsEnvironment);
+                }
             }
             Out::Elsewhere => {}
         }

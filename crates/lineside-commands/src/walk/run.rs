@@ -144,7 +144,10 @@ impl Walk<'_> {
         let has = |deed: Deed| deeds.iter().any(|when| when.deed == deed);
         let (whole, shows, into) = (has(Deed::Whole), has(Deed::Shows), has(Deed::Into));
         self.read = Origin::default();
-        let mut read = self.reads_input().without(Origin::SHOWN);
+        let mut read = self.reads_input();
+        if !shows && !has(Deed::Relays) {
+            read = read.without(Origin::SHOWN);
+        }
         let (mut printed, mut quiet, mut fetches, mut sends) = (None, false, false, false);
         for when in deeds {
             match when.deed {
@@ -204,7 +207,16 @@ impl Walk<'_> {
                 }
                 Deed::Secrets => read = read.with(Origin::SECRET),
                 Deed::Sql(which) => self.statements(which, reading, index),
-                Deed::Whole | Deed::Shows | Deed::Into | Deed::Folder(_) => {}
+                Deed::Consents(flag) if self.input.is_some() => {
+                    let flag = crate::analysis::Flag { spellings: vec![flag.into()].into(), value: None };
+                    self.analysis.programs[index].flags.push(flag);
+                }
+                Deed::Whole
+                | Deed::Shows
+                | Deed::Relays
+                | Deed::Into
+                | Deed::Consents(_)
+                | Deed::Folder(_) => {}
                 _ => {
                     let before = std::mem::take(&mut self.read);
                     let passes = match when.elsewhere {

@@ -152,6 +152,8 @@ pub(crate) enum Out {
     Away,
     /// To another command, as `> >(sh)`.
     Command(String),
+    /// To what shows it and is not read again: that of the errors, a terminal.
+    Seen,
     /// Nowhere that is read again.
     Elsewhere,
 }

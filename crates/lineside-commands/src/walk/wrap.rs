@@ -62,8 +62,11 @@ impl Walk<'_> {
             }
             Deed::Code(flag, language) => {
                 let values: Vec<Value> = reading.values(flag).cloned().collect();
-                for value in &values {
-                    self.code(value, language, index);
+                // `node -pe`: what the code comes to is printed.
+                let prints = language == "node" && reading.has("-p");
+                for value in values {
+                    let value = if prints { printing(&value) } else { value };
+                    self.code(&value, language, index);
                 }
                 false
             }
@@ -357,6 +360,11 @@ impl Walk<'_> {
                 }
                 self.touch(Access::Delete, &Value::known(path), whole, Some(index));
             }
+            code::Call::Statement(text) => {
+                if crate::sql::destroys(&text) {
+                    self.does(Trait::DestroysData);
+                }
+            }
             code::Call::Environment => {
                 self.does(Trait::ShowsEnvironment);
                 self.read = self.read.with(Origin::SECRET);
@@ -369,6 +377,11 @@ impl Walk<'_> {
             code::Call::Unknown => self.unclear_text("code runs a text that is not known"),
         }
     }
+}
+
+/// Code of node that prints what this code comes to.
+pub(super) fn printing(code: &Value) -> Value {
+    Value { text: format!("console.log({})", code.text).into(), ..code.clone() }
 }
 
 /// Programs that are usual as a setting.

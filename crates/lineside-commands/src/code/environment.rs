@@ -1,0 +1,188 @@
+//! The environment as code shows it: all of it, or a variable that is named like a secret, where that is printed.
+
+use super::tokens::{Token, tokens};
+
+/// Of a language: what its environment and the calls that ask for it are named, and what prints.
+struct Row {
+    language: &'static str,
+    names: &'static [&'static str],
+    prints: &'static [&'static str],
+}
+
+const ROWS: &[Row] = &[
+    Row {
+        language: "python",
+        names: &["os.environ", "os.environb", "os.getenv", "environ", "getenv"],
+        prints: &["print", "pprint", "pp", "write", "info", "debug", "warning", "error", "exit"],
+    },
+    Row {
+        language: "node",
+        names: &["process.env", "Bun.env", "Deno.env"],
+        prints: &["log", "error", "info", "warn", "debug", "table", "dir", "write", "writeSync"],
+    },
+    Row {
+        language: "ruby",
+        names: &["ENV"],
+        prints: &["puts", "p", "pp", "print", "printf", "warn", "putc", "write"],
+    },
+    Row {
+        language: "php",
+        names: &["getenv", "_ENV", "_SERVER"],
+        prints: &["echo", "print", "print_r", "var_dump", "var_export", "printf", "error_log"],
+    },
+    Row {
+        language: "other",
+        names: &["os.getenv", "Sys.getenv", "System.get_env", "System.fetch_env", "ENV"],
+        prints: &[
+            "print", "println", "cat", "message", "IO.puts", "IO.inspect", "IO.write", "io.write", "show",
+        ],
+    },
+];
+
+/// What tells no more of a value than that there is one.
+const HIDES: &[&str] = &[
+    "bool", "len", "type", "isinstance", "Boolean", "typeof", "isset", "empty", "strlen", "count", "not",
+    "sha256", "Object.keys",
+];
+
+/// What a use of the environment is.
+enum Use {
+    Whole,
+    Secret,
+}
+
+/// Whether code prints its environment, or a secret of it.
+pub(super) fn shows(text: &str, language: &str) -> bool {
+    let Some(row) = ROWS.iter().find(|row| row.language == language) else { return false };
+    let last = |name: &&&str| name.rsplit('.').next().is_some_and(|last| text.contains(last));
+    if !row.names.iter().any(|name| last(&name)) {
+        return false;
+    }
+    let tokens = super::names::imported(&tokens(&opened(text, language), language));
+    let printed = printed(&tokens, row);
+    let prints = printed.contains(&true);
+    let mut held: Vec<&str> = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        let Token::Name(name) = token else { continue };
+        let is_shown = || printed[at] && !is_hidden(&tokens, at);
+        match used(row, name, &tokens[at + 1..]) {
+            None if held.contains(&name.as_str()) && is_shown() => return true,
+            Some(_) if is_shown() => return true,
+            Some(Use::Whole) if prints && is_gone_through(&tokens, at) => return true,
+            Some(Use::Secret) => {
+                if let [Token::Name(name), Token::Sign('=')] = &tokens[at.saturating_sub(2)..at] {
+                    held.push(name);
+                }
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+/// What a name and the tokens behind it ask of the environment.
+fn used(row: &Row, name: &str, behind: &[Token]) -> Option<Use> {
+    let name = name.trim_start_matches('.');
+    let begins = |known: &&&str| {
+        name.strip_prefix(**known).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let known = row.names.iter().find(begins)?;
+    let of = |name: &str| crate::expand::is_secret_name(name).then_some(Use::Secret);
+    let method = name[known.len()..].trim_start_matches('.');
+    let asks = matches!(method, "" | "get" | "fetch" | "pop" | "getenv");
+    match behind {
+        [Token::Sign('[' | '('), Token::Text(name), ..] if asks => of(name),
+        _ if matches!(method, "" | "get" | "fetch" | "items" | "copy" | "values" | "toObject") => {
+            Some(Use::Whole)
+        }
+        _ if method.starts_with("to_") || method.starts_with("each") || method == "inspect" => {
+            Some(Use::Whole)
+        }
+        _ => of(method),
+    }
+}
+
+/// Which tokens stand in what is printed: within the parentheses of a call, or up to the end of its statement.
+fn printed(tokens: &[Token], row: &Row) -> Vec<bool> {
+    let mut all = vec![false; tokens.len()];
+    for (at, token) in tokens.iter().enumerate() {
+        let Token::Name(name) = token else { continue };
+        let last = name.rsplit('.').next().unwrap_or_default();
+        if !row.prints.iter().any(|print| print == name || *print == last) {
+            continue;
+        }
+        let given = match tokens.get(at + 1) {
+            Some(Token::Sign('(')) => super::arguments(&tokens[at + 1..]).len() + 2,
+            _ => super::statement(&tokens[at + 1..]).len(),
+        };
+        all[at + 1..].iter_mut().take(given).for_each(|one| *one = true);
+    }
+    all
+}
+
+/// Whether what is printed is no more than that there is a value: `!x`, `bool(x)`, `x.length`, `x is None`, `x ? 1 : 0`.
+fn is_hidden(tokens: &[Token], at: usize) -> bool {
+    let hides = |token: &Token| matches!(token, Token::Name(name) if HIDES.contains(&name.as_str()));
+    let before = &tokens[..at];
+    let is_in = matches!(before, [.., Token::Text(_), Token::Name(word)] if word == "in");
+    let is_within = matches!(before, [.., call, Token::Sign('(')] if hides(call));
+    let closes = |token: &Token| matches!(token, Token::Sign(']' | ')'));
+    let end = match &tokens[at + 1..] {
+        [Token::Sign('[' | '('), _, close, ..] if closes(close) => at + 4,
+        _ => at + 1,
+    };
+    is_in
+        || is_within
+        || before.last().is_some_and(|token| *token == Token::Sign('!') || hides(token))
+        || matches!(tokens.get(end), Some(Token::Sign('?' | '=' | '&' | '!')))
+        || matches!(tokens.get(end), Some(Token::Name(name)) if matches!(name.as_str(), ".length" | ".size" | "is" | "in"))
+        || matches!(&tokens[at], Token::Name(name) if name.ends_with(".length"))
+}
+
+/// Whether a loop goes through it.
+fn is_gone_through(tokens: &[Token], at: usize) -> bool {
+    let before = &tokens[at.saturating_sub(3)..at];
+    let goes = |word: &&str| matches!(*word, "foreach" | "Object.entries" | "Object.values");
+    let named = |token: &Token| matches!(token, Token::Name(name) if goes(&name.as_str()));
+    let is_each = matches!(&tokens[at], Token::Name(name) if name.contains(".each"));
+    let is_in = match before {
+        [.., Token::Text(_), Token::Name(_)] => false,
+        [.., Token::Name(word)] => word == "in" || word == "of",
+        _ => false,
+    };
+    is_each || is_in || before.iter().any(named)
+}
+
+/// The code with what stands in the holes of its texts beside them: `f"a {x}"` as `f"a "+x+""`.
+fn opened(text: &str, language: &str) -> String {
+    let (delimiters, hole) = match language {
+        "node" => (&['`'][..], "${"),
+        "ruby" => (&['"'][..], "#{"),
+        "php" => (&['"'][..], "{"),
+        "python" => (&['"', '\''][..], "{"),
+        _ => return text.to_owned(),
+    };
+    let mut out = String::with_capacity(text.len());
+    let mut within: Option<char> = None;
+    let mut rest = text;
+    while let Some(sign) = rest.chars().next() {
+        let is_open = language != "python" || out.ends_with('f');
+        match within {
+            None if delimiters.contains(&sign) && is_open => within = Some(sign),
+            Some(delimiter) if delimiter == sign => within = None,
+            Some(delimiter) if rest.starts_with(hole) => {
+                let end = rest.find('}').unwrap_or(rest.len());
+                out.extend([delimiter, '+']);
+                out.push_str(&rest[hole.len()..end]);
+                out.extend(['+', delimiter]);
+                rest = rest.get(end + 1..).unwrap_or_default();
+                continue;
+            }
+            _ => {}
+        }
+        out.push(sign);
+        rest = &rest[sign.len_utf8()..];
+    }
+    // What a backquote holds is a text of node.
+    if language == "node" { out.replace('`', "\"") } else { out }
+}
