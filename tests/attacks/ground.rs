@@ -128,9 +128,13 @@ impl Ground {
 
     /// The same at a terminal: while agents run it is a person's there, whatever has started this test.
     pub(crate) fn typed(&self, arguments: &[&str]) -> Command {
-        let line = [&[env!("CARGO_BIN_EXE_lineside")], arguments].concat().join(" ");
+        self.typed_line(&[&[env!("CARGO_BIN_EXE_lineside")], arguments].concat().join(" "))
+    }
+
+    /// The same of a line of the shell.
+    pub(crate) fn typed_line(&self, line: &str) -> Command {
         let mut command = Command::new("script");
-        command.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
+        command.args(["--quiet", "--return", "--command", line, "/dev/null"]);
         let mut command = self.of_person(command);
         command.env("SHELL", "/bin/sh");
         command

@@ -40,10 +40,11 @@ const SHED: [&str; 4] =
 const TERMINAL: &str =
     "env -i HOME=$HOME PATH=$PATH LINESIDE_SOCKET=$LINESIDE_SOCKET SHELL=/bin/sh setsid -f";
 
-/// Asks the daemon for a path by a request of one's own.
-const ASKS: &str = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); \
+/// Asks the daemon for a path by a request of one's own, which may have a body.
+pub(crate) const ASKS: &str = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); \
+    body = sys.argv[3].encode() if sys.argv[3:] else b'{}'; \
     s.sendall(sys.argv[2].encode() + b' HTTP/1.1\\r\\nhost: l\\r\\ncontent-type: application/json\\r\\n\
-connection: close\\r\\ncontent-length: 2\\r\\n\\r\\n{}'); print(s.recv(4096).decode())";
+connection: close\\r\\ncontent-length: %d\\r\\n\\r\\n' % len(body) + body); print(s.recv(4096).decode())";
 
 impl Ground {
     /// Runs lines of a shell as an agent program that has called its hook twice.
@@ -52,9 +53,20 @@ impl Ground {
     }
 
     /// The same, with this program and these arguments before it.
-    fn agent_with(&self, mut command: Command, before: &[&str], lines: &str) -> Answer {
-        let document = AGENTS[1].document("s1", "ls", &self.path("project"));
-        let document = self.file("document", &document.to_string());
+    fn agent_with(&self, command: Command, before: &[&str], lines: &str) -> Answer {
+        answer(self.agent_of("s1", command, before, lines).spawn().unwrap())
+    }
+
+    /// The same in a session of this id, to be started.
+    pub(crate) fn agent_of(
+        &self,
+        session: &str,
+        mut command: Command,
+        before: &[&str],
+        lines: &str,
+    ) -> Command {
+        let document = AGENTS[1].document(session, "ls", &self.path("project"));
+        let document = self.file(&format!("document-{session}"), &document.to_string());
         let own = env!("CARGO_BIN_EXE_lineside");
         let hook = format!(
             "{own} hook codex --home {} --socket {} < {}",
@@ -68,7 +80,7 @@ impl Ground {
         command.env("HOME", self.path("home")).env("PATH", "/usr/bin:/bin");
         command.env("LINESIDE_SOCKET", self.socket()).current_dir(self.path("project"));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        answer(command.spawn().unwrap())
+        command
     }
 
     /// That nothing was taken off.

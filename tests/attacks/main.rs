@@ -13,6 +13,7 @@ mod files;
 mod guards;
 mod halves;
 mod memory;
+mod orphans;
 mod projects;
 mod content;
 mod protection;

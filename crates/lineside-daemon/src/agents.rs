@@ -30,7 +30,6 @@ use self::refused::{OVER, TOO_DEEP, elsewhere, of_another, together};
 use crate::bequests::{Bequests, covers};
 use crate::guarded::{AgentAbove, Guarded};
 use crate::lineage::{DEEPEST, Lineage, Process};
-use crate::orphans::comes_from_one;
 
 /// The processes of agents, and those above callers.
 pub(crate) struct Agents {
@@ -122,17 +121,18 @@ impl Agents {
         Self { lineage: Lineage::default(), kept: Mutex::default(), guarded, by_tree, starts_hooks_alone }
     }
 
-    /// Whether it is not known who asks: no process is seen, or what a hook has started, which may be a program of an agent and
-    /// has shed what says so, or what an agent has left behind.
-    pub(crate) fn is_unknown(&self, peer: Option<u32>) -> bool {
+    /// That it is known who asks: not where no process is seen, nor of what a hook has started, which may be a program of an
+    /// agent and has shed what says so, nor of what stands below no session of an agent and [is no person
+    /// either](Self::is_typed_by_a_person).
+    ///
+    /// # Errors
+    /// It is not: why, and what a person does instead.
+    pub(crate) fn is_known(&self, peer: Option<u32>) -> Result<(), String> {
         let line = self.line(peer);
-        is_unseen(peer, &line) || self.is_of_a_hook(&line) || self.is_left(&line)
-    }
-
-    /// Whether a process below no agent has come from one that is there still.
-    fn is_left(&self, line: &[Process]) -> bool {
-        let may_be = line.first().is_some_and(|own| self.guarded.may_have_marked(*own));
-        may_be && self.nearest(line, "").is_empty() && comes_from_one(line, &self.guarded.living())
+        let is_below_one = !self.is_of_a_hook(&line) && !self.nearest(&line, "").is_empty();
+        // One that publishes in a loop is looked up once.
+        let is_known = is_below_one || self.is_told_apart_as_a_persons(peer);
+        if is_known { Ok(()) } else { self.is_typed_by_a_person(peer) }
     }
 
     /// Whether a hook, which this process has started, is at the top of this line.

@@ -133,9 +133,7 @@ impl Caller {
         if daemon.hosts.opened(id).is_none() {
             return Ok(session);
         }
-        if self.is_hidden(daemon) {
-            return Err(too_far());
-        }
+        self.unless_hidden(daemon)?;
         self.unless_beside(daemon, session)
     }
 
@@ -171,19 +169,25 @@ impl Caller {
         if elsewhere::machine(&session).is_none() {
             return self.spoken_session(daemon, id);
         }
-        if self.is_hidden(daemon) {
-            return Err(too_far());
-        }
+        self.unless_hidden(daemon)?;
         match self.confined(daemon)? {
             Some(above) if !session.is_below(&above) => Err(not_below_agent(id, &above)),
             _ => Ok(session),
         }
     }
 
-    /// Whether it is not known which process asks, nor by a grant in which session it may act: with the token of HTTP, which
-    /// what an agent has started can read as well.
-    fn is_hidden(&self, daemon: &Daemon) -> bool {
-        matches!(self.rights, Rights::User) && daemon.agents.is_unknown(self.peer)
+    /// That it is known who asks, or by a grant in which session it may act: the token of HTTP what an agent has started can
+    /// read as well.
+    ///
+    /// # Errors
+    /// It is not known.
+    fn unless_hidden(&self, daemon: &Daemon) -> Result<(), Problem> {
+        let unknown =
+            |why| Problem::new(StatusCode::FORBIDDEN, "not-known", "It is not known who asks", why).blocks();
+        match self.rights {
+            Rights::User => daemon.agents.is_known(self.peer).map_err(unknown),
+            Rights::Below(_) => Ok(()),
+        }
     }
 
     /// A session on which the caller may register hooks: what is confined has hooks on the sessions that it has opened and on
@@ -193,15 +197,17 @@ impl Caller {
     /// It may not act in the session, or is confined elsewhere.
     pub(crate) fn hooked_session(&self, daemon: &Daemon, id: &str) -> Result<Session, Problem> {
         let session = elsewhere::is_here(self.session(daemon, id)?)?;
-        let may = match self.confined(daemon)? {
-            Some(_) if daemon.hosts.opened(id).is_some() => false,
-            None => daemon.hosts.opened(id).is_none() || !daemon.agents.is_unknown(self.peer),
-            // One that it has taken over may be that of a program elsewhere, which is gone.
-            Some(above) => {
-                daemon.agents.holds(&session, self.peer) == Some(Hold::Opened) || session.is_below(&above)
-            }
+        let (is_of_agent, confined) = (daemon.hosts.opened(id).is_some(), self.confined(daemon)?);
+        let Some(above) = confined else {
+            return if is_of_agent { self.unless_hidden(daemon).map(|()| session) } else { Ok(session) };
         };
-        if may { Ok(session) } else { Err(too_far()) }
+        // One that it has taken over may be that of a program elsewhere, which is gone.
+        let has_opened = || daemon.agents.holds(&session, self.peer) == Some(Hold::Opened);
+        match !is_of_agent && (has_opened() || session.is_below(&above)) {
+            true => Ok(session),
+            false if self.granted().is_some() => Err(too_far()),
+            false => Err(not_below_agent(id, &above)),
+        }
     }
 
     /// A session that the caller may end. What is confined ends what its own process has opened, and what has no hooks of its
@@ -219,7 +225,7 @@ impl Caller {
         let may = daemon.agents.holds(&session, self.peer) == Some(Hold::Opened)
             || match self.confined(daemon)? {
                 Some(above) => session.is_below(&above) && is_left(),
-                None => !daemon.agents.is_unknown(self.peer) || is_left(),
+                None => daemon.agents.is_known(self.peer).is_ok() || is_left(),
             };
         if may { Ok(session) } else { Err(not_its_own(&session)) }
     }
@@ -229,7 +235,7 @@ impl Caller {
     /// # Errors
     /// As [`confined`](Self::confined).
     pub(crate) fn remover(&self, daemon: &Daemon, token: Option<String>) -> Result<Remover, Problem> {
-        let is_user = self.confined(daemon)?.is_none() && !daemon.agents.is_unknown(self.peer);
+        let is_user = self.confined(daemon)?.is_none() && daemon.agents.is_known(self.peer).is_ok();
         Ok(if is_user { Remover::User } else { Remover::Program(token.unwrap_or_default()) })
     }
 
@@ -271,8 +277,12 @@ impl Caller {
             daemon.cluster.attribution(standing.above.as_ref(), standing.attribution(daemon.bus()));
         let is_of_agent = |named: &String| daemon.hosts.opened(named).is_some();
         let (parent, above) = match (standing.above, named) {
-            (None, Some(named)) if is_of_agent(&named) && self.is_hidden(daemon) => return Err(too_far()),
-            (None, named) => (named, None),
+            (None, named) => {
+                if named.as_ref().is_some_and(is_of_agent) {
+                    self.unless_hidden(daemon)?;
+                }
+                (named, None)
+            }
             (Some(above), None) => (Some(above.id().to_string()), Some(above)),
             (Some(above), Some(named)) if *above.id().as_str() == *named => (Some(named), Some(above)),
             (Some(above), Some(named)) => {

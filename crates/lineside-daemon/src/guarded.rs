@@ -357,12 +357,6 @@ impl Guarded {
         self.kept().all().any(Process::is_alive)
     }
 
-    /// Whether a process may bear a mark of those that count, alive or not: one reading, for most it is that they do not.
-    pub(crate) fn may_have_marked(&self, process: Process) -> bool {
-        let highest = self.kept().marks.values().copied().flatten().max();
-        highest.is_some_and(|mark| mark.is_on(process.pid))
-    }
-
     /// Those of the processes from which calls have come that are there still.
     pub(crate) fn living(&self) -> Vec<Agent> {
         let kept = self.kept();

@@ -31,6 +31,9 @@ const FOR_THE_WAY: Duration = Duration::from_millis(200);
 /// Where the state folder has the questions that wait for a person, each under the name of its call.
 const WAITING: &str = "approvals/waiting";
 
+/// How long a daemon that is there has while hooks are off, to take in whose process calls: nothing is decided.
+const WHILE_OFF: Duration = Duration::from_millis(250);
+
 /// How long is rested before a daemon is asked again that has gone away meanwhile.
 const REST: Duration = Duration::from_millis(100);
 
@@ -79,14 +82,19 @@ impl Attempt<'_> {
             // The host is still writing, and need not learn that nothing reads it.
             io::copy(&mut io::stdin().lock(), &mut io::sink()).ok();
         }
+        let name = name();
         if self.progress.is_off() {
+            let limit = limit.min(Instant::now() + WHILE_OFF);
+            self.progress.until(limit, Closed::Silent);
+            if let Some(places) = places.filter(|_| !is_too_long) {
+                self.ask(&call, &name, limit, (account, places)).ok();
+            }
             return Ok(silent(&call));
         }
         if is_too_long {
             return Err(Closed::Unreadable);
         }
         let places = places.ok_or(Closed::NoHome)?;
-        let name = name();
         let waiting = places.state.join(WAITING).join(&name);
         let mut answer = self.ask(&call, &name, limit, (account, places));
         // What waits for a person is on record there: the next daemon goes on with it.
@@ -128,7 +136,7 @@ impl Attempt<'_> {
                 connected => return connected.map_err(|error| refused(&error)),
             }
         }
-        if !start(self.full, account, places, self.named) {
+        if self.progress.is_off() || !start(self.full, account, places, self.named) {
             return Err(Closed::Unreachable);
         }
         connect(socket).map_err(|error| refused(&error))

@@ -16,7 +16,7 @@ use lineside_bus::publish::{PublishError, Stops};
 use lineside_bus::session::{OpenSession, OpenSessionError};
 use lineside_bus::{Bus, DeferredMessage, Session};
 use lineside_core::budget::after;
-use lineside_core::envelope::{AttributedBy, Attribution, Cause};
+use lineside_core::envelope::Cause;
 use lineside_core::{Append, EventId, Point as _, Receipt};
 use lineside_dialects::hosts::serve::{
     self, Arrived, CallId, Coming, Derived, Incoming, Outcome, Publishing, Reading,
@@ -353,26 +353,7 @@ impl Hosts {
             return within_reach(session, origin);
         }
         let incoming = &publishing.incoming;
-        let above = origin.parent.as_ref().filter(|parent| parent.id().as_str() != incoming.root);
-        let opening = || {
-            let opening = match above {
-                Some(above) => above.subagent(incoming.root.as_str()),
-                None => {
-                    let opening = self.bus.session(incoming.root.as_str());
-                    origin.quota.iter().fold(opening, OpenSession::within)
-                }
-            };
-            let opening = about(opening, incoming, origin);
-            match origin.attribution {
-                Some(Attribution { by: AttributedBy::Claim, .. }) => opening.claimed(),
-                _ => opening,
-            }
-        };
-        let root = self.open(&incoming.root, origin, opening, |root| {
-            within_reach(root.clone(), origin)?;
-            Ok(whose(root, origin)? == Ownership::OfHost)
-        });
-        let root = within_reach(root.await?, origin)?;
+        let root = self.root(incoming, origin).await?;
         if origin.owns.is_some()
             && let Some(child) = incoming.payload.text("child_session").and_then(|child| self.bus.find(child))
             && !self.inner.opened.has(&child)

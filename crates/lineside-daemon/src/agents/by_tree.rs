@@ -14,8 +14,8 @@ use crate::lineage::Process;
 use crate::shares::Tree;
 use crate::turns::Rounds;
 
-/// For how long the tree of a process is not looked for again: one that asks in a loop is looked up once. It decides about
-/// room and turns alone, and no other process gets its number within so short a time.
+/// For how long the tree of a process is not looked for again: one that asks in a loop is looked up once. What was a person's
+/// stays that, and no other process gets its number within so short a time.
 const KNOWN: Duration = Duration::from_millis(50);
 
 /// How many polls of requests are in a round for each core: one that waits for the next round waits for as many at most, 16

@@ -86,9 +86,9 @@ mod tests {
         let left: u32 = line.trim().parse().unwrap();
         let is_a_person = |pid| (agents.is_of_a_person(Some(pid)), agents.is_typed_by_a_person(Some(pid)));
         assert_eq!(is_a_person(left), (Err(MARKED.to_owned()), Err(MARKED.to_owned())));
-        assert!(agents.is_unknown(Some(left)), "it does in the name of no user what an agent may not");
+        assert!(agents.is_known(Some(left)).is_err(), "it does in the name of no user what an agent may not");
         assert_eq!(is_a_person(beside.id()), (Ok(()), Ok(())));
-        assert!(!agents.is_unknown(Some(beside.id())));
+        assert!(agents.is_known(Some(beside.id())).is_ok());
         Command::new("kill").arg(line.trim()).status().unwrap();
         for child in [&mut agent, &mut beside] {
             child.kill().and_then(|()| child.wait()).unwrap();

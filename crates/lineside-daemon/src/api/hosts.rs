@@ -113,35 +113,50 @@ pub(super) async fn serve(
     answer.await.map(said)
 }
 
-/// A call to its answer; one of what has not happened ends when its host has left.
+/// A call to its answer; one of what has not happened ends when its host has left. While hooks are off, whatever is wrong with
+/// its session, it passes.
 async fn serve_call(
     daemon: &Arc<Daemon>,
     caller: Result<Caller, Problem>,
     (peer, connection): (Option<Option<u32>>, Option<Arc<str>>),
-    (headers, began): (&HeaderMap, Instant),
+    times: (&HeaderMap, Instant),
     call: HostCall,
     left: Option<&CancellationToken>,
 ) -> Result<HostAnswer, Problem> {
-    if daemon.switch.is_off() {
-        let (answer, ended) = daemon.hosts.pass(call);
-        let reached = |ended: Session| caller.ok()?.session(daemon, ended.id().as_str()).ok();
-        let ended = ended.filter(|session| !daemon.attachments.are_on(session));
-        if let Some(session) = ended.and_then(reached) {
-            connections::close(daemon, session).await;
-        }
-        return Ok(answer);
+    let from = (peer.flatten(), connection);
+    if !daemon.switch.is_off() {
+        return serve_in(daemon, &caller, from, times, call, (left, None)).await;
     }
+    let (answer, ended) = daemon.hosts.pass(call.clone());
+    let reached = |ended: Session| caller.as_ref().ok()?.session(daemon, ended.id().as_str()).ok();
+    let ended = ended.filter(|session| !daemon.attachments.are_on(session));
+    if let Some(session) = ended.and_then(reached) {
+        connections::close(daemon, session).await;
+    }
+    // Whose process it is, and where its session stands, is known afterwards all the same.
+    serve_in(daemon, &caller, from, times, call, (left, Some(&answer))).await.ok();
+    Ok(answer)
+}
+
+/// A call to its answer, which may be that of one that passes, in the session of its program.
+async fn serve_in(
+    daemon: &Arc<Daemon>,
+    caller: &Result<Caller, Problem>,
+    (peer, connection): (Option<u32>, Option<Arc<str>>),
+    (headers, began): (&HeaderMap, Instant),
+    call: HostCall,
+    (left, passing): (Option<&CancellationToken>, Option<&HostAnswer>),
+) -> Result<HostAnswer, Problem> {
     let host = call.host;
     let call = ReadCall::from(call);
     let Some(root) = call.root().map(Cow::into_owned) else { return Ok(call.undecided("")) };
     if let Some(why) = other_version(headers) {
         return Ok(call.undecided(why));
     }
-    let grant = match &caller {
+    let grant = match caller {
         Err(_) => Shown::Over,
         Ok(caller) => caller.granted().map_or(Shown::None, Shown::Of),
     };
-    let peer = peer.flatten();
     let found = match daemon.bus().find(&root).map(elsewhere::is_here).transpose() {
         Ok(found) => found,
         Err(problem) => return Ok(call.undecided(&problem.detail)),
@@ -183,7 +198,7 @@ async fn serve_call(
         let (held, standing) = (Arc::clone(daemon), standing.clone());
         Arc::new(move |session: &Session| held.agents.owner(session, peer, &standing))
     });
-    let waits = daemon.approvals.settings().map(|settings| {
+    let waits = daemon.approvals.settings().filter(|_| passing.is_none()).map(|settings| {
         let until = within.and_then(|within| began.checked_add(within));
         let named = text(headers, CALL).ok().flatten();
         let which = if settings.of.all_of(host) { WhichAsks::All } else { WhichAsks::Unattended };
@@ -193,10 +208,16 @@ async fn serve_call(
         origin.asks = Some((Arc::<OfCall>::clone(waits), *which));
     }
     let left_waiting = waits.as_ref().map(|(waits, _)| waits.left().clone());
-    let held = Arc::clone(daemon);
+    let (held, passing) = (Arc::clone(daemon), passing.cloned());
     let is_fact = call.is_fact();
     let answer = async move {
-        let answer = answer(&held, call, origin, began).await;
+        let answer = match passing {
+            Some(silent) => {
+                let opened = held.hosts.open_passing(call, &origin).await;
+                opened.map(|()| silent).map_err(|error| not_served(&error))
+            }
+            None => answer(&held, call, origin, began).await,
+        };
         let is_noted = waits.as_ref().is_some_and(|(waits, _)| waits.has_noted());
         let found = held.bus().find(&root);
         if !is_noted {

@@ -8,11 +8,12 @@ use std::time::Duration;
 use lineside_bus::Session;
 use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::session::{OpenSession, OpenSessionError};
+use lineside_core::envelope::{AttributedBy, Attribution};
 use lineside_core::{Notice, SessionId, Source};
-use lineside_dialects::hosts::serve::Incoming;
+use lineside_dialects::hosts::serve::{Coming, Incoming, Reading};
 use tokio::time::timeout;
 
-use super::{CallOrigin, Confinement, Hosts, Ownership, ServeHostError};
+use super::{CallOrigin, Confinement, Hosts, Ownership, ReadCall, ServeHostError, about};
 
 /// How often a session is tried to be opened while others open one under its id.
 const TRIES: usize = 8;
@@ -90,6 +91,48 @@ impl Hosts {
             }
         }
         Err(OpenSessionError::Taken(id.into()).into())
+    }
+
+    /// Opens the session of the main agent of a call that [passes](Self::pass) without any hook, unless one is over by that.
+    ///
+    /// # Errors
+    /// As [`answer`](Self::answer).
+    pub async fn open_passing(&self, call: ReadCall, origin: &CallOrigin) -> Result<(), ServeHostError> {
+        let Reading::Event(arrival) = call.0 else { return Ok(()) };
+        if arrival.is_end() {
+            return Ok(());
+        }
+        let coming = Coming::from(arrival);
+        fits(coming.incoming())?;
+        self.root(coming.incoming(), origin).await.map(drop)
+    }
+
+    /// The session of the main agent of an event, opened if it is not open.
+    pub(super) async fn root(
+        &self,
+        incoming: &Incoming,
+        origin: &CallOrigin,
+    ) -> Result<Session, ServeHostError> {
+        let above = origin.parent.as_ref().filter(|parent| parent.id().as_str() != incoming.root);
+        let opening = || {
+            let opening = match above {
+                Some(above) => above.subagent(incoming.root.as_str()),
+                None => {
+                    let opening = self.bus.session(incoming.root.as_str());
+                    origin.quota.iter().fold(opening, OpenSession::within)
+                }
+            };
+            let opening = about(opening, incoming, origin);
+            match origin.attribution {
+                Some(Attribution { by: AttributedBy::Claim, .. }) => opening.claimed(),
+                _ => opening,
+            }
+        };
+        let root = self.open(&incoming.root, origin, opening, |root| {
+            within_reach(root.clone(), origin)?;
+            Ok(whose(root, origin)? == Ownership::OfHost)
+        });
+        within_reach(root.await?, origin)
     }
 
     /// Ends a session that others have opened under an id of a host.
