@@ -110,3 +110,31 @@ fn an_agent_that_has_begun_while_hooks_were_off_is_known_as_one_afterwards() {
     }
     assert!(!state.join("off").exists());
 }
+
+#[test]
+fn what_has_left_an_agent_before_its_first_call_is_no_person_without_a_terminal_and_in_none_where_the_agent_began_marked()
+ {
+    let ground = Ground::new();
+    let _daemon = ground.background();
+    let (state, socket) = (ground.path("home/.local/state/lineside"), ground.socket());
+    let off = format!(
+        "{} off --state {} --socket {}",
+        env!("CARGO_BIN_EXE_lineside"),
+        state.display(),
+        socket.display()
+    );
+    let at_terminal = format!("script -qec \"{off}\" /dev/null </dev/null");
+    for (marked, tried) in
+        [("", &off), ("prlimit --msgqueue=816821", &off), ("prlimit --msgqueue=816821", &at_terminal)]
+    {
+        let waits = "while [ ! -e go ]; do :; done";
+        let left = format!("{waits}; {tried} >left 2>&1; rm go; mv left said");
+        let begins = format!("setsid -f env -i PATH=$PATH SHELL=/bin/sh sh -c '{left}'; exec \"$@\"");
+        let before =
+            [marked.split(' ').filter(|word| !word.is_empty()).collect(), vec!["sh", "-c", &begins, "sh"]];
+        let mut agent = Agent::begun(&ground, "s1", &before.concat());
+        let told = agent.does("touch go; while [ ! -e said ]; do :; done; cat said; rm said");
+        assert!(told.contains("a person does it"), "{marked} {tried}: {told}");
+        assert!(!state.join("off").exists(), "{marked} {tried}: {told}");
+    }
+}
