@@ -4,6 +4,7 @@ pub mod bus;
 pub mod scope;
 pub mod session;
 pub mod register;
+pub mod living;
 pub mod of_dialect;
 pub mod publish;
 pub mod decision;

@@ -15,8 +15,8 @@ mod dispatch;
 mod api;
 
 pub use api::{
-    bus, collect, decision, drain, extension, job_store, of_dialect, propagation, publish, register, scope,
-    session,
+    bus, collect, decision, drain, extension, job_store, living, of_dialect, propagation, publish, register,
+    scope, session,
 };
 pub use base::{approver, signal};
 pub use hook::{cx, durable_run, interceptor, observer};
@@ -38,6 +38,7 @@ pub use durable_run::{Accepted, Begun, DurableRun, Ending, RunRecorder, UntilBeg
 pub use interceptor::Intercept;
 pub use interceptor::{BackgroundRuns, Interceptor, Ticket};
 pub use job_store::{JobCounts, JobStore};
+pub use living::Living;
 pub use observer::{Heard, Lost, Overflow};
 pub use of_dialect::OfDialect;
 pub use propagation::Propagate;

@@ -4,8 +4,9 @@
 //! that of its point. Both become an [`Answer`], which is what the chain folds.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
-use crate::json::{Map, Value};
+use crate::json::{Map, Value, json};
 
 use crate::amendment::Amendment;
 use crate::context::{Append, Notice};
@@ -44,6 +45,57 @@ pub struct Answer {
     pub extra: Map,
     /// The attempts before the one that answered, all of which failed.
     pub earlier: Vec<Failure>,
+}
+
+impl Answer {
+    /// What it says, as a hook of lineside's own format writes it. The levels of notices, and what only formats of others
+    /// have, do not travel.
+    ///
+    /// ```
+    /// use lineside_core::json::json;
+    /// use lineside_core::{Answer, Verdict};
+    ///
+    /// let answer = Answer::from(Verdict::block("no push"));
+    /// assert_eq!(json!(answer.to_json()), json!({"verdict": "block", "reason": "no push"}));
+    /// ```
+    #[must_use]
+    pub fn to_json(&self) -> Map {
+        let mut map = Map::new();
+        let mut put = |key: &str, value: Value| map.insert(key.to_owned(), value);
+        put("verdict", json!(self.verdict.strength()));
+        if let Some(reason) = self.verdict.reason() {
+            put("reason", json!(reason.as_str()));
+        }
+        if !self.amendment.is_empty() {
+            put("amend", Value::Object(self.amendment.fields().clone()));
+        }
+        if !self.context.is_empty() {
+            put("context", self.context.iter().map(|append| Value::Object(message(append))).collect());
+        }
+        if !self.notices.is_empty() {
+            let texts: Vec<&str> = self.notices.iter().map(|notice| notice.text.as_str()).collect();
+            put("notice", json!(texts.join("\n")));
+        }
+        map
+    }
+}
+
+fn message(append: &Append) -> Map {
+    let mut map = Map::new();
+    map.insert("text".to_owned(), json!(append.text));
+    map.insert("role".to_owned(), json!(append.role));
+    if let Some(key) = &append.key {
+        map.insert("key".to_owned(), json!(key));
+    }
+    if let Some(expires) = append.expires {
+        map.insert("expires_ms".to_owned(), json!(millis(expires).max(1)));
+    }
+    map
+}
+
+/// A time in whole milliseconds.
+pub(crate) fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// A block that has the agent try again, which it may do only so often in a row.

@@ -14,11 +14,14 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::answer::millis;
 use crate::diagnostic::Origin;
 use crate::ensemble::Ensemble;
 use crate::event::AnyEvent;
 use crate::failure::{OnFailure, let_go};
+use crate::json::{Map, Value, json};
 use crate::outcome::SkipReason;
+use crate::point::PointInfo;
 
 pub use tighten::Tighter;
 
@@ -221,6 +224,11 @@ pub trait Select: Send + Sync {
     /// The condition for people to read, e.g. `tool=Shell`.
     fn describe(&self) -> String;
 
+    /// The condition as the mapping `match` of lineside's own format, where that can say it.
+    fn declared(&self) -> Option<Map> {
+        None
+    }
+
     /// What of an event that it lets through made it do so, for people to read, where it can say so in a word.
     fn fit(&self, _event: &AnyEvent) -> Option<String> {
         None
@@ -238,6 +246,9 @@ pub const NATIVE: &str = "native";
 /// The priority of hooks that run after everything else, but before those of agent programs, which begin at
 /// -1,000,000,000 (HO-49).
 pub const LAST: i32 = -999_999_999;
+
+/// The longest time of a hook in lineside's own format, in milliseconds.
+const LONGEST: u64 = 600_000;
 
 /// The place of a hook in the declared order: priority (greater first), layer, session from the root down, registration.
 pub type Order = (Reverse<i32>, Layer, u32, u64);
@@ -400,6 +411,27 @@ impl Hook {
                 }),
             (Standby::Ready, None) => Selected::Runs,
         }
+    }
+
+    /// What a file of lineside's own format would say of an interceptor of the program, apart from what it runs, and from a
+    /// condition that it has no words for. Its time is at most the ten minutes of that format.
+    #[must_use]
+    pub fn declared(&self, point: &PointInfo) -> Map {
+        let mut entry = Map::new();
+        let mut put = |key: &str, value: Value| entry.insert(key.to_owned(), value);
+        put("name", json!(self.name));
+        put("on", json!(point.name));
+        if let Some(filters) = self.select.as_ref().and_then(|select| select.declared()) {
+            put("match", Value::Object(filters));
+        }
+        put("priority", json!(self.priority));
+        put("on_failure", json!(self.on_failure));
+        put("timeout", json!(millis(self.timeout).clamp(1, LONGEST)));
+        put("amends", json!(self.part == Part::Amender));
+        if self.is_shadow() {
+            put("mode", json!(self.mode));
+        }
+        entry
     }
 
     /// What the receipt tells of a hook that could not be loaded.

@@ -10,7 +10,7 @@ use self::condition::Kept;
 use crate::envelope::AgentKind;
 use crate::event::AnyEvent;
 use crate::hook::{Select, Selected};
-use crate::json::{Value, any_string};
+use crate::json::{Map, Value, any_string};
 use crate::outcome::SkipReason;
 use crate::tool_class;
 use lineside_search::{Effort, Searcher};
@@ -465,6 +465,10 @@ impl Select for Matcher {
             .map(|(text, _)| text)
             .collect::<Vec<_>>()
             .join(" ")
+    }
+
+    fn declared(&self) -> Option<Map> {
+        Some(self.draft.to_json())
     }
 
     fn fit(&self, event: &AnyEvent) -> Option<String> {

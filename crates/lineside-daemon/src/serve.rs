@@ -242,6 +242,18 @@ impl Server {
         self.daemon.bus()
     }
 
+    /// Waits until the other machines of the cluster on which something is below this session have its hooks as they are now,
+    /// with those that this program has registered on it; for at most 2 seconds. Gives what is to be said of machines that
+    /// have not confirmed it.
+    ///
+    /// Such a hook is in force here when it is registered, and there as soon as that is heard; without waiting for it, what
+    /// a machine has not confirmed is announced as a notice of the bus.
+    ///
+    /// Cancel safe: the machines hear of it all the same.
+    pub async fn hooks_shared(&self, session: &lineside::Session) -> Vec<String> {
+        self.daemon.cluster.changed(&*self.daemon, session).await
+    }
+
     /// What was found in the journals, for people.
     #[must_use]
     pub fn notes(&self) -> &[String] {

@@ -297,7 +297,7 @@ impl Bus {
 
     /// Takes away the hooks of the bus that have this name. Gives how many there were.
     pub fn remove(&self, name: &str) -> usize {
-        self.shared.tree.remove(&Place::Bus, &|registered| *registered.hook.name == *name)
+        self.shared.remove(&Place::Bus, &|registered| *registered.hook.name == *name)
     }
 
     /// Takes away the hooks of the bus that have this source, at one point or at all. Sources compare as whole

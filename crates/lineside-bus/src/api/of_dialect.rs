@@ -60,7 +60,7 @@ impl OfDialect {
     /// Takes hooks away: those at a point or at all, and those of a source or of any. Sources compare as whole
     /// strings. Gives how many there were.
     pub fn remove(&self, point: Option<&PointInfo>, source: Option<&str>) -> usize {
-        self.shared.tree.remove(&self.place, &|registered| {
+        self.shared.remove(&self.place, &|registered| {
             registered.hook.dialect == self.dialect
                 && point.is_none_or(|point| registered.point == point)
                 && source.is_none_or(|source| *registered.hook.source == *source)
@@ -70,11 +70,13 @@ impl OfDialect {
     /// Has every event skip these hooks, those that are added later too; they stay registered.
     pub fn switch_off(&self) {
         self.shared.tree.switch(&self.place, self.dialect, true);
+        self.shared.changed(&self.place);
     }
 
     /// Has events see these hooks again.
     pub fn switch_on(&self) {
         self.shared.tree.switch(&self.place, self.dialect, false);
+        self.shared.changed(&self.place);
     }
 
     /// Whether they are switched off.

@@ -51,6 +51,12 @@ pub trait Propagate: Send + Sync {
 
     /// The variables of a process that is kept for many sessions.
     fn of_bus(&self) -> Propagation;
+
+    /// The interceptors of this process on a session that hold below it, [`Session::living`], are others. Called where one
+    /// is registered or taken away, after that: it must not block.
+    fn hooks_changed(&self, session: &Session) {
+        let _ = session;
+    }
 }
 
 /// What gives the variables of processes, where something does.
@@ -58,7 +64,7 @@ pub trait Propagate: Send + Sync {
 struct Propagating(OnceLock<Arc<dyn Propagate>>);
 
 impl Shared {
-    fn propagating(&self) -> Option<Arc<dyn Propagate>> {
+    pub(crate) fn propagating(&self) -> Option<Arc<dyn Propagate>> {
         self.extensions.get::<Propagating>()?.0.get().cloned()
     }
 }

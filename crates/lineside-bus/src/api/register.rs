@@ -18,6 +18,7 @@ use lineside_core::payload::{Amend, Interceptable, Point};
 use lineside_core::{Event, Judgement, Layer, OnFailure, Part, PointInfo, Reach, Reply, SessionId};
 use lineside_points::CATALOGUE;
 
+use crate::api::living::is_living;
 #[cfg(feature = "actors")]
 use crate::hook::asked::{Asked, Intercept};
 use crate::hook::closure::{Closure, Fallible};
@@ -94,8 +95,12 @@ impl Shared {
         place: Place,
         added: Added,
     ) -> Result<Registration, RegisterHookError> {
+        let lives = is_living((&added.hook, added.point, &added.runs));
         let numbers = self.replace(&place, None, vec![added])?;
         let number = numbers.first().copied().unwrap_or_default();
+        if lives {
+            self.changed(&place);
+        }
         Ok(Registration { shared: Arc::clone(self), place, number })
     }
 
@@ -477,7 +482,7 @@ pub struct Registration {
 impl Registration {
     /// Takes the hook away; events under way still see it. `false` when it was gone already.
     pub fn remove(&self) -> bool {
-        self.shared.tree.remove(&self.place, &|registered| registered.hook.registration == self.number) > 0
+        self.shared.remove(&self.place, &|registered| registered.hook.registration == self.number) > 0
     }
 }
 

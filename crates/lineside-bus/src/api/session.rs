@@ -102,7 +102,7 @@ impl Session {
 
     /// Takes away the hooks of that name that were registered on this session. Gives how many there were.
     pub fn remove(&self, name: &str) -> usize {
-        self.shared().tree.remove(&self.place(), &|registered| *registered.hook.name == *name)
+        self.shared().remove(&self.place(), &|registered| *registered.hook.name == *name)
     }
 
     /// Takes away the hooks of that source that were registered on this session, at one point or at all. Sources

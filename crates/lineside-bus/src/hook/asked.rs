@@ -54,6 +54,10 @@ where
     A: Message<Intercept<P>>,
     <A::Reply as Reply>::Ok: Into<T>,
 {
+    fn lives_here(&self) -> bool {
+        true
+    }
+
     fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>> {
         let event = match event.into_typed() {
             Ok(event) => event,

@@ -54,6 +54,10 @@ where
     F: Fn(Event<P>, Cx) -> Fut + Send + Sync,
     Fut: Future<Output: Into<T>> + Send + 'static,
 {
+    fn lives_here(&self) -> bool {
+        true
+    }
+
     fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>> {
         match event.into_typed::<P>() {
             Ok(event) => {
@@ -74,6 +78,10 @@ where
     V: Into<T>,
     E: std::fmt::Display,
 {
+    fn lives_here(&self) -> bool {
+        true
+    }
+
     fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>> {
         match event.into_typed::<P>() {
             Ok(event) => {

@@ -60,6 +60,12 @@ pub trait Interceptor: Send + Sync {
         Latency::Short
     }
 
+    /// Whether it is of this process alone, so that events which happen elsewhere, below the session that it is registered on,
+    /// are to be brought here for it to answer.
+    fn lives_here(&self) -> bool {
+        false
+    }
+
     /// What takes over its runs that no publisher waits for. By default nothing does, and they start at once.
     fn background(&self) -> Option<Arc<dyn BackgroundRuns>> {
         None

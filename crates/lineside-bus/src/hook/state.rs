@@ -230,8 +230,13 @@ impl Shared {
     }
 
     /// Takes the hooks of one source away at one place, at one point or at all. Sources compare as whole strings.
-    pub(crate) fn remove_source(&self, place: &Place, point: Option<&PointInfo>, source: &str) -> usize {
-        self.tree.remove(place, &|registered| {
+    pub(crate) fn remove_source(
+        self: &Arc<Self>,
+        place: &Place,
+        point: Option<&PointInfo>,
+        source: &str,
+    ) -> usize {
+        self.remove(place, &|registered| {
             *registered.hook.source == *source && point.is_none_or(|point| registered.point == point)
         })
     }

@@ -221,6 +221,13 @@ impl<I: Clone, O: Clone> Own<I, O> {
         registered
     }
 
+    /// The hook of this registration, where the numbers of all are their own.
+    pub(crate) fn registration(&self, number: u64) -> Option<Registered<I, O>> {
+        let state = self.lock();
+        let found = state.registered.binary_search_by_key(&number, |registered| registered.hook.registration);
+        found.ok().and_then(|index| state.registered.get(index).cloned())
+    }
+
     /// The digest of all hooks in force, computed at most once for each number of changes.
     pub(crate) fn coverage(&self, from: From, changes: u64, compute: impl FnOnce() -> String) -> Arc<str> {
         let known = |covered: &[(From, u64, Arc<str>)]| {

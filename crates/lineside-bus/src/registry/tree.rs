@@ -485,6 +485,11 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
         self.own(place).map(Own::registered).unwrap_or_default()
     }
 
+    /// The hook of this registration at one place where none stands for another one.
+    pub(crate) fn registration(&self, place: &Place<I, O, S>, number: u64) -> Option<Registered<I, O>> {
+        self.own(place)?.registration(number)
+    }
+
     /// Whether the hooks of a format are switched off at one place.
     pub(crate) fn is_off(&self, place: &Place<I, O, S>, dialect: &'static str) -> bool {
         self.own(place).is_some_and(|own| own.is_off(dialect))

@@ -6,17 +6,19 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use lineside::core::SessionId;
+use lineside::bus::Living;
 use lineside::core::failure::FailureKind;
 use lineside::core::worker::{HookCall, WorkerEnded};
-use lineside::json;
+use lineside::core::{Answer, Failure, SessionId};
+use lineside::json::{self, Map, Value};
+use lineside::points::read_event;
 use lineside_nats::{EntryName, Question};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::Here;
 use super::jobs::Heard;
-use super::joined::Joined;
+use super::joined::{Joined, LIVES_HERE};
 use super::words::{CALL, Reply, Word, read, written};
 use crate::api::shapes::ClusterLogQuery;
 
@@ -187,7 +189,7 @@ impl Answering {
                 let (joined, held) = (Arc::clone(joined), Arc::clone(daemon));
                 let (key, cancelled) = ((from, id), CancellationToken::new());
                 self.calls().insert(key.clone(), cancelled.clone());
-                begin(daemon, async move {
+                let called = async move {
                     let called = call(&joined, &*held, (&session, hook), (event, timeout, tree));
                     let ended = cancelled.run_until_cancelled(called).await;
                     joined.answering.calls().remove(&key);
@@ -196,7 +198,13 @@ impl Answering {
                         question.answer(written(&reply, &text).into()).await;
                     }
                     drop(room);
-                });
+                };
+                // What people wrote is not run where questions are read.
+                if hook & LIVES_HERE == 0 {
+                    begin(daemon, called);
+                } else {
+                    daemon.tracker().spawn(called);
+                }
             }
         }
     }
@@ -254,12 +262,33 @@ async fn call(
 ) -> WorkerEnded {
     let name = EntryName::parse(session);
     let session = name.and_then(|name| joined.own().named(name).map(|own| own.session.clone()));
+    if let Some(living) = session.as_ref().and_then(|session| session.living_of(hook & !LIVES_HERE))
+        && hook & LIVES_HERE != 0
+    {
+        return ask(&living, &event, timeout).await;
+    }
     let seat = session.and_then(|session| daemon.attachments().seat(&session, hook));
     let Some((place, called)) = seat else {
-        let message = "the hook is not there any more".to_owned();
-        return WorkerEnded::Failed { kind: FailureKind::Closed, message, started: false };
+        return failed(FailureKind::Closed, "the hook is not there any more".to_owned(), false);
     };
     // What the hook starts belongs to this machine, and not to the session of the event.
     let environment = daemon.bus().environment();
     place.call(HookCall { hook: called, event, environment, timeout, tree }).await
+}
+
+/// Asks a hook of this process.
+async fn ask(living: &Living, event: &str, timeout: Duration) -> WorkerEnded {
+    let read = json::from_str::<Map>(event).map_err(|error| error.to_string());
+    let event = match read.and_then(|event| read_event(&event, 0).map_err(|error| error.to_string())) {
+        Ok(event) => event,
+        Err(why) => return failed(FailureKind::Error, why, false),
+    };
+    match living.ask(&event, timeout).await {
+        Ok(said) => WorkerEnded::Answered(Value::Object(Answer::from(said).to_json()).to_string()),
+        Err(Failure { kind, detail, started, .. }) => failed(kind, detail.into_owned(), started),
+    }
+}
+
+fn failed(kind: FailureKind, message: String, started: bool) -> WorkerEnded {
+    WorkerEnded::Failed { kind, message, started }
 }

@@ -8,9 +8,10 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use lineside::Session;
 use lineside::core::envelope::Source;
-use lineside::core::{Agent, SessionId};
-use lineside::json;
+use lineside::core::{Agent, Notice, SessionId};
+use lineside::json::{self, Value};
 use lineside_nats::{Cluster, EntryName};
+use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::Instant;
 
@@ -25,6 +26,7 @@ use super::remote::Ways;
 use super::stand_ins::{StandIns, close};
 use super::words::{ProjectEntry, Reply, SessionEntry, Word, read, written};
 use crate::api::shapes::{ClusterMember, ClusterServer, ClusterStatus};
+use crate::attachments::Declared;
 use crate::elsewhere::machine;
 
 /// How long a registration waits for the machines where something is below its session.
@@ -34,6 +36,8 @@ const ADMISSIONS: usize = 64;
 /// The longest entry, in bytes, and what of the longest message of the server is left for what stands around it.
 const LONGEST: usize = 512 << 10;
 const AROUND: usize = 4 << 10;
+/// What the number of a hook has that lives in the daemon's own process.
+pub(super) const LIVES_HERE: u64 = 1 << 63;
 /// What stands around the guards of a project in an entry.
 const GUARDS_KEY: usize = r#","guards":"#.len();
 
@@ -53,6 +57,8 @@ pub(crate) struct Joined {
     pub(super) news: Notify,
     /// Nothing of other machines is taken from here on.
     pub(super) draining: Draining,
+    /// Where the others hear of hooks of this process: these may be registered outside of it.
+    runtime: Handle,
 }
 
 impl Joined {
@@ -69,6 +75,7 @@ impl Joined {
             windows: Arc::default(),
             news: Notify::new(),
             draining: Draining::default(),
+            runtime: Handle::current(),
         }
     }
 
@@ -160,11 +167,43 @@ impl Joined {
 
     /// The hooks of programs on a session are others: what is to be said of machines that have not confirmed it.
     pub(crate) async fn changed(&self, daemon: &dyn Here, session: &Session) -> Vec<String> {
-        let (name, entry, machines) = {
+        let written = {
             let mut own = self.own();
-            let Some((name, entry)) = self.write(daemon, &mut own, session) else { return Vec::new() };
-            (name, entry, own.of(session).map(|own| own.holds()).unwrap_or_default())
+            let written = self.write(daemon, &mut own, session);
+            written.map(|written| (written, own.of(session).map(|own| own.holds()).unwrap_or_default()))
         };
+        match written {
+            Some((written, machines)) => self.tell(daemon, session, written, machines).await,
+            None => Vec::new(),
+        }
+    }
+
+    /// The same of those that live in this process, where the others know the session already: it is written when this
+    /// returns, and said as a notice where a machine has not confirmed it.
+    pub(crate) fn hooks_changed(self: &Arc<Self>, daemon: Arc<dyn Here>, session: &Session) {
+        let (written, machines) = {
+            let mut own = self.own();
+            let Some(machines) = own.of(session).map(|own| own.holds()) else { return };
+            let Some(written) = self.write(&*daemon, &mut own, session) else { return };
+            (written, machines)
+        };
+        let (joined, session, tracker) = (Arc::clone(self), session.clone(), daemon.tracker().clone());
+        let told = async move {
+            for text in joined.tell(&*daemon, &session, written, machines).await {
+                daemon.bus().announce(Notice::warning(text));
+            }
+        };
+        tracker.spawn_on(told, &self.runtime);
+    }
+
+    /// Tells these machines how a session is now: what is to be said of those that have not confirmed it.
+    async fn tell(
+        &self,
+        daemon: &dyn Here,
+        session: &Session,
+        (name, entry): (EntryName, SessionEntry),
+        machines: Vec<(String, u64)>,
+    ) -> Vec<String> {
         let untold = entry.untold.then(|| {
             format!(
                 "the hooks of session `{}` are longer than other machines can be told: below it there every gate stands closed",
@@ -336,8 +375,19 @@ fn entry(daemon: &dyn Here, own: &Own, above: Option<EntryName>) -> SessionEntry
         agent: source.agent.clone(),
         traceparent: source.traceparent.as_deref().map(str::to_owned),
         verifier: verifier.filter(|_| is_whole),
-        hooks: daemon.attachments().declared(&own.session),
+        hooks: hooks(daemon, &own.session),
         untold: false,
         project: own.project.as_deref().map(ProjectEntry::of),
     }
+}
+
+/// The hooks of programs on a session that hold below it: those of programs that attach, and those of this process.
+fn hooks(daemon: &dyn Here, session: &Session) -> Vec<Declared> {
+    let mut all = daemon.attachments().declared(session);
+    all.extend(session.living().iter().map(|living| {
+        let hook = living.hook();
+        let text = Value::Object(hook.declared(living.point())).to_string();
+        Declared { number: LIVES_HERE | hook.registration, reach: hook.reach, text }
+    }));
+    all
 }

@@ -1,11 +1,12 @@
 //! A child on another machine is under the hooks of its parent.
 
 use lineside::client::RequestError;
+use lineside::core::propagation::GRANT;
 use lineside::dialects::native::{ClusterSettings, RemoteGrants};
 use lineside::json::Value;
 use lineside::prelude::*;
 
-use crate::machine::{Machine, guard, reason};
+use crate::machine::{Machine, comes_to, guard, reason};
 use crate::nats::Nats;
 
 async fn two() -> (Nats, Machine, Machine) {
@@ -53,6 +54,55 @@ async fn hooks_that_come_and_go_while_a_child_runs_elsewhere_hold_for_it_when_th
     registered.remove().await.unwrap();
     assert_eq!(reason(&child, "rm").await, None);
     assert_eq!(reason(&child, "dd").await.as_deref(), Some("no dd"));
+}
+
+/// A hook of this process that refuses a word.
+fn own(session: &lineside::Session, word: &'static str) -> lineside::bus::Registration {
+    let gate = session.intercept::<BeforeTool>(word).matching(lineside::core::matcher::tool("Shell"));
+    let gate = gate.gate(move |call: Event<BeforeTool>, _| async move {
+        let is_meant = call.command().is_some_and(|command| command.starts_with(word));
+        if is_meant { Verdict::block(format!("no {word}")) } else { Verdict::Continue }
+    });
+    gate.unwrap()
+}
+
+#[tokio::test]
+async fn a_child_on_another_machine_is_under_the_closures_of_the_daemons_own_program() {
+    let (_nats, a, b) = two().await;
+    let bus = a.server().bus();
+    let parent = bus.session("s1").open().await.unwrap();
+    let removed = own(&parent, "rm");
+    own(&parent, "dd");
+    let mine = parent.intercept::<BeforeTool>("its own").reach(lineside::core::Reach::Itself);
+    mine.gate(async |_, _| Verdict::block("not below")).unwrap();
+    let below = b.client().granted(parent.environment().get(GRANT).unwrap());
+    let child = below.session("s2").open().await.unwrap();
+    assert_eq!(reason(&child, "rm -rf /").await.as_deref(), Some("no rm"));
+    assert_eq!(reason(&child, "dd if=/dev/zero").await.as_deref(), Some("no dd"));
+    assert_eq!(reason(&child, "ls").await, None);
+    // They come and go while it runs.
+    own(&parent, "mkfs");
+    assert!(a.server().hooks_shared(&parent).await.is_empty());
+    assert_eq!(reason(&child, "mkfs").await.as_deref(), Some("no mkfs"));
+    assert!(removed.remove());
+    comes_to(&child, "rm", |reason| reason.is_none()).await;
+    parent
+        .intercept::<BeforeTool>("panics")
+        .matching(lineside::core::matcher::text("fdisk"))
+        .gate(async |_, _| -> Verdict { panic!("as it may") })
+        .unwrap();
+    comes_to(&child, "fdisk", |reason| reason.is_some_and(|reason| reason.contains("as it may"))).await;
+    let safer = parent.intercept::<BeforeTool>("safer").matching(lineside::core::matcher::text("chmod"));
+    safer
+        .amend(async |_, _| Reply::amend(BeforeTool::amend().tool_input(json!({"command": "mkfs"}))))
+        .unwrap();
+    // It is asked, and its grant proves no right to change what the child does.
+    comes_to(&child, "chmod", |reason| reason.is_some_and(|reason| reason.contains("safer"))).await;
+    // It ends, and they hold for what is below it still.
+    parent.close().await;
+    assert_eq!(reason(&child, "mkfs").await.as_deref(), Some("no mkfs"));
+    let status = a.status().await;
+    assert_eq!(status["cluster"]["together"], json!(true));
 }
 
 #[tokio::test]

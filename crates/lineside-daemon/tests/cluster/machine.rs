@@ -97,6 +97,10 @@ impl Machine {
         Client::new(self.folder.path().join("run/lineside.sock"))
     }
 
+    pub(crate) fn server(&self) -> &Server {
+        self.server.as_ref().unwrap()
+    }
+
     /// A client as a process has it that was started under a session of any machine.
     pub(crate) fn below(&self, session: &Session) -> Client {
         self.client().granted(session.environment().get(GRANT).unwrap())

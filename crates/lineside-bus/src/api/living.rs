@@ -1,0 +1,121 @@
+//! The interceptors that a program of this process has registered on a session, for who asks them on behalf of events that
+//! happen elsewhere below it.
+
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lineside_core::budget::{Bound, after};
+use lineside_core::envelope::Cause;
+use lineside_core::hook::NATIVE;
+use lineside_core::point::Slot;
+use lineside_core::{AnyEvent, Failure, Hook, PointInfo, Reach, Said};
+use tokio::time::Instant;
+
+use crate::hook::cx::Cx;
+use crate::hook::guard::{Guarded, Time};
+use crate::hook::interceptor::Interceptor;
+use crate::hook::state::{Leaves, Place, Registered, Runs, Session, Shared};
+
+/// An interceptor of this process on a session.
+pub struct Living {
+    session: Session,
+    hook: Arc<Hook>,
+    point: &'static PointInfo,
+    run: Arc<dyn Interceptor>,
+}
+
+impl Living {
+    fn of(session: &Session, registered: Registered) -> Option<Self> {
+        let Registered { hook, point, runs, .. } = registered;
+        let Runs::Interceptor(run) = runs else { return None };
+        Some(Self { session: session.clone(), hook, point, run })
+    }
+
+    /// The hook. Its registration names it.
+    #[must_use]
+    pub fn hook(&self) -> &Hook {
+        &self.hook
+    }
+
+    /// Its point.
+    #[must_use]
+    pub fn point(&self) -> &'static PointInfo {
+        self.point
+    }
+
+    /// Asks it about an event of a session that is below its own somewhere else, as an event here would, within this time.
+    /// Nothing of it is reported here.
+    ///
+    /// Dropping the future cancels the call.
+    ///
+    /// # Errors
+    /// Its failure, a panic and the end of its time among them.
+    pub async fn ask(&self, event: &AnyEvent, within: Duration) -> Result<Said, Failure> {
+        // A condition that could be declared was asked where the event is.
+        let is_declared = self.hook.select.as_ref().is_none_or(|select| select.declared().is_some());
+        if !is_declared && self.hook.skip(event).is_some() {
+            return Ok(Said::default());
+        }
+        let time = Time { granted: within, bound: Bound::Hook, deadline: after(Instant::now(), within) };
+        let envelope = event.envelope();
+        let depth = envelope.cause.map_or(0, |cause| cause.depth);
+        let cx = Cx::new(self.session.clone(), Cause { event: envelope.id, depth }, time.deadline);
+        let failures = Cow::Borrowed(&self.session.shared().failures);
+        Guarded::start(&*self.run, event, cx, time, failures).await
+    }
+}
+
+/// Whether a registration is one of [`Living`].
+pub(crate) fn is_living((hook, point, runs): (&Hook, &PointInfo, &Runs)) -> bool {
+    matches!(runs, Runs::Interceptor(run) if run.lives_here())
+        && matches!(point.slot, Slot::Catalogue(_))
+        && hook.reach != Reach::Itself
+}
+
+fn lives(registered: &Registered) -> bool {
+    is_living((&registered.hook, registered.point, &registered.runs))
+}
+
+impl Session {
+    /// The interceptors that a program of this process has registered on this session and that hold below it, in their
+    /// order: closures and actors at points of the catalogue.
+    #[must_use]
+    pub fn living(&self) -> Vec<Living> {
+        let (tree, place) = (&self.shared().tree, self.place());
+        let all = if tree.is_off(&place, NATIVE) { Vec::new() } else { tree.registered(&place) };
+        let all = all.into_iter();
+        all.filter(lives).filter_map(|registered| Living::of(self, registered)).collect()
+    }
+
+    /// That of this registration among them.
+    #[must_use]
+    pub fn living_of(&self, registration: u64) -> Option<Living> {
+        let registered = self.shared().tree.registration(&self.place(), registration)?;
+        lives(&registered).then(|| Living::of(self, registered)).flatten()
+    }
+}
+
+impl Shared {
+    /// Takes hooks away at one place. Gives how many there were.
+    pub(crate) fn remove(self: &Arc<Self>, place: &Place, leaves: Leaves<'_>) -> usize {
+        let living = Cell::new(false);
+        let count = self.tree.remove(place, &|registered| {
+            let is_gone = leaves(registered);
+            living.set(living.get() || is_gone && lives(registered));
+            is_gone
+        });
+        if living.get() {
+            self.changed(place);
+        }
+        count
+    }
+
+    /// The [`Living`] of a place are others.
+    pub(crate) fn changed(self: &Arc<Self>, place: &Place) {
+        if let (Place::Session(node), Some(by)) = (place, self.propagating()) {
+            by.hooks_changed(&Session::new(Arc::clone(node), Arc::clone(self)));
+        }
+    }
+}
