@@ -7,13 +7,13 @@ mod table;
 mod tokens;
 mod values;
 
-use self::paths::{of_block, opened_path, unknown_path};
+use self::paths::{of_block, opened_by_perl, opened_path, unknown_path};
 use self::table::{Does, does, is_statement};
 use self::tokens::{Token, tokens};
 use crate::value::UNKNOWN;
 
 /// A call with literal arguments.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Call {
     /// A text for a shell, which is a program of its own or does not show.
     Shell {
@@ -26,6 +26,8 @@ pub(crate) enum Call {
     Write(String),
     /// Goes into this folder; into that before it by `-`.
     Folder(String),
+    /// Goes into this folder, or not.
+    MayFolder(String),
     /// Writes files below it, of which it is not known which.
     Tree(String),
     Delete {
@@ -80,7 +82,13 @@ pub(crate) fn calls(text: &str, language: &str, home: &str, here: &str) -> Vec<C
                     let behind = handed.as_deref().unwrap_or(&tokens[at + 1..]);
                     let folder = keyed(arguments(behind), &["cwd"]);
                     all.extend(folder.clone().map(Call::Folder));
+                    let known = all.len();
                     called(does, language, name, behind, &mut all);
+                    if let [Call::Folder(path)] = &all[known..]
+                        && tokens[..at].iter().any(is_branch)
+                    {
+                        all[known] = Call::MayFolder(path.clone());
+                    }
                     all.extend(folder.map(|_| Call::Folder("-".to_owned())));
                 }
                 if language == "python" && name == ".open" {
@@ -144,6 +152,19 @@ pub(crate) fn calls(text: &str, language: &str, home: &str, here: &str) -> Vec<C
         }
     }
     all
+}
+
+/// Whether what stands behind it may not run.
+fn is_branch(token: &Token) -> bool {
+    const WORDS: [&str; 18] = [
+        "if", "unless", "else", "elif", "for", "while", "try", "except", "catch", "def", "function", "and",
+        "or", "case", "switch", "lambda", "class", "with",
+    ];
+    match token {
+        Token::Name(name) => WORDS.contains(&name.as_str()),
+        Token::Sign(sign) => matches!(sign, '?' | '&' | '|' | '{'),
+        _ => false,
+    }
 }
 
 fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<Call>) {
@@ -381,22 +402,6 @@ fn handed_on(tokens: &[Token], at: usize) -> Option<Vec<Token>> {
     let given = arguments(&tokens[at - 1..]).get(1..).unwrap_or_default();
     let given = given.iter().filter(|token| !matches!(token, Token::Sign('[' | ']'))).cloned();
     Some([Token::Sign('(')].into_iter().chain(given).chain([Token::Sign(')')]).collect())
-}
-
-/// `open(F, ">x")`, `open(F, ">", "x")`, `open(F, "x |")`, `open(F, "-|", "x", "y")`.
-fn opened_by_perl(texts: &[&str]) -> Option<Call> {
-    let shell = |text: &str| Call::Shell { text: text.to_owned(), listed: has_signs(text) };
-    let (mode, rest) = texts.split_first()?;
-    let mode = mode.trim();
-    Some(match rest {
-        [] if mode.starts_with('|') || mode.ends_with('|') => shell(mode.trim_matches(['|', ' '])),
-        [] if mode.contains('>') => Call::Write(mode.trim_start_matches(['+', '>', ' ']).to_owned()),
-        [] => Call::Read(mode.trim_start_matches(['<', ' ']).to_owned()),
-        [text] if mode.contains('|') => shell(text),
-        words if mode.contains('|') => Call::Program(words.iter().map(|word| (*word).to_owned()).collect()),
-        [path, ..] if mode.contains('>') || mode.contains('+') => Call::Write((*path).to_owned()),
-        [path, ..] => Call::Read((*path).to_owned()),
-    })
 }
 
 /// Whether what perl deletes is a list that it makes, or what a loop is at.

@@ -107,6 +107,8 @@ impl Globs {
                 From::Anywhere => is_name && last != "**" || is_hidden(above, folder),
                 From::Home if begin_otherwise(folder, state.home) => false,
                 From::Root if above.is_empty() => false,
+                // Where it lies is not known.
+                _ if !path.starts_with('/') => false,
                 _ => {
                     let above = absolute(above, state);
                     meet(folder, &above) || search.is_some() && last != "**" && is_within(&above, folder)

@@ -29,6 +29,11 @@ pub(crate) fn joined(folder: &str, path: &str) -> String {
     parts.fold(String::with_capacity(folder.len() + path.len() + 1), |joined, part| joined + "/" + part)
 }
 
+/// Whether a pattern asks for one name, wherever that lies.
+pub(crate) fn ends_plain(path: &str) -> bool {
+    path.rsplit('/').next().is_some_and(|name| !name.is_empty() && !name.contains(['*', '?', '[']))
+}
+
 /// Whether a path lies in a folder or is it.
 pub(crate) fn is_within(path: &str, folder: &str) -> bool {
     let folder = folder.trim_end_matches('/');

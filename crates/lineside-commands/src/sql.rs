@@ -62,7 +62,7 @@ fn statement(text: &str) -> bool {
     }
     let at = if words.get(1) == Some(&"ANALYZE") { 2 } else { at };
     let things = [
-        "TABLE", "DATABASE", "SCHEMA", "VIEW", "INDEX", "ROLE", "USER", "KEYSPACE", "COLLECTION", "SEQUENCE",
+        "TABLE", "DATABASE", "SCHEMA", "VIEW", "ROLE", "USER", "KEYSPACE", "COLLECTION", "SEQUENCE",
         "MATERIALIZED", "OWNED", "TYPE", "TABLESPACE", "FUNCTION", "EXTENSION",
     ];
     match words.get(at).copied() {

@@ -41,6 +41,8 @@ impl Origin {
     pub(crate) const DECODED: Origin = Origin(4);
     /// A secret that was printed as it is, and by no program since.
     pub(crate) const SHOWN: Origin = Origin(8);
+    /// Of a variable that the command does not set and for which it has a name in the project: `${DIR:-build}`.
+    pub(crate) const EXPECTED: Origin = Origin(16);
 
     pub(crate) fn with(self, other: Origin) -> Origin {
         Origin(self.0 | other.0)

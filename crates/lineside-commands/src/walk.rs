@@ -13,6 +13,7 @@ mod evaluated;
 mod folders;
 mod git;
 mod globbed;
+mod hosts;
 mod inside;
 mod into;
 mod lines;

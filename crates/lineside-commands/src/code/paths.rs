@@ -1,7 +1,7 @@
 //! Words of calls that stand where those of others do not: paths in front of them, programs in blocks.
 
 use super::tokens::Token;
-use super::{Call, arguments};
+use super::{Call, arguments, has_signs};
 use crate::value::UNKNOWN;
 
 /// `(folder / "x").open("w")`: what stands before it is the path.
@@ -49,4 +49,20 @@ pub(super) fn of_block(rest: &[Token], language: &str) -> Option<Vec<Token>> {
         return None;
     };
     (language == "perl").then(|| std::iter::once(program).chain(words).cloned().collect())
+}
+
+/// `open(F, ">x")`, `open(F, ">", "x")`, `open(F, "x |")`, `open(F, "-|", "x", "y")`.
+pub(super) fn opened_by_perl(texts: &[&str]) -> Option<Call> {
+    let shell = |text: &str| Call::Shell { text: text.to_owned(), listed: has_signs(text) };
+    let (mode, rest) = texts.split_first()?;
+    let mode = mode.trim();
+    Some(match rest {
+        [] if mode.starts_with('|') || mode.ends_with('|') => shell(mode.trim_matches(['|', ' '])),
+        [] if mode.contains('>') => Call::Write(mode.trim_start_matches(['+', '>', ' ']).to_owned()),
+        [] => Call::Read(mode.trim_start_matches(['<', ' ']).to_owned()),
+        [text] if mode.contains('|') => shell(text),
+        words if mode.contains('|') => Call::Program(words.iter().map(|word| (*word).to_owned()).collect()),
+        [path, ..] if mode.contains('>') || mode.contains('+') => Call::Write((*path).to_owned()),
+        [path, ..] => Call::Read((*path).to_owned()),
+    })
 }

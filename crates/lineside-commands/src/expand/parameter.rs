@@ -293,6 +293,16 @@ impl Walk<'_> {
                 '+' => Origin::default(),
                 _ => self.unset(name).origin,
             };
+            let is_name = |text: &str| {
+                !text.is_empty()
+                    && !text.starts_with(['/', '~'])
+                    && text
+                        .split('/')
+                        .all(|part| !matches!(part, "." | "..") || text.len() > 2 && part == ".")
+            };
+            let is_expected =
+                matches!(&given[..], [one] if matches!(sign, '-' | '=') && one.plain().is_some_and(is_name));
+            let origin = if is_expected { origin.with(Origin::EXPECTED) } else { origin };
             return vec![given.iter().fold(Value::unknown().from(origin), |all, one| all.from(one.origin))];
         }
         match sign {

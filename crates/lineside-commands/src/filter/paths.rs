@@ -274,6 +274,7 @@ fn covers(path: &str, root: &str) -> bool {
     if let Some((folder, last)) = path.rsplit_once('/')
         && matches!(last, "*" | "**" | ".*" | "?*" | ".[!.]*" | ".??*")
     {
+        let folder = folder.trim_end_matches("/**");
         let folder = if folder.is_empty() { "/" } else { folder };
         return folder == root || path::is_within(root, folder);
     }

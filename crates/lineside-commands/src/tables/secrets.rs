@@ -38,7 +38,7 @@ const SECRETS: &[&str] = &[
 /// Those of their names that hold none.
 #[rustfmt::skip]
 const HARMLESS: &[&str] = &[
-    "**/*.example", "**/*.sample", "**/*.template", "**/*.dist", "**/*.defaults", "**/.env.example.*",
+    "**/*.example", "**/*.sample", "**/*.template", "**/*.dist", "**/*.defaults", "**/.env.example.*", "**/.env.test", "**/.env.testing", "**/.env.ci", "**/*.d.ts",
     "**/.env.test.example", "**/example.env", "**/sample.env", "**/*.pub", "**/known_hosts",
     "**/*cert*.pem", "**/*ca*.pem", "**/*chain*.pem", "**/*pub*.pem", "**/*.tfvars.example", "**/.env.schema", "**/.env.tpl", "**/env.ts", "~/.kube/cache/**",
 ];
@@ -56,5 +56,12 @@ pub(crate) fn is_secret(path: &str, home: &str) -> bool {
     let plain = literal(path);
     let begins = last_name(path).split(SIGNS).next().unwrap_or_default();
     let is_meant = begins.len() >= 2 || begins == ".";
-    (secrets.fit(&plain, &state) || is_meant && named.fit(path, &state)) && !harmless.fit(&plain, &state)
+    // `*.env*` of a search for `.env`.
+    let within = last_name(path).trim_start_matches('*');
+    let is_within = within.len() < last_name(path).len()
+        && within.starts_with('.')
+        && within.trim_end_matches('*').len() > 3;
+    let is_named =
+        || is_meant && named.fit(path, &state) || is_within && named.fit(&format!("/{within}"), &state);
+    (secrets.fit(&plain, &state) || is_named()) && !harmless.fit(&plain, &state)
 }

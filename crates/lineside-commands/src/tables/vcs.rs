@@ -14,6 +14,7 @@ pub(super) const ROWS: &[Source] = &[
     ("git restore", "-s|--source= -S|--staged -W|--worktree -p|--patch -q|--quiet --ours --theirs -m|--merge --overlay --pathspec-from-file= --ignore-unmerged", "-W?w:* !-S?w:*"),
     ("git clean", "-f|--force -d -x -X -n|--dry-run -i|--interactive -q|--quiet -e|--exclude=", "!-n?-f?d:."),
     ("git stash", "-p|--patch -k|--keep-index -q -u|--include-untracked -a|--all -m|--message=", "sub"),
+    ("git stash push", "-p|--patch -k|--keep-index -q|--quiet -u|--include-untracked -a|--all -S|--staged -m|--message= --pathspec-from-file=", "w:*"),
     ("git branch", "-d|--delete -D -f|--force -m|--move -M -c|--copy -C -a|--all -r|--remotes -l|--list -v|--verbose --merged=? --no-merged=? --show-current -u|--set-upstream-to= --unset-upstream --contains=? --points-at= --sort= --format= -q|--quiet -t|--track=? --edit-description --column=? --color=? -i", ""),
     ("git worktree", "", "sub"),
     ("git worktree remove", "-f|--force", ""),

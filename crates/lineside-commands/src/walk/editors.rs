@@ -34,7 +34,7 @@ impl Walk<'_> {
                 self.code(&code, "python", index);
                 continue;
             }
-            let runs = ["!", "silent !", "silent! !", "r !", "shell "];
+            let runs = ["!", "silent !", "silent! !", "r !", "w !", "write !", "shell "];
             match (runs.iter().find_map(|front| text.strip_prefix(front)), told_file(text)) {
                 (Some(text), _) => {
                     let text = Value { text: text.into(), ..value.clone() };
@@ -58,7 +58,7 @@ impl Walk<'_> {
                     }
                 }
                 // `wq`: the files that it was given.
-                (None, None) if SAVES.contains(&text.trim_end_matches('!')) => {
+                (None, None) if SAVES.contains(&text.trim_end().trim_end_matches('!')) => {
                     let is_file = |operand: &&Value| !operand.text.starts_with('+');
                     for file in reading.operands.iter().filter(is_file).cloned().collect::<Vec<_>>() {
                         self.touch(Access::Write, &file, false, Some(index));
@@ -90,6 +90,14 @@ impl Walk<'_> {
     }
 }
 
+/// Whether a command of an editor hands all behind it to a program: `!x`, `silent !x`, `w !x`.
+fn runs_program(command: &str) -> bool {
+    command.match_indices('!').any(|(at, _)| {
+        let before = command[..at].trim_start_matches(|c: char| !c.is_ascii_alphabetic());
+        before.is_empty() || before.ends_with(' ') || before == "r"
+    })
+}
+
 /// The commands of a line of an editor: one that runs a program has all behind it.
 fn commands_of(value: &Value) -> Vec<Value> {
     let of = |text: String| Value { text: text.into(), ..value.clone() };
@@ -97,8 +105,15 @@ fn commands_of(value: &Value) -> Vec<Value> {
     let piped = value.text.strip_prefix("pipe ").and_then(|line| line.split_once('|'));
     match piped.map(|(_, program)| program).or(value.text.strip_prefix('|')) {
         Some(program) => vec![of(format!("!{program}"))],
-        None if value.text.contains('!') && !value.text.contains("!|") => vec![value.clone()],
-        None => value.text.split('|').map(|part| of(part.to_owned())).collect(),
+        None => {
+            let (mut all, mut rest) = (Vec::new(), value.text.as_str());
+            while let Some((part, behind)) = rest.split_once('|').filter(|(part, _)| !runs_program(part)) {
+                all.push(of(part.to_owned()));
+                rest = behind;
+            }
+            all.push(of(rest.to_owned()));
+            all
+        }
     }
 }
 

@@ -24,6 +24,10 @@ impl Walk<'_> {
             let text = text.clone();
             self.script(&text, Shell::Sh, Vec::new(), "what an alias of git runs");
         }
+        if subcommand == "init" && !reading.has("--bare") {
+            let folder = reading.operands.first().map_or(".", |folder| &folder.text);
+            self.touch(Access::Write, &Value::known(format!("{folder}/.git")), false, Some(index));
+        }
         self.own_hooks(reading);
         self.own_subcommand(subcommand, reading, index);
         // A transport that is a command: `ext::sh -c …`.

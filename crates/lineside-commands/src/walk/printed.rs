@@ -31,7 +31,9 @@ impl Walk<'_> {
             "git" if has(&["-s", "-t"]) => return false,
             "git" => {
                 let hidden = has(&["-o"]) && !has(&["--exclude-standard"]);
-                return self.prints_found(operands, "**/*", hidden.then_some("**/.*"));
+                let usual =
+                    if has(&["-d"]) { format!("**/{}", super::spread::SOME) } else { "**/*".to_owned() };
+                return self.prints_found(operands, &usual, hidden.then_some("**/.*"));
             }
             _ if has(&["-l"]) => return false,
             _ if has(&["-d"]) && !operands.is_empty() => operands.clone(),
@@ -113,13 +115,17 @@ impl Walk<'_> {
         let input = self.input.as_ref().filter(|_| passes && files.is_empty())?;
         let Some(StandsFor::Printed(patterns)) = input.stands_for.as_deref() else { return None };
         let fitting = asked.filter(|_| !reading.has("-v")).and_then(Value::literal);
-        let fitting = fitting.map(|expression| super::spread::name_of(&expression));
+        let fitting =
+            fitting.map(|expression| super::spread::name_of(&expression)).filter(|name| name != "*");
+        // Some of the names.
+        let picks = searches || matches!(name, "head" | "tail");
+        let fitting = fitting.or_else(|| picks.then(|| super::spread::SOME.to_owned()));
         let narrowed = |pattern: &String| {
             let (folder, last) = pattern.rsplit_once('/')?;
             let fitting = fitting.as_ref()?;
             let front = match last {
                 "" => "**/",
-                ".*" if fitting != "*" && !fitting.starts_with('.') => ".",
+                ".*" if !fitting.starts_with('.') => ".",
                 "*" | ".*" => "",
                 _ => return None,
             };

@@ -178,10 +178,8 @@ impl Walk<'_> {
                             && whole
                             && !BESIDE.iter().any(|end| value.text.ends_with(end))
                             && self.absolute(&value).1
-                            && !matches!(
-                                value.stands_for.as_deref(),
-                                Some(StandsFor::Found(_) | StandsFor::Content(_))
-                            )
+                            && !self.is_named(&value)
+                            && !(into && self.is_kept(reading))
                         {
                             self.does(Trait::DeletesUnclear);
                         }
@@ -234,7 +232,7 @@ impl Walk<'_> {
             }
         }
         let carried = read.with(given);
-        if (sends || away) && carried.has(Origin::SECRET) {
+        if (sends || away) && carried.has(Origin::SECRET) && !self.stays_here(reading) {
             self.does(Trait::SendsSecret);
         }
         let origin = if fetches { read.with(Origin::FETCHED) } else { read };
@@ -249,6 +247,29 @@ impl Walk<'_> {
         if matches!(name, "cp" | "mv" | "install" | "tee") {
             self.copied(name, reading);
         }
+    }
+
+    /// Whether it is known by a name what a value that is not known stands for: what a search for it finds, what it is where it
+    /// is not set.
+    fn is_named(&self, value: &Value) -> bool {
+        match value.stands_for.as_deref() {
+            Some(StandsFor::Printed(patterns)) => patterns.iter().all(|path| crate::path::ends_plain(path)),
+            Some(_) => true,
+            None => {
+                let text = value.text.trim_start_matches(UNKNOWN);
+                value.origin.has(Origin::EXPECTED)
+                    && value.text.len() == text.len() + UNKNOWN.len_utf8()
+                    && !text.contains(UNKNOWN)
+                    && !text.contains("..")
+            }
+        }
+    }
+
+    /// Whether what is moved stays in the project, or lies beside what it was.
+    fn is_kept(&self, reading: &Reading) -> bool {
+        let target = reading.values("-t").next().or(reading.operands.last());
+        let (path, unclear) = target.map(|target| self.absolute(target)).unwrap_or_default();
+        unclear || crate::path::is_within(&path, self.state.project)
     }
 
     /// Statements of a database.
@@ -270,7 +291,8 @@ impl Walk<'_> {
             if self.way.last().is_some_and(|name| name.starts_with("sqlite")) {
                 self.told_sqlite(&text, reading, index);
             }
-            if crate::sql::destroys(&text) {
+            let is_kept = reading.operands.first().is_none_or(|file| file.plain() != Some(":memory:"));
+            if is_kept && crate::sql::destroys(&text) {
                 self.does(Trait::DestroysData);
             }
             self.analysis.programs[index].texts.push(text);

@@ -4,10 +4,12 @@ use std::rc::Rc;
 
 use super::Walk;
 use crate::analysis::{Access, Trait};
-use crate::path;
 use crate::reading::Reading;
 use crate::state::Shell;
 use crate::value::{StandsFor, UNKNOWN, Value, spelt};
+
+/// Names of which it is not known which: not all of a folder, as `*` is.
+pub(super) const SOME: &str = "*?*";
 
 impl Walk<'_> {
     /// `find`: its roots, and what its predicates do with what they find.
@@ -34,6 +36,12 @@ impl Walk<'_> {
         let mut at = 0;
         let mut prints = true;
         let mut hides = false;
+        // Whether what is found so far is empty, or a link: of all such names none is a loss.
+        let mut is_little = false;
+        let some = |names: Vec<(bool, String)>, is_little: bool| match names.is_empty() && is_little {
+            true => vec![(true, SOME.to_owned())],
+            false => names,
+        };
         while at < tests.len() {
             let test = spelt(&tests[at].text);
             let negated = at > 0 && matches!(tests[at - 1].plain(), Some("!" | "-not"));
@@ -41,7 +49,14 @@ impl Walk<'_> {
             match test.as_str() {
                 "(" | "\\(" => names.begin(negated),
                 ")" | "\\)" => names.end(),
-                "-o" | "-or" | "," => names.or(),
+                "-o" | "-or" | "," => {
+                    is_little = false;
+                    names.or();
+                }
+                "-empty" if !negated => is_little = true,
+                "-type" | "-xtype" if !negated => {
+                    is_little |= tests.get(at).is_some_and(|kind| kind.plain() == Some("l"));
+                }
                 "-name" | "-iname" | "-path" | "-wholename" if !negated => {
                     let pattern = tests.get(at).map(|value| spelt(&value.text)).unwrap_or_default();
                     // Every name is no condition.
@@ -65,7 +80,7 @@ impl Walk<'_> {
                 "-printf" | "-ls" => prints = false,
                 "-delete" => {
                     prints = false;
-                    let found = self.found(&roots, &names.now(), hides);
+                    let found = self.found(&roots, &some(names.now(), is_little), hides);
                     self.touch(Access::Delete, &found, true, Some(index));
                     if roots.iter().any(Value::is_unclear) {
                         self.does(Trait::DeletesUnclear);
@@ -81,7 +96,7 @@ impl Walk<'_> {
                 }
                 "-exec" | "-execdir" | "-ok" | "-okdir" => {
                     prints = false;
-                    let names = names.now();
+                    let names = some(names.now(), is_little);
                     let found = self.found(&roots, &names, hides);
                     let stop = |word: &Value| matches!(word.plain(), Some(";" | "+"));
                     let stop = tests[at..].iter().position(stop).map_or(tests.len(), |end| at + end);
@@ -106,7 +121,7 @@ impl Walk<'_> {
             }
         }
         if prints {
-            let patterns = self.patterns(&roots, &names.all(), hides);
+            let patterns = self.patterns(&roots, &some(names.all(), is_little), hides);
             let stands_for = Some(Rc::new(StandsFor::Printed(patterns)));
             self.out.push(&Value { stands_for, ..Value::unknown() });
         }
@@ -116,13 +131,13 @@ impl Walk<'_> {
     /// `grep -r --include=.env`, `rg -g .env`: files of secrets that a search asks for by their names.
     pub(crate) fn found_secrets(&mut self, reading: &Reading, roots: &[Value], index: usize) {
         let asked = ["--include", "-g", "--iglob"].into_iter().flat_map(|flag| reading.values(flag));
-        let patterns: Vec<String> =
-            asked.filter_map(Value::literal).filter(|name| !name.starts_with('!')).collect();
-        for pattern in patterns {
-            let found = self.found(roots, &[(true, pattern.trim_start_matches('/').to_owned())], true);
+        let patterns = asked.filter_map(Value::literal).filter(|name| !name.starts_with('!'));
+        let expressions = reading.values("-G").filter_map(Value::literal).map(|asked| name_of(&asked));
+        for pattern in patterns.chain(expressions).collect::<Vec<_>>() {
+            let pattern = pattern.trim_start_matches('/');
+            let found = self.found(roots, &[(true, pattern.to_owned())], true);
             // What other names a glob may mean is said of the folder.
-            let literal = format!("/{}", path::literal(&pattern));
-            if self.is_secret(&literal) {
+            if self.is_secret(&format!("/{pattern}")) {
                 self.reads_file(&found, index);
             }
         }
@@ -175,11 +190,11 @@ impl Walk<'_> {
         Value { text: text.into(), ..found.clone() }
     }
 
-    /// `fd -x`, `fd -X`.
+    /// `fd -x`, `fd -X`, and the names that it prints without.
     pub(crate) fn fd(&mut self, words: &[Value]) -> bool {
         let runs = |word: &Value| matches!(word.plain(), Some("-x" | "-X" | "--exec" | "--exec-batch"));
-        let Some(at) = words.iter().position(runs) else { return false };
-        let mut command = words[at + 1..].to_vec();
+        let at = words.iter().position(runs).unwrap_or(words.len());
+        let mut command = words.get(at + 1..).unwrap_or_default().to_vec();
         if let Some(end) = command.iter().position(|word| word.plain() == Some(";")) {
             command.truncate(end);
         }
@@ -203,6 +218,11 @@ impl Walk<'_> {
         }
         // Names that begin with a dot are left out unless it is asked for them.
         let hides = !reading.has("-H") && !reading.has("-u");
+        if at == words.len() {
+            let stands_for = Some(Rc::new(StandsFor::Printed(self.patterns(&roots, &names, hides))));
+            self.out.push(&Value { stands_for, ..Value::unknown() });
+            return true;
+        }
         let found = self.found(&roots, &names, hides);
         let many = matches!(words[at].plain(), Some("-X" | "--exec-batch"));
         let named = command.iter().any(|word| word.text.contains("{}"));

@@ -45,6 +45,15 @@ impl Walk<'_> {
             }
             "download" => self.download(reading, index),
             "listens" => self.listens(reading),
+            // Of `NAME=value` lines, the names alone are no secret.
+            "fields" => {
+                let is = |flag, text| reading.values(flag).next().and_then(Value::plain) == Some(text);
+                if !is("-d", "=") || !is("-f", "1") {
+                    for file in &reading.operands {
+                        self.reads_file(file, index);
+                    }
+                }
+            }
             "archive" => self.archive(words, reading, index),
             "filter" | "search" => self.filter(what == "search", reading, index),
             _ => return self.special_inside(what, words, reading, index),
@@ -167,8 +176,16 @@ impl Walk<'_> {
             let file = Value { text: path.into(), ..value };
             let origin =
                 if file.plain() == Some("-") { self.reads_input() } else { self.reads_file(&file, index) };
-            if origin.has(Origin::SECRET) {
+            if origin.has(Origin::SECRET) && !self.stays_here(reading) {
                 self.does(Trait::SendsSecret);
+            }
+        }
+        // `http POST host @file`, `name=@file`.
+        for operand in reading.operands.clone() {
+            if let Some(path) =
+                operand.text.strip_prefix('@').or_else(|| Some(operand.text.split_once("=@")?.1))
+            {
+                self.reads_file(&Value { text: path.into(), ..operand.clone() }, index);
             }
         }
     }
@@ -338,6 +355,10 @@ impl Walk<'_> {
             reading.operands.iter().skip(usize::from(!has_pattern)).cloned().collect();
         if searches && files.is_empty() && (self.input.is_none() || reading.has("-r")) {
             files.push(Value::known("."));
+        }
+        // `yq -p props .env`: a lone operand without an input is a file as well.
+        if !searches && files.is_empty() && self.input.is_none() && !reading.has("-n") {
+            files.extend(reading.operands.first().cloned());
         }
         if searches {
             self.found_secrets(reading, &files, index);

@@ -37,27 +37,23 @@ impl Walk<'_> {
     fn touch_as_written(&mut self, access: Access, value: &Value, whole: bool, program: Option<usize>) {
         if let Some(found) = &value.stands_for {
             match &**found {
-                // What is deleted by a part of a name is not known.
-                StandsFor::Printed(_) if access == Access::Delete => {
-                    let value = Value { stands_for: None, ..value.clone() };
-                    self.touch(access, &value, whole, program);
+                // By blanks a name is parts of names, and what these are is not known.
+                StandsFor::Printed(patterns) if access == Access::Delete => {
+                    let parts = Value { stands_for: None, ..value.clone() };
+                    let is_named = patterns.iter().all(|path| path::ends_plain(path));
+                    self.touch(access, &parts, whole && !is_named, program);
+                    for path in patterns.clone() {
+                        let path = of_all(path::normal("", &path));
+                        let touch = Touch { access, path, target: None, whole, unclear: false, program };
+                        self.note(touch, true, value.place);
+                    }
                 }
                 StandsFor::Printed(patterns) => {
                     for path in patterns.clone() {
                         let whole = whole || access == Access::Write && !path.contains("**");
                         let path = path::normal("", &path);
-                        // A file of a usual name may hold a secret, as one of each folder may.
-                        let is_usual = path.rsplit('/').next().is_some_and(|name| name.starts_with('*'));
-                        let may_be =
-                            is_usual && self.is_secret(&path) && !self.is_secret(&path::literal(&path));
-                        let root =
-                            path.split("/**").next().filter(|_| may_be).map(|root| format!("{root}/*"));
-                        let path = root.unwrap_or(path);
-                        self.note(
-                            Touch { access, path, target: None, whole, unclear: may_be, program },
-                            true,
-                            value.place,
-                        );
+                        let touch = Touch { access, path, target: None, whole, unclear: false, program };
+                        self.note(touch, true, value.place);
                     }
                 }
                 StandsFor::Found(patterns) => {

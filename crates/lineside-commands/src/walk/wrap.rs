@@ -307,8 +307,29 @@ impl Walk<'_> {
         }
         let asks = has(code::Call::Asks);
         let before = std::mem::take(&mut self.read);
+        // Folders that the code may still be in.
+        let mut left: Vec<Option<String>> = Vec::new();
         for call in calls {
+            for folder in left.clone() {
+                let now = std::mem::replace(&mut self.scope.cwd, folder);
+                if matches!(
+                    call,
+                    code::Call::Read(_)
+                        | code::Call::Write(_)
+                        | code::Call::Tree(_)
+                        | code::Call::Delete { .. }
+                ) {
+                    self.called(call.clone(), index);
+                }
+                self.scope.cwd = now;
+            }
             match call {
+                code::Call::MayFolder(path) => {
+                    if left.len() < limits::LEVELS {
+                        left.push(self.scope.cwd.clone());
+                    }
+                    self.called(code::Call::Folder(path), index);
+                }
                 code::Call::Evaluated(text) => self.code(&Value::known(text), language, index),
                 // A file that is there already is a program as any other.
                 code::Call::Required(path) => {
@@ -373,6 +394,7 @@ impl Walk<'_> {
             | code::Call::Decodes
             | code::Call::Evaluates
             | code::Call::Evaluated(_)
+            | code::Call::MayFolder(_)
             | code::Call::Required(_) => {}
             code::Call::Unknown => self.unclear_text("code runs a text that is not known"),
         }
