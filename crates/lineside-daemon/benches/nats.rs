@@ -40,6 +40,9 @@ const TIMES: usize = 100;
 /// How many jobs are accepted in each round, and how many are named at once after that.
 const JOBS: u64 = 1_000;
 const NAMED: u64 = 50_000;
+/// How many are accepted in a burst that takes longer than jobs are gathered before they are named, and the rest before each.
+const LONG_BURST: u64 = 10_000;
+const REST: Duration = Duration::from_millis(50);
 /// The automation of these jobs: the first one has the only turn.
 const HOOKS: &str =
     "hooks: [{name: waits, on: on_idle, command: [sleep, '3600'], automate: {where: anywhere}}]\n";
@@ -261,17 +264,26 @@ async fn jobs(nats: &Nats) {
     // The second job is named once more.
     published(NAMED + 2).await;
     println!("FIGURE jobs_named {:.0} /s >=50000", (NAMED + 1) as f64 / began.elapsed().as_secs_f64());
-    let (mut joined, mut alone) = (Vec::new(), Vec::new());
-    for round in 1..=ROUNDS as u64 {
-        joined.push(accepts(0, JOBS).await);
-        // What is named still takes nothing of the other one's time.
-        published(NAMED + 2 + round * JOBS).await;
-        alone.push(accepts(1, JOBS).await);
+    let mut all = NAMED + 2;
+    for (name, rounds, jobs) in
+        [("jobs_accepted_while_named", ROUNDS, JOBS), ("long_burst_of_jobs", 5, LONG_BURST)]
+    {
+        let mut times = [Vec::new(), Vec::new()];
+        for round in 0..rounds {
+            // Each comes first as often, and after as long a rest.
+            for place in [round % 2, 1 - round % 2] {
+                // What is named still takes nothing of the next one's time.
+                published(all).await;
+                tokio::time::sleep(REST).await;
+                times[place].push(accepts(place, jobs).await);
+                all += if place == 0 { jobs } else { 0 };
+            }
+        }
+        let [joined, alone] = times.map(of_all);
+        println!("FIGURE {name} {:.0} /s -", jobs as f64 / joined.as_secs_f64());
+        let ratio = alone.as_secs_f64() / joined.as_secs_f64();
+        println!("RATIO {name}/alone {ratio:.3} >=0.9");
     }
-    let (joined, alone) = (of_all(joined), of_all(alone));
-    println!("FIGURE jobs_accepted_while_named {:.0} /s -", JOBS as f64 / joined.as_secs_f64());
-    let ratio = alone.as_secs_f64() / joined.as_secs_f64();
-    println!("RATIO jobs_accepted_while_named/alone {ratio:.3} >=0.9");
     for (server, ..) in daemons {
         server.end().await;
     }

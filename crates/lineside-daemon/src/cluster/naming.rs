@@ -26,7 +26,7 @@ const MESSAGE: usize = 1 << 20;
 const AROUND: usize = 4 << 10;
 
 /// The next ones that are to be named. Unless it is behind, it waits until no more of them come, or the first has waited for long
-/// enough. Cancel safe.
+/// enough, and until they are on record: no machine begins one before, and the disk is what the next ones wait for. Cancel safe.
 async fn next(automations: &Automations, is_behind: bool) -> Vec<SpareJob> {
     let mut waiting = automations.spare_count().await;
     let began = Instant::now();
@@ -36,6 +36,10 @@ async fn next(automations: &Automations, is_behind: bool) -> Vec<SpareJob> {
         if waiting <= before {
             break;
         }
+    }
+    if !is_behind {
+        // What cannot be kept is not lent either.
+        automations.kept().await.ok();
     }
     automations.spare_jobs(AT_ONCE).await
 }
@@ -98,5 +102,74 @@ impl Joined {
         self.cluster().name_jobs(names).await?;
         self.jobs.published.fetch_add(count, Ordering::Relaxed);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use lineside::automation::Declaration;
+    use lineside::automation::control::{Control, Place};
+    use lineside::core::payload::Point as _;
+    use lineside::core::{Hook, Part};
+    use lineside::points::OnIdle;
+    use lineside::{Bus, Session};
+
+    use super::*;
+
+    /// A job that finds no turn.
+    async fn come(session: &Session, jobs: usize) {
+        for _ in 0..jobs {
+            drop(session.publish(OnIdle::new()).await.unwrap());
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn jobs_that_come_one_upon_another_are_named_together_and_the_first_waits_for_a_bounded_time() {
+        let bus = Bus::new();
+        let automations = Automations::of(&bus).unwrap();
+        let control = Control { place: Place::Anywhere, ..Control::default() };
+        let declaration = Declaration {
+            id: "lineside:/p/hooks.yaml/on_idle/a".into(),
+            hook: Hook::native("a", Part::PostDecision),
+            point: OnIdle::INFO,
+            rules: Arc::new(control.check(OnIdle::INFO, &[]).unwrap()),
+            cancelled_by: Vec::new(),
+            everywhere: Some("content.a".into()),
+            run: Arc::new(|_, _, _, turn| {
+                Box::pin(async move {
+                    turn.begins().await;
+                    std::future::pending().await
+                })
+            }),
+        };
+        bus.install("file", automations.declare(declaration)).unwrap();
+        automations.share_jobs(true);
+        let session = bus.session("s1").open().await.unwrap();
+        // All turns are taken, and so many more wait.
+        come(&session, 200).await;
+        assert!(next(&automations, true).await.len() > 100);
+        let few = async {
+            for _ in 0..4 {
+                come(&session, 1).await;
+                sleep(APART / 2).await;
+            }
+        };
+        let (named, ()) = tokio::join!(next(&automations, false), few);
+        assert_eq!(named.len(), 4, "they are gathered");
+        let began = Instant::now();
+        let many = async {
+            for _ in 0..100 {
+                come(&session, 1).await;
+                sleep(APART / 2).await;
+            }
+        };
+        let first = async {
+            let named = next(&automations, false).await;
+            (named.len(), began.elapsed())
+        };
+        let ((named, took), ()) = tokio::join!(first, many);
+        assert!((10..30).contains(&named) && took <= GATHERED + APART, "{named} after {took:?}");
     }
 }
