@@ -164,13 +164,14 @@ static ROWS: LazyLock<Map<std::sync::Arc<Row>>> = LazyLock::new(|| {
 
 /// The name of a program: `prisma@5` and `npm:prisma` of a runner are `prisma`, and `@prisma/cli` is so as well.
 pub(crate) fn program_name(path: &str) -> &str {
-    let last = path.rsplit('/').next().unwrap_or_default();
-    let path = path.strip_prefix("npm:").unwrap_or(path);
-    let plain = last.strip_prefix("npm:").unwrap_or(last);
-    let plain = plain.split_once('@').map_or(plain, |(plain, _)| plain);
-    let scope = path.strip_prefix('@').and_then(|path| path.split_once('/')).filter(|_| plain == "cli");
-    let plain = scope.map_or(plain, |(scope, _)| scope);
-    if plain.len() < last.len() && find(plain).is_some() || scope.is_some() { plain } else { last }
+    let last = path.bytes().rposition(|byte| byte == b'/').map_or(path, |at| &path[at + 1..]);
+    if !path.bytes().any(|byte| matches!(byte, b'@' | b':')) {
+        return last;
+    }
+    let plain = last.strip_prefix("npm:").unwrap_or(last).split('@').next().unwrap_or_default();
+    let scope = path.trim_start_matches("npm:").strip_prefix('@').and_then(|path| path.split_once('/'));
+    let plain = scope.filter(|_| plain == "cli").map_or(plain, |(scope, _)| scope);
+    if find(plain).is_some() { plain } else { last }
 }
 
 /// The row of a program, or of a program with its subcommand.

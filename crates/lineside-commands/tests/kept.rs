@@ -78,6 +78,7 @@ fn what_is_moved_beside_itself_or_named_by_a_default_is_known() {
             "jq . \"$f\" > \"$f.tmp\" && mv \"$f.tmp\" \"$f\"",
             "rm -rf \"${BUILD_DIR:-build}\"",
             "rm -rf ${OUT:-./dist}/cache",
+            "rm -rf \"${TMPDIR:-/tmp}/x\"",
         ],
         |analysis| !loses(analysis),
     );

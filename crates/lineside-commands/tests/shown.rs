@@ -69,6 +69,7 @@ fn code_that_prints_its_environment_or_a_secret_of_it_is_seen() {
         r#"node -e 'console.log(`key ${process.env.API_KEY}`)'"#,
         "node -e 'for (const k in process.env) console.log(k, process.env[k])'",
         "node -e 'Object.entries(process.env).forEach(e => console.log(e))'",
+        "node -e 'console.log(process.env.API_KEY.slice(0, 4))'",
         "node -e 'process.stdout.write(process.env.API_KEY)'",
         "node -p process.env.GITHUB_TOKEN",
         "node -pe 'process.env'",

@@ -202,6 +202,9 @@ fn start() -> Option<SyncSender<Question>> {
 mod tests {
     use super::*;
 
+    /// One question at a time: a second one is not heard while the first waits.
+    static ASKS: Mutex<()> = Mutex::new(());
+
     #[test]
     fn what_is_not_of_this_machine_is_found_among_the_mounts() {
         let text = "22 1 0:21 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n\
@@ -222,6 +225,7 @@ mod tests {
 
     #[test]
     fn the_names_of_a_folder_are_read_where_its_file_system_is_local() {
+        let _asks = ASKS.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         std::fs::create_dir(root.join("real")).unwrap();
@@ -243,6 +247,7 @@ mod tests {
 
     #[test]
     fn what_is_not_local_is_followed_aside_and_found_all_the_same() {
+        let _asks = ASKS.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         std::os::unix::fs::symlink("real", root.join("link")).unwrap();

@@ -3,40 +3,15 @@
 use super::tokens::{Token, tokens};
 
 /// Of a language: what its environment and the calls that ask for it are named, and what prints.
-struct Row {
-    language: &'static str,
-    names: &'static [&'static str],
-    prints: &'static [&'static str],
-}
+type Row = (&'static str, &'static str, &'static str);
 
+#[rustfmt::skip]
 const ROWS: &[Row] = &[
-    Row {
-        language: "python",
-        names: &["os.environ", "os.environb", "os.getenv", "environ", "getenv"],
-        prints: &["print", "pprint", "pp", "write", "info", "debug", "warning", "error", "exit"],
-    },
-    Row {
-        language: "node",
-        names: &["process.env", "Bun.env", "Deno.env"],
-        prints: &["log", "error", "info", "warn", "debug", "table", "dir", "write", "writeSync"],
-    },
-    Row {
-        language: "ruby",
-        names: &["ENV"],
-        prints: &["puts", "p", "pp", "print", "printf", "warn", "putc", "write"],
-    },
-    Row {
-        language: "php",
-        names: &["getenv", "_ENV", "_SERVER"],
-        prints: &["echo", "print", "print_r", "var_dump", "var_export", "printf", "error_log"],
-    },
-    Row {
-        language: "other",
-        names: &["os.getenv", "Sys.getenv", "System.get_env", "System.fetch_env", "ENV"],
-        prints: &[
-            "print", "println", "cat", "message", "IO.puts", "IO.inspect", "IO.write", "io.write", "show",
-        ],
-    },
+    ("python", "os.environ os.environb os.getenv environ getenv", "print pprint pp write info debug warning error exit"),
+    ("node", "process.env Bun.env Deno.env", "log error info warn debug table dir write writeSync"),
+    ("ruby", "ENV", "puts p pp print printf warn putc write"),
+    ("php", "getenv _ENV _SERVER", "echo print print_r var_dump var_export printf error_log"),
+    ("other", "os.getenv Sys.getenv System.get_env System.fetch_env ENV", "print println cat message puts inspect write show"),
 ];
 
 /// What tells no more of a value than that there is one.
@@ -53,9 +28,9 @@ enum Use {
 
 /// Whether code prints its environment, or a secret of it.
 pub(super) fn shows(text: &str, language: &str) -> bool {
-    let Some(row) = ROWS.iter().find(|row| row.language == language) else { return false };
-    let last = |name: &&&str| name.rsplit('.').next().is_some_and(|last| text.contains(last));
-    if !row.names.iter().any(|name| last(&name)) {
+    let Some(row) = ROWS.iter().find(|row| row.0 == language) else { return false };
+    let mut names = row.1.split(' ');
+    if !names.any(|name| name.rsplit('.').next().is_some_and(|last| text.contains(last))) {
         return false;
     }
     let tokens = super::names::imported(&tokens(&opened(text, language), language));
@@ -83,12 +58,9 @@ pub(super) fn shows(text: &str, language: &str) -> bool {
 /// What a name and the tokens behind it ask of the environment.
 fn used(row: &Row, name: &str, behind: &[Token]) -> Option<Use> {
     let name = name.trim_start_matches('.');
-    let begins = |known: &&&str| {
-        name.strip_prefix(**known).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-    };
-    let known = row.names.iter().find(begins)?;
+    let method = |known| name.strip_prefix(known).filter(|rest| rest.is_empty() || rest.starts_with('.'));
+    let method = row.1.split(' ').find_map(method)?.trim_start_matches('.');
     let of = |name: &str| crate::expand::is_secret_name(name).then_some(Use::Secret);
-    let method = name[known.len()..].trim_start_matches('.');
     let asks = matches!(method, "" | "get" | "fetch" | "pop" | "getenv");
     match behind {
         [Token::Sign('[' | '('), Token::Text(name), ..] if asks => of(name),
@@ -98,7 +70,7 @@ fn used(row: &Row, name: &str, behind: &[Token]) -> Option<Use> {
         _ if method.starts_with("to_") || method.starts_with("each") || method == "inspect" => {
             Some(Use::Whole)
         }
-        _ => of(method),
+        _ => of(method.split('.').next().unwrap_or_default()),
     }
 }
 
@@ -108,7 +80,7 @@ fn printed(tokens: &[Token], row: &Row) -> Vec<bool> {
     for (at, token) in tokens.iter().enumerate() {
         let Token::Name(name) = token else { continue };
         let last = name.rsplit('.').next().unwrap_or_default();
-        if !row.prints.iter().any(|print| print == name || *print == last) {
+        if !row.2.split(' ').any(|print| print == last) {
             continue;
         }
         let given = match tokens.get(at + 1) {

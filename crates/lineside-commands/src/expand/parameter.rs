@@ -293,16 +293,12 @@ impl Walk<'_> {
                 '+' => Origin::default(),
                 _ => self.unset(name).origin,
             };
-            let is_name = |text: &str| {
-                !text.is_empty()
-                    && !text.starts_with(['/', '~'])
-                    && text
-                        .split('/')
-                        .all(|part| !matches!(part, "." | "..") || text.len() > 2 && part == ".")
-            };
-            let is_expected =
-                matches!(&given[..], [one] if matches!(sign, '-' | '=') && one.plain().is_some_and(is_name));
-            let origin = if is_expected { origin.with(Origin::EXPECTED) } else { origin };
+            let mut origin = origin;
+            if let ('-' | '=', [one]) = (sign, &given[..])
+                && one.plain().is_some_and(is_within)
+            {
+                origin = origin.with(Origin::EXPECTED);
+            }
             return vec![given.iter().fold(Value::unknown().from(origin), |all, one| all.from(one.origin))];
         }
         match sign {
@@ -356,6 +352,13 @@ pub(crate) fn is_secret_name(name: &str) -> bool {
         "CREDENTIALS", "SECRET_KEY", "_PAT",
     ];
     ends.iter().any(|end| name.ends_with(end)) || name.contains("SECRET_") || name.starts_with("PGPASS")
+}
+
+/// Whether a path names something below the folder at hand, or that of temporary files.
+fn is_within(path: &str) -> bool {
+    (!path.starts_with(['/', '~']) || path.starts_with("/tmp"))
+        && !matches!(path, "" | "." | "./")
+        && !path.contains("..")
 }
 
 fn slash(text: &str) -> usize {

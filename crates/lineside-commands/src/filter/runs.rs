@@ -164,11 +164,14 @@ pub struct AnyOfRuns {
     /// Those that ask by globs, or for any.
     by_glob: Vec<usize>,
     except: Vec<RunsFilter>,
+    /// Whether one of the rows matches where it is not known.
+    may_match: bool,
 }
 
 impl From<Vec<RunsFilter>> for AnyOfRuns {
     fn from(rows: Vec<RunsFilter>) -> AnyOfRuns {
-        let mut all = AnyOfRuns { rows, ..AnyOfRuns::default() };
+        let may_match = rows.iter().any(|row| row.unclear == WhenUnclear::Match);
+        let mut all = AnyOfRuns { rows, may_match, ..AnyOfRuns::default() };
         for (index, row) in all.rows.iter().enumerate() {
             let is_glob = |name: &String| name.contains(['*', '?', '[']);
             if row.program.is_empty() || row.program.iter().any(is_glob) {
@@ -207,8 +210,7 @@ impl AnyOfRuns {
         if analysis.elsewhere.iter().any(elsewhere) {
             return Some(Match::default());
         }
-        let may_match = self.rows.iter().any(|row| row.unclear == WhenUnclear::Match);
-        doubt.or_else(|| unclear_program(analysis).filter(|_| may_match))
+        doubt.or_else(|| unclear_program(analysis).filter(|_| self.may_match))
     }
 
     /// How far one of the rows fits a program, and whether a row that may fit it counts as one that does.

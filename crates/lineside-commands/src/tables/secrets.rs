@@ -57,11 +57,11 @@ pub(crate) fn is_secret(path: &str, home: &str) -> bool {
     let begins = last_name(path).split(SIGNS).next().unwrap_or_default();
     let is_meant = begins.len() >= 2 || begins == ".";
     // `*.env*` of a search for `.env`.
-    let within = last_name(path).trim_start_matches('*');
-    let is_within = within.len() < last_name(path).len()
-        && within.starts_with('.')
-        && within.trim_end_matches('*').len() > 3;
-    let is_named =
-        || is_meant && named.fit(path, &state) || is_within && named.fit(&format!("/{within}"), &state);
+    let within = || {
+        let name = last_name(path).strip_prefix('*')?;
+        let is_long = name.starts_with('.') && name.trim_end_matches('*').len() > 3;
+        is_long.then(|| named.fit(&format!("/{name}"), &state))
+    };
+    let is_named = || is_meant && named.fit(path, &state) || within() == Some(true);
     (secrets.fit(&plain, &state) || is_named()) && !harmless.fit(&plain, &state)
 }

@@ -70,6 +70,7 @@ pub(super) const ROWS: &[Source] = &[
     ("uv tool run", "--from= --with= -p|--python=", "stop wrap"),
     ("poetry|pipenv|pdm|hatch|rye|conda|mamba|micromamba|pixi", "-e|--env= -q -v -n|--no-interaction -C|--directory= -P|--project= --no-ansi", "sub cd:-C"),
     ("poetry run|pipenv run|pdm run|rye run|pixi run", "-v -q -s= --no-sync --frozen -e|--environment=", "stop wrap"),
+    ("lerna exec|nx exec", "--scope= --ignore= --projects= --concurrency= --stream --parallel", "stop special:dashes"),
     ("hatch run", "", "stop special:hatch"),
     ("conda run|mamba run|micromamba run", "-n|--name= -p|--prefix= --no-capture-output --live-stream -v --cwd=", "stop wrap cd:--cwd"),
     ("bundle|bundler", "--retry= -V --no-color", "sub"),

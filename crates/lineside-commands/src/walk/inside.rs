@@ -37,7 +37,13 @@ impl Walk<'_> {
             "chroot" => return self.from(words, reading, 1),
             "watch" if reading.has("-x") => return self.from(words, reading, 0),
             "watch" | "entr" | "hatch" => {
-                let text = super::data::joined(&reading.operands);
+                let mut text = super::data::joined(&reading.operands);
+                // `hatch run test:pytest`: in front stands an environment.
+                if let Some((_, rest)) =
+                    text.text.split_once(':').filter(|(name, _)| what == "hatch" && !name.contains(' '))
+                {
+                    text.text = rest.into();
+                }
                 if !text.text.is_empty() {
                     self.script(&text, Shell::Sh, Vec::new(), "what is run again and again");
                 }

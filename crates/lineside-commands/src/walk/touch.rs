@@ -37,30 +37,19 @@ impl Walk<'_> {
     fn touch_as_written(&mut self, access: Access, value: &Value, whole: bool, program: Option<usize>) {
         if let Some(found) = &value.stands_for {
             match &**found {
-                // By blanks a name is parts of names, and what these are is not known.
-                StandsFor::Printed(patterns) if access == Access::Delete => {
-                    let parts = Value { stands_for: None, ..value.clone() };
-                    let is_named = patterns.iter().all(|path| path::ends_plain(path));
-                    self.touch(access, &parts, whole && !is_named, program);
-                    for path in patterns.clone() {
-                        let path = of_all(path::normal("", &path));
-                        let touch = Touch { access, path, target: None, whole, unclear: false, program };
-                        self.note(touch, true, value.place);
+                StandsFor::Printed(patterns) | StandsFor::Found(patterns) => {
+                    let is_printed = matches!(**found, StandsFor::Printed(_));
+                    // By blanks a name is parts of names, and what these are is not known.
+                    if is_printed && access == Access::Delete {
+                        let parts = Value { stands_for: None, ..value.clone() };
+                        let is_named = patterns.iter().all(|path| path::ends_plain(path));
+                        self.touch(access, &parts, whole && !is_named, program);
                     }
-                }
-                StandsFor::Printed(patterns) => {
-                    for path in patterns.clone() {
-                        let whole = whole || access == Access::Write && !path.contains("**");
-                        let path = path::normal("", &path);
-                        let touch = Touch { access, path, target: None, whole, unclear: false, program };
-                        self.note(touch, true, value.place);
-                    }
-                }
-                StandsFor::Found(patterns) => {
                     for path in patterns.clone() {
                         // Where no name is asked for, all that is found is all below.
                         let whole = whole || access == Access::Write && !path.contains("**");
-                        let path = of_all(path::normal("", &path));
+                        let path = path::normal("", &path);
+                        let path = if is_printed && access != Access::Delete { path } else { of_all(path) };
                         let touch = Touch { access, path, target: None, whole, unclear: false, program };
                         self.note(touch, true, value.place);
                     }

@@ -249,8 +249,7 @@ impl Walk<'_> {
             let Some(file) = file else { return false };
             let file = &self.with_suffix(file);
             self.runs_file(file);
-            let behind = &reading.operands[..];
-            self.by_name(behind);
+            self.by_name(&reading.operands);
             let content = self.content(file, Some(index));
             // A script by its path is a program as any other, unless the command itself has made it.
             let is_own = file.stands_for.is_some() || self.wrote(file);
