@@ -86,7 +86,7 @@ pub use dialect::{
 pub use ground::Ground;
 pub use handler::{Call, HandedOn, Handler, LogStage, Returned, Start, Work};
 pub use layers::{Managed, Tightening, asked_of, keep_above, namesakes, tighten, unmet};
-pub use lineside_search::within;
+pub use lineside_search::{sharing, within};
 pub use names::meant;
 pub use near_keys::AnswerKeys;
 pub use once::only_once;

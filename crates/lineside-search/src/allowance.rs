@@ -4,16 +4,22 @@
 //! thousands, so those that belong together, such as all of a file, are compiled [`within`] an allowance. It holds for all
 //! that the thread compiles meanwhile, wherever in the call, so that no way around it can be forgotten.
 
-use std::cell::Cell;
+use std::any::{Any, TypeId};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 
 use globset::ErrorKind;
 use regex::{Regex, RegexBuilder};
 use regex_automata::meta;
 use regex_automata::nfa::thompson::NFA;
 
+type Shared = HashMap<(TypeId, String), Box<dyn Any>>;
+
 thread_local! {
     /// What is left, in bytes.
     static LEFT: Cell<usize> = const { Cell::new(usize::MAX) };
+    /// Where expressions are shared, those that were compiled, by what they are and how they are written.
+    static SHARED: RefCell<Option<Shared>> = const { RefCell::new(None) };
 }
 
 /// The bytes of a compiled set of globs for each byte of the expression of one, which has no counted repetition.
@@ -67,6 +73,46 @@ pub fn within<T>(most: usize, work: impl FnOnce() -> T) -> (T, usize) {
     (done, around.taken())
 }
 
+/// Does some work in which expressions that are written alike are compiled once, and taken once of an [allowance](within): what
+/// has them is let go together.
+///
+/// ```
+/// use lineside_search::{Searcher, sharing, within};
+///
+/// let compile = || Searcher::of_regex(r"\w{9}", 1 << 20).is_ok();
+/// let (compiled, taken) = within(1 << 20, || sharing(|| (0..1_000).all(|_| compile())));
+/// assert!(compiled && taken > 100_000);
+/// ```
+pub fn sharing<T>(work: impl FnOnce() -> T) -> T {
+    /// Lets go of it, also when the work panics.
+    struct Around(Option<Shared>);
+    impl Drop for Around {
+        fn drop(&mut self) {
+            SHARED.replace(self.0.take());
+        }
+    }
+    let _around = Around(SHARED.replace(Some(HashMap::new())));
+    work()
+}
+
+/// What is written like this and was compiled already where that is [shared](sharing), or is compiled now.
+pub(crate) fn shared<T: Clone + 'static, E>(
+    written: impl FnOnce() -> String,
+    compile: impl FnOnce() -> Result<T, E>,
+) -> Result<T, E> {
+    if SHARED.with_borrow(Option::is_none) {
+        return compile();
+    }
+    let key = (TypeId::of::<T>(), written());
+    let found = SHARED.with_borrow(|all| all.as_ref()?.get(&key)?.downcast_ref::<T>().cloned());
+    if let Some(found) = found {
+        return Ok(found);
+    }
+    let compiled = compile()?;
+    SHARED.with_borrow_mut(|all| all.as_mut()?.insert(key, Box::new(compiled.clone())));
+    Ok(compiled)
+}
+
 /// Compiles an expression for what a search alone does not do, such as replacements. It has no bound on its searches.
 ///
 /// # Errors
@@ -106,7 +152,9 @@ fn measured<T>(
         take(largest);
         return Err(regex::Error::CompiledTooBig(largest));
     }
-    if left < least {
+    // Where nothing is left, it would be compiled in vain.
+    if left < least.max(OF_EACH) {
+        take(OF_EACH);
         return Err(regex::Error::Syntax(EXCEEDED.to_owned()));
     }
     match compile(largest.min(left)) {
@@ -169,24 +217,43 @@ mod tests {
 
     const LARGEST: usize = 1 << 20;
 
-    fn count(most: usize, compiles: impl Fn() -> bool) -> (usize, usize) {
-        within(most, || (0..10_000).take_while(|_| compiles()).count())
+    fn count(most: usize, compiles: impl Fn(u32) -> bool) -> (usize, usize) {
+        within(most, || (0..10_000).take_while(|number| compiles(*number)).count())
+    }
+
+    /// Whether an expression is compiled that is another one for each number.
+    fn is_searched(pattern: &str, number: u32) -> bool {
+        Searcher::of_regex(&format!("{pattern}{number:04}"), LARGEST).is_ok()
     }
 
     #[test]
     fn patterns_that_belong_together_compile_to_no_more_than_they_may() {
         let most = 1 << 20;
-        let searched = |pattern: &'static str| move || Searcher::of_regex(pattern, LARGEST).is_ok();
+        let searched = |pattern: &'static str| move |number| is_searched(pattern, number);
         for (pattern, fewest) in [(r"\w{4}", 2), ("(?i)rm -rf|shutdown", 20), ("rm -rf", 500)] {
             let (compiled, taken) = count(most, searched(pattern));
             assert!((fewest..10_000).contains(&compiled) && taken == most, "{pattern}: {compiled}, {taken}");
         }
-        let (compiled, _) = count(most, || super::compiled(r"\w{4}", LARGEST).is_ok());
+        let (compiled, _) = count(most, |_| super::compiled(r"\w{4}", LARGEST).is_ok());
         assert!((2..20).contains(&compiled), "{compiled}");
-        let (compiled, _) = count(most, || Searcher::of_globs(["src/**/*.rs"]).is_ok());
+        let (compiled, _) = count(most, |_| Searcher::of_globs(["src/**/*.rs"]).is_ok());
         assert!((100..10_000).contains(&compiled), "{compiled}");
         // Without an allowance there is none.
         assert_eq!(LEFT.get(), usize::MAX);
+    }
+
+    #[test]
+    fn what_is_written_alike_is_compiled_once_where_it_is_shared_and_nothing_where_none_is_left() {
+        let of = |pattern: &str| Searcher::of_regex(pattern, LARGEST);
+        let (all, taken) =
+            within(1 << 20, || sharing(|| (0..10_000).filter(|_| of("rm -rf").is_ok()).count()));
+        assert!(all == 10_000 && taken < 10_000, "{taken}");
+        let (_, of_both) = within(1 << 20, || sharing(|| of("rm -rf").and(of("rm -r")).is_ok()));
+        let (_, anew) = within(1 << 20, || of("rm -rf").and(of("rm -rf")).is_ok());
+        assert!(of_both > taken && anew == 2 * taken, "{of_both}, {anew}");
+        let (said, _) = within(taken, || sharing(|| (of("rm -rf"), of("("), of("rm -rf"))));
+        let (Ok(_), Err(error), Ok(_)) = said else { panic!("{said:?}") };
+        assert!(error.to_string().contains(EXCEEDED), "it is not looked at: {error}");
     }
 
     #[test]
@@ -201,9 +268,11 @@ mod tests {
 
     #[test]
     fn an_allowance_within_another_one_takes_from_it() {
-        let compile = || Searcher::of_regex(r"\w{4}", LARGEST).is_ok();
-        let (inner, taken) =
-            within(3 << 20, || [1 << 20, 1 << 20, 9 << 20, 9 << 20].map(|most| within(most, compile).1));
+        let compile = |number| is_searched(r"\w{4}", number);
+        let (inner, taken) = within(3 << 20, || {
+            [(1, 1 << 20), (2, 1 << 20), (3, 9 << 20), (4, 9 << 20)]
+                .map(|(number, most)| within(most, || compile(number)).1)
+        });
         assert_eq!(inner.iter().sum::<usize>(), taken);
         let (_, taken) = within(1 << 20, || within(9 << 20, || count(usize::MAX, compile)));
         assert_eq!(taken, 1 << 20);

@@ -67,15 +67,22 @@ impl BoundedRegex {
     /// ```
     pub fn compile(written: impl Into<String>, reach: StepReach) -> Result<Self, CompileRegexError> {
         let written = written.into();
+        allowance::shared(|| format!("{reach:?} {written}"), || Self::compiled(written.clone(), reach))
+    }
+
+    fn compiled(written: String, reach: StepReach) -> Result<Self, CompileRegexError> {
         let plain = Searcher::of_regex(&written, LARGEST_PROGRAM).ok();
         if plain.is_none() && !allowance::take(weight(&written)) {
             return Err(CompileRegexError(allowance::EXCEEDED.to_owned()));
         }
-        // The backtracking engine knows all expressions: it refuses the same ones, whichever engine searches.
-        let regex = backtracking(&written, MOST_STEPS).map_err(|error| CompileRegexError::of(&error))?;
-        if let Some(searcher) = plain {
+        // The backtracking engine knows all expressions: it refuses the same ones, whichever engine searches. What it would hand
+        // on whole to the other one has been compiled.
+        if let Some(searcher) = plain
+            && Expr::parse_tree(&written).is_ok()
+        {
             return Ok(Self(Engine::Plain(searcher)));
         }
+        let regex = backtracking(&written, MOST_STEPS).map_err(|error| CompileRegexError::of(&error))?;
         let regexes = [const { OnceLock::new() }; 7];
         if let Some(first) = regexes.first() {
             first.get_or_init(|| Some(regex));
@@ -194,7 +201,9 @@ mod tests {
     #[test]
     fn what_needs_backtracking_takes_from_the_allowance_before_it_is_compiled() {
         for (pattern, fewest) in [(r"rm (?!/tmp)", 20), (r"(?=a)\w{9}", 1), (r"(a)\1", 20)] {
-            let compile = |_: &i32| BoundedRegex::compile(pattern, StepReach::WholeText).is_ok();
+            let compile = |number: &i32| {
+                BoundedRegex::compile(format!("{number:04}{pattern}"), StepReach::WholeText).is_ok()
+            };
             let (compiled, _) = crate::within(1 << 20, || (0..3_000).take_while(compile).count());
             assert!((fewest..3_000).contains(&compiled), "{pattern}: {compiled}");
         }

@@ -34,7 +34,7 @@ use regex_automata::meta;
 use regex_automata::nfa::thompson::{NFA, WhichCaptures};
 use regex_automata::util::syntax;
 
-pub use allowance::{compiled, within};
+pub use allowance::{compiled, sharing, within};
 #[cfg(feature = "backtracking")]
 pub use bounded_regex::{BoundedRegex, CompileRegexError, MOST_STEPS, StepReach};
 
@@ -110,7 +110,7 @@ pub struct Searcher {
 
 #[derive(Clone)]
 enum Quick {
-    Regex(meta::Regex),
+    Regex(Arc<meta::Regex>),
     Globs(GlobSet),
 }
 
@@ -135,8 +135,11 @@ impl Searcher {
     /// assert!(Searcher::of_regex("(", 1 << 20).is_err());
     /// ```
     pub fn of_regex(pattern: &str, largest: usize) -> Result<Self, ParseRegexError> {
-        let regex = allowance::searched(pattern, largest).map_err(ParseRegexError)?;
-        Ok(Self::new(Quick::Regex(regex), vec![pattern.to_owned()]))
+        let compile = || {
+            let regex = allowance::searched(pattern, largest).map_err(ParseRegexError)?;
+            Ok(Self::new(Quick::Regex(Arc::new(regex)), vec![pattern.to_owned()]))
+        };
+        allowance::shared(|| format!("{largest} {pattern}"), compile)
     }
 
     /// Compiles globs, one of which covers the whole text; `*` and `?` stop at `/`, `**` does not, and `\\` escapes.

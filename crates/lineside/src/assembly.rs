@@ -19,7 +19,7 @@ use lineside_dialects::hosts::{never_reported, served_without_format};
 use lineside_dialects::native::inherited;
 use lineside_dialects::{
     DIALECTS, Dialect, Ground, Inert, Loaded, Managed, Places, Tightening, Watched, asked_of, exposed,
-    only_once, outrun, refuse_programs_of_projects, within,
+    only_once, outrun, refuse_programs_of_projects, sharing, within,
 };
 #[cfg(feature = "http")]
 use lineside_exec::Proxy;
@@ -327,7 +327,7 @@ impl Assembly {
             (dialect, loaded)
         };
         let load_all = || self.dialects.iter().map(|dialect| load(*dialect)).collect::<Vec<_>>();
-        let (loaded, compiled) = within(self.most_compiled(places), load_all);
+        let (loaded, compiled) = within(self.most_compiled(places), || sharing(load_all));
         #[cfg(feature = "hosts")]
         lineside_dialects::hosts::import::supersede(loaded.iter().map(|(_, loaded)| loaded));
         let inherit = inherited(places).unwrap_or_default();
