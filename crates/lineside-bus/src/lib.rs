@@ -38,7 +38,7 @@ pub use durable_run::{Accepted, Begun, DurableRun, Ending, RunRecorder, UntilBeg
 pub use interceptor::Intercept;
 pub use interceptor::{BackgroundRuns, Interceptor, Ticket};
 pub use job_store::{JobCounts, JobStore};
-pub use living::Living;
+pub use living::{Living, LivingEntry};
 pub use observer::{Heard, Lost, Overflow};
 pub use of_dialect::OfDialect;
 pub use propagation::Propagate;

@@ -25,8 +25,10 @@ impl Propagate for Door {
     }
 
     fn hooks_changed(&self, session: &Session) {
-        self.0
-            .store(session.living().len() + 10 * (self.0.load(Ordering::SeqCst) / 10 + 1), Ordering::SeqCst);
+        self.0.store(
+            session.living(&|_| true).len() + 10 * (self.0.load(Ordering::SeqCst) / 10 + 1),
+            Ordering::SeqCst,
+        );
     }
 }
 
@@ -56,8 +58,10 @@ async fn session() -> (Bus, Arc<Door>, Session) {
     (bus, door, session)
 }
 
-fn named<'a>(living: &'a [Living], name: &str) -> &'a Living {
-    living.iter().find(|living| &*living.hook().name == name).unwrap()
+fn named(session: &Session, name: &str) -> Living {
+    let mut all =
+        session.living(&|_| true).into_iter().flat_map(|living| session.living_of(living.registration));
+    all.find(|living| &*living.hook().name == name).unwrap()
 }
 
 #[tokio::test(start_paused = true)]
@@ -79,9 +83,13 @@ async fn each_is_declared_and_asked_as_it_was_registered() {
     // What holds on the session alone, and what is of the bus, is not among them.
     let own = session.intercept::<BeforeTool>("own").reach(Reach::Itself);
     own.gate(async |_, _| Verdict::Continue).unwrap();
-    let living = session.living();
     assert_eq!(door.heard(), (4, 4));
-    let said = |name: &str| json!(named(&living, name).hook().declared(named(&living, name).point()));
+    let entries = session.living(&|_| false);
+    let said = |name: &str| {
+        let entry =
+            entries.iter().flat_map(|living| &living.entry).find(|entry| entry["name"] == json!(name));
+        json!(entry.unwrap())
+    };
     assert_eq!(
         said("gate"),
         json!({"name": "gate", "on": "before_tool", "match": {"tool": ["Shell"]}, "priority": 7,
@@ -91,7 +99,7 @@ async fn each_is_declared_and_asked_as_it_was_registered() {
     assert_eq!(said("panics")["mode"], json!("shadow"));
     let event = elsewhere();
     let ask =
-        async |name: &str| named(&living, name).ask(&event, Duration::from_secs(3)).await.map(Answer::from);
+        async |name: &str| named(&session, name).ask(&event, Duration::from_secs(3)).await.map(Answer::from);
     assert_eq!(ask("gate").await.unwrap().verdict, Verdict::block("no rm"));
     let amended = ask("amends").await.unwrap().to_json();
     assert_eq!(json!(amended), json!({"verdict": "continue", "amend": {"tool_input": {"command": "ls"}}}));
@@ -111,26 +119,25 @@ async fn each_is_found_by_its_registration_until_it_is_taken_away_and_what_is_be
         })
         .collect();
     let found = |name: &str| {
-        let living = session.living();
-        let number = named(&living, name).hook().registration;
+        let number = named(&session, name).hook().registration;
         session.living_of(number).map(|living| living.hook().name.to_string())
     };
     for number in 0..5 {
         let name = format!("gate-{number}");
         assert_eq!(found(&name), Some(name));
     }
-    let number = session.living().last().unwrap().hook().registration;
+    let number = named(&session, "gate-0").hook().registration;
     assert!(gates[0].remove());
     assert!(session.living_of(number).is_none() && door.heard() == (6, 4));
     assert!(!gates[0].remove() && door.heard() == (6, 4));
     session.of_dialect("native").switch_off();
-    assert!(door.heard() == (7, 0) && session.living().is_empty());
+    assert!(door.heard() == (7, 0) && session.living(&|_| true).is_empty());
     session.of_dialect("native").switch_on();
     let child = session.subagent("child").open().await.unwrap();
     session.close().await;
-    assert_eq!(session.living().len(), 4, "what is below it is under them");
+    assert_eq!(session.living(&|_| true).len(), 4, "what is below it is under them");
     assert_eq!(session.remove("gate-1"), 1);
     assert_eq!(door.heard(), (9, 3));
     child.close().await;
-    assert!(session.living().is_empty());
+    assert!(session.living(&|_| true).is_empty());
 }

@@ -468,7 +468,8 @@ impl Select for Matcher {
     }
 
     fn declared(&self) -> Option<Map> {
-        Some(self.draft.to_json())
+        // Several conditions need not be those of one call here.
+        (self.draft.conditions().count() < 2).then(|| self.draft.to_json())
     }
 
     fn fit(&self, event: &AnyEvent) -> Option<String> {

@@ -2,7 +2,7 @@
 //! one may be opened on any of them. With the feature `nats`, and where the settings name a server.
 //!
 //! `own` is what this machine has, `stand_ins` what others have and something here is below, `files` the hooks of files
-//! among that, `mailboxes` the messages of sessions elsewhere, `logs` what all machines have decided
+//! among that, `living` the hooks of this process, `mailboxes` the messages of sessions elsewhere, `logs` what all machines have decided
 //! and `taps` what happens on them, `keys` their concurrency keys, `windows` their windows and rates, `jobs`, `naming`, `lending` and `taking` the jobs that any of them may run, `draining` and `leaving` how this machine leaves; `words` is what machines say to each other, `answering` what this one does then, and `remote` asks a hook that
 //! lives elsewhere.
 
@@ -16,6 +16,8 @@ mod remote;
 mod stand_ins;
 #[cfg(feature = "nats")]
 mod files;
+#[cfg(feature = "nats")]
+mod living;
 #[cfg(feature = "nats")]
 mod mailboxes;
 #[cfg(feature = "nats")]

@@ -3,12 +3,15 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
 use lineside_core::budget::{Bound, after};
 use lineside_core::envelope::Cause;
+use lineside_core::failure::let_go;
 use lineside_core::hook::NATIVE;
+use lineside_core::json::Map;
 use lineside_core::point::Slot;
 use lineside_core::{AnyEvent, Failure, Hook, PointInfo, Reach, Said};
 use tokio::time::Instant;
@@ -45,17 +48,16 @@ impl Living {
         self.point
     }
 
-    /// Asks it about an event of a session that is below its own somewhere else, as an event here would, within this time.
-    /// Nothing of it is reported here.
+    /// Asks it about an event of a session that is below its own somewhere else, as an event here would, within this time,
+    /// where its condition lets that through. Nothing of it is reported here.
     ///
     /// Dropping the future cancels the call.
     ///
     /// # Errors
     /// Its failure, a panic and the end of its time among them.
     pub async fn ask(&self, event: &AnyEvent, within: Duration) -> Result<Said, Failure> {
-        // A condition that could be declared was asked where the event is.
-        let is_declared = self.hook.select.as_ref().is_none_or(|select| select.declared().is_some());
-        if !is_declared && self.hook.skip(event).is_some() {
+        // Where the event is, a condition that cannot be declared is not known.
+        if self.hook.skip(event).is_some() {
             return Ok(Said::default());
         }
         let time = Time { granted: within, bound: Bound::Hook, deadline: after(Instant::now(), within) };
@@ -78,15 +80,45 @@ fn lives(registered: &Registered) -> bool {
     is_living((&registered.hook, registered.point, &registered.runs))
 }
 
+/// An interceptor of this process on a session, as it may be declared elsewhere.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LivingEntry {
+    /// The number of its registration.
+    pub registration: u64,
+    /// Which sessions it hears.
+    pub reach: Reach,
+    /// What it would be in a file of lineside's own format, apart from what it runs, as [`Hook::declared`]; `None` of one that
+    /// is known.
+    pub entry: Option<Map>,
+}
+
 impl Session {
-    /// The interceptors that a program of this process has registered on this session and that hold below it, in their
-    /// order: closures and actors at points of the catalogue.
+    /// The interceptors that a program of this process has registered on this session and that hold below it, by their
+    /// registrations: closures and actors at points of the catalogue. Of those that are `known` there is no entry.
+    ///
+    /// No hook is let go of here, so that nothing of what users have written is dropped where this is called.
     #[must_use]
-    pub fn living(&self) -> Vec<Living> {
-        let (tree, place) = (&self.shared().tree, self.place());
-        let all = if tree.is_off(&place, NATIVE) { Vec::new() } else { tree.registered(&place) };
-        let all = all.into_iter();
-        all.filter(lives).filter_map(|registered| Living::of(self, registered)).collect()
+    pub fn living(&self, known: &dyn Fn(u64) -> bool) -> Vec<LivingEntry> {
+        let (mut all, place) = (Vec::new(), self.place());
+        if self.shared().tree.is_off(&place, NATIVE) {
+            return all;
+        }
+        self.shared().tree.each(&place, &mut |registered| {
+            let Registered { hook, point, .. } = registered;
+            if !lives(registered) {
+                return;
+            }
+            // What users have written of a condition may panic: it is asked here then.
+            let declared = || {
+                catch_unwind(AssertUnwindSafe(|| hook.declared(point))).unwrap_or_else(|panic| {
+                    let_go(panic);
+                    Hook::clone(hook).when(None).declared(point)
+                })
+            };
+            let entry = (!known(hook.registration)).then(declared);
+            all.push(LivingEntry { registration: hook.registration, reach: hook.reach, entry });
+        });
+        all
     }
 
     /// That of this registration among them.

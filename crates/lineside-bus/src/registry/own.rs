@@ -221,6 +221,11 @@ impl<I: Clone, O: Clone> Own<I, O> {
         registered
     }
 
+    /// Visits all registrations under the lock.
+    pub(crate) fn each(&self, visit: &mut dyn FnMut(&Registered<I, O>)) {
+        self.lock().registered.iter().for_each(visit);
+    }
+
     /// The hook of this registration, where the numbers of all are their own.
     pub(crate) fn registration(&self, number: u64) -> Option<Registered<I, O>> {
         let state = self.lock();

@@ -485,6 +485,11 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
         self.own(place).map(Own::registered).unwrap_or_default()
     }
 
+    /// Visits the hooks that are registered at one place, under its lock.
+    pub(crate) fn each(&self, place: &Place<I, O, S>, visit: &mut dyn FnMut(&Registered<I, O>)) {
+        self.own(place).into_iter().for_each(|own| own.each(visit));
+    }
+
     /// The hook of this registration at one place where none stands for another one.
     pub(crate) fn registration(&self, place: &Place<I, O, S>, number: u64) -> Option<Registered<I, O>> {
         self.own(place)?.registration(number)

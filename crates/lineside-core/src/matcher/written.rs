@@ -5,7 +5,7 @@ use crate::json::{Map, json};
 use super::{Condition, Filter, MatcherDraft};
 
 impl MatcherDraft {
-    /// The filters by their names, as a file has them.
+    /// The filters by their names, as a file has them. Several conditions are those of one call there.
     #[must_use]
     pub fn to_json(&self) -> Map {
         let written = |filter: Filter| match filter {
@@ -21,6 +21,14 @@ impl MatcherDraft {
             Filter::Text => json!(self.text),
         };
         let filters = self.filters().map(|filter| (filter.as_str().to_owned(), written(filter)));
-        filters.chain(self.conditions().flat_map(Condition::written)).collect()
+        let mut conditions = self.conditions();
+        match (conditions.next(), conditions.next()) {
+            (None, _) => filters.collect(),
+            (Some(only), None) => filters.chain(only.written()).collect(),
+            // Under one key each of them could stand once.
+            _ => filters
+                .chain([("all".to_owned(), self.conditions().map(Condition::written).collect())])
+                .collect(),
+        }
     }
 }

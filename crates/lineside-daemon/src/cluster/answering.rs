@@ -18,7 +18,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::Here;
 use super::jobs::Heard;
-use super::joined::{Joined, LIVES_HERE};
+use super::joined::Joined;
+use super::living::LIVES_HERE;
 use super::words::{CALL, Reply, Word, read, written};
 use crate::api::shapes::ClusterLogQuery;
 

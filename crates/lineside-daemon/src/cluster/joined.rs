@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 use lineside::Session;
 use lineside::core::envelope::Source;
 use lineside::core::{Agent, Notice, SessionId};
-use lineside::json::{self, Value};
+use lineside::json;
 use lineside_nats::{Cluster, EntryName};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore};
@@ -21,12 +21,12 @@ use super::answering::Answering;
 use super::draining::Draining;
 use super::files::project_of;
 use super::jobs::Jobs;
+use super::living::LivingHooks;
 use super::own::{Held, Own, Sessions};
 use super::remote::Ways;
 use super::stand_ins::{StandIns, close};
 use super::words::{ProjectEntry, Reply, SessionEntry, Word, read, written};
 use crate::api::shapes::{ClusterMember, ClusterServer, ClusterStatus};
-use crate::attachments::Declared;
 use crate::elsewhere::machine;
 
 /// How long a registration waits for the machines where something is below its session.
@@ -36,8 +36,6 @@ const ADMISSIONS: usize = 64;
 /// The longest entry, in bytes, and what of the longest message of the server is left for what stands around it.
 const LONGEST: usize = 512 << 10;
 const AROUND: usize = 4 << 10;
-/// What the number of a hook has that lives in the daemon's own process.
-pub(super) const LIVES_HERE: u64 = 1 << 63;
 /// What stands around the guards of a project in an entry.
 const GUARDS_KEY: usize = r#","guards":"#.len();
 
@@ -57,7 +55,9 @@ pub(crate) struct Joined {
     pub(super) news: Notify,
     /// Nothing of other machines is taken from here on.
     pub(super) draining: Draining,
-    /// Where the others hear of hooks of this process: these may be registered outside of it.
+    /// The hooks of this process.
+    living: LivingHooks,
+    /// Where the others hear of them: they may be registered outside of it.
     runtime: Handle,
 }
 
@@ -75,6 +75,7 @@ impl Joined {
             windows: Arc::default(),
             news: Notify::new(),
             draining: Draining::default(),
+            living: LivingHooks::default(),
             runtime: Handle::current(),
         }
     }
@@ -97,6 +98,7 @@ impl Joined {
 
     /// A session has a grant or hooks: the others know it from now on.
     pub(crate) fn note(&self, daemon: &dyn Here, session: &Session) {
+        self.living.read(session);
         let mut own = self.own();
         if own.of(session).is_none() {
             self.write(daemon, &mut own, session);
@@ -117,11 +119,14 @@ impl Joined {
             daemon.grants().of(session)?;
             let (name, _) = daemon.grants().verifier(session)?;
             let (session, machines) = (session.clone(), BTreeMap::new());
-            let new = Own { name, session, version: 0, project: None, machines, told: 0 };
+            let (is_stale, is_telling) = (false, false);
+            let new =
+                Own { name, session, version: 0, project: None, machines, told: 0, is_stale, is_telling };
             own.add(new).into_iter().for_each(|before| self.take_out(&before));
         }
         let known = own.of(session)?;
         known.version += 1;
+        known.is_stale = false;
         known.project = project_of(daemon, session);
         let (name, entry) = self.shown(daemon, own, session)?;
         self.cluster().put(name, json::to_vec(&entry.registered()).unwrap_or_default());
@@ -138,7 +143,7 @@ impl Joined {
         let above = self.above(daemon, own, session);
         let known = own.of(session)?;
         let guards = known.project.as_ref().map_or(0, |project| project.bytes);
-        Some((known.name, self.fitting(entry(daemon, known, above), guards)))
+        Some((known.name, self.fitting(entry(daemon, &self.living, known, above), guards)))
     }
 
     /// As much of an entry as fits into a message: without the guards of its project, which count as not known then, or
@@ -167,6 +172,7 @@ impl Joined {
 
     /// The hooks of programs on a session are others: what is to be said of machines that have not confirmed it.
     pub(crate) async fn changed(&self, daemon: &dyn Here, session: &Session) -> Vec<String> {
+        self.living.read(session);
         let written = {
             let mut own = self.own();
             let written = self.write(daemon, &mut own, session);
@@ -178,22 +184,40 @@ impl Joined {
         }
     }
 
-    /// The same of those that live in this process, where the others know the session already: it is written when this
-    /// returns, and said as a notice where a machine has not confirmed it.
+    /// The same of those that live in this process, where the others know the session already: said as a notice where a machine
+    /// has not confirmed it. However many come one upon another, they are told together.
     pub(crate) fn hooks_changed(self: &Arc<Self>, daemon: Arc<dyn Here>, session: &Session) {
-        let (written, machines) = {
+        {
             let mut own = self.own();
-            let Some(machines) = own.of(session).map(|own| own.holds()) else { return };
-            let Some(written) = self.write(&*daemon, &mut own, session) else { return };
-            (written, machines)
-        };
+            let Some(known) = own.of(session) else { return };
+            known.is_stale = true;
+            if std::mem::replace(&mut known.is_telling, true) {
+                return;
+            }
+        }
         let (joined, session, tracker) = (Arc::clone(self), session.clone(), daemon.tracker().clone());
         let told = async move {
-            for text in joined.tell(&*daemon, &session, written, machines).await {
-                daemon.bus().announce(Notice::warning(text));
+            while let Some((written, machines)) = joined.stale(&*daemon, &session) {
+                for text in joined.tell(&*daemon, &session, written, machines).await {
+                    daemon.bus().announce(Notice::warning(text));
+                }
             }
         };
         tracker.spawn_on(told, &self.runtime);
+    }
+
+    /// Writes how a session is now whose hooks are others since it was written, for those machines; `None` where they are not.
+    fn stale(
+        &self,
+        daemon: &dyn Here,
+        session: &Session,
+    ) -> Option<((EntryName, SessionEntry), Vec<(String, u64)>)> {
+        self.living.read(session);
+        let mut own = self.own();
+        let known = own.of(session)?;
+        known.is_telling = known.is_stale;
+        let machines = known.is_stale.then(|| known.holds())?;
+        Some((self.write(daemon, &mut own, session)?, machines))
     }
 
     /// Tells these machines how a session is now: what is to be said of those that have not confirmed it.
@@ -262,6 +286,7 @@ impl Joined {
 
     /// The others no longer know a session.
     fn take_out(&self, own: &Own) {
+        self.living.forget(&own.session);
         self.cluster().remove(own.name);
         let text = written(&Word::Apply { session: own.name.to_string(), entry: None }, "");
         for machine in own.machines.keys() {
@@ -295,6 +320,9 @@ impl Joined {
                 return None;
             }
             known.hold(machine, life, below);
+        }
+        if own.of(&session).is_some_and(|own| own.is_stale) {
+            return self.write(daemon, &mut own, &session).map(|(_, entry)| entry);
         }
         self.shown(daemon, &mut own, &session).map(|(_, entry)| entry)
     }
@@ -364,7 +392,7 @@ impl Joined {
 }
 
 /// A session as the others are to know it: where it is not known what it is below, nothing is let below it elsewhere.
-fn entry(daemon: &dyn Here, own: &Own, above: Option<EntryName>) -> SessionEntry {
+fn entry(daemon: &dyn Here, living: &LivingHooks, own: &Own, above: Option<EntryName>) -> SessionEntry {
     let source = own.session.source();
     let is_whole = above.is_some() || source.parent_session.is_none();
     let verifier = daemon.grants().verifier(&own.session).map(|(_, verifier)| verifier);
@@ -375,19 +403,13 @@ fn entry(daemon: &dyn Here, own: &Own, above: Option<EntryName>) -> SessionEntry
         agent: source.agent.clone(),
         traceparent: source.traceparent.as_deref().map(str::to_owned),
         verifier: verifier.filter(|_| is_whole),
-        hooks: hooks(daemon, &own.session),
+        hooks: daemon
+            .attachments()
+            .declared(&own.session)
+            .into_iter()
+            .chain(living.of(&own.session))
+            .collect(),
         untold: false,
         project: own.project.as_deref().map(ProjectEntry::of),
     }
-}
-
-/// The hooks of programs on a session that hold below it: those of programs that attach, and those of this process.
-fn hooks(daemon: &dyn Here, session: &Session) -> Vec<Declared> {
-    let mut all = daemon.attachments().declared(session);
-    all.extend(session.living().iter().map(|living| {
-        let hook = living.hook();
-        let text = Value::Object(hook.declared(living.point())).to_string();
-        Declared { number: LIVES_HERE | hook.registration, reach: hook.reach, text }
-    }));
-    all
 }

@@ -22,6 +22,10 @@ pub(super) struct Own {
     pub(super) machines: BTreeMap<String, Held>,
     /// How often one of them has said so.
     pub(super) told: u64,
+    /// The hooks of this process on it are others since it was written.
+    pub(super) is_stale: bool,
+    /// They are being told to the others.
+    pub(super) is_telling: bool,
 }
 
 impl Own {

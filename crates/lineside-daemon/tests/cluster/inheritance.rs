@@ -1,8 +1,12 @@
 //! A child on another machine is under the hooks of its parent.
 
+use std::sync::Arc;
+
 use lineside::client::RequestError;
+use lineside::core::matcher::{MatcherDraft, text};
 use lineside::core::propagation::GRANT;
 use lineside::dialects::native::{ClusterSettings, RemoteGrants};
+use lineside::guards::runs;
 use lineside::json::Value;
 use lineside::prelude::*;
 
@@ -103,6 +107,64 @@ async fn a_child_on_another_machine_is_under_the_closures_of_the_daemons_own_pro
     assert_eq!(reason(&child, "mkfs").await.as_deref(), Some("no mkfs"));
     let status = a.status().await;
     assert_eq!(status["cluster"]["together"], json!(true));
+}
+
+/// A condition of the program's own, which no file can say.
+#[derive(Debug)]
+struct Long;
+
+impl lineside::core::matcher::Condition for Long {
+    fn select(&self, event: &lineside::core::AnyEvent) -> lineside::core::hook::Selected {
+        let is_long = event.payload_text().len() > 1_000;
+        let skipped = lineside::core::hook::Selected::Skipped(lineside::core::SkipReason::Filter);
+        if is_long { lineside::core::hook::Selected::Runs } else { skipped }
+    }
+
+    fn describe(&self) -> String {
+        "long".to_owned()
+    }
+
+    fn written(&self) -> lineside::json::Map {
+        json!({"long": true}).as_object().unwrap().clone()
+    }
+
+    fn has_candidates(&self, _: &lineside::core::PointInfo) -> bool {
+        true
+    }
+}
+
+#[tokio::test]
+async fn a_condition_holds_on_another_machine_as_it_does_here_whatever_it_is() {
+    let (_nats, a, b) = two().await;
+    let parent = a.server().bus().session("s1").open().await.unwrap();
+    let gate = |name: &str, matcher: MatcherDraft| {
+        let name = name.to_owned();
+        let gate = parent.intercept::<BeforeTool>(name.clone()).matching(matcher);
+        gate.gate(move |_, _| std::future::ready(Verdict::block(name.clone()))).unwrap();
+    };
+    gate("pushes", runs("git").subcommand("push").into());
+    let both = Arc::new(Long) as Arc<dyn lineside::core::matcher::Condition>;
+    gate("several\nlines", MatcherDraft::default().and(runs("rm")).and(runs("dd")));
+    gate("of its own", MatcherDraft::default().and(both));
+    let below = b.client().granted(parent.environment().get(GRANT).unwrap());
+    let child = below.session("s2").open().await.unwrap();
+    let here = parent.subagent("s3").open().await.unwrap();
+    let long = format!("echo {}", "x".repeat(1_000));
+    for command in ["git push", "X=push; git $X", "$CMD", "git status", "rm a; dd of=b", "rm a", "ls", &long]
+    {
+        let decided = here.publish(BeforeTool::new("Shell", json!({"command": command}))).await.unwrap();
+        let refused = decided.reason().filter(|_| decided.is_refused()).map(|reason| reason.to_string());
+        assert_eq!(reason(&child, command).await, refused, "{command}");
+    }
+    // However many come one upon another, all of them hold.
+    for number in 0..300 {
+        gate(&format!("word-{number}"), text(format!("word-{number}\\b")));
+    }
+    assert!(a.server().hooks_shared(&parent).await.is_empty());
+    for number in [0, 150, 299] {
+        let word = format!("word-{number}");
+        assert_eq!(reason(&child, &word).await, Some(word));
+    }
 }
 
 #[tokio::test]

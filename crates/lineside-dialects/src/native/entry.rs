@@ -142,7 +142,7 @@ fn definition(
     place: &Place,
     places: &Places,
 ) -> Option<Definition> {
-    let scene = Scene { account: &place.account, unclear: rule::when_unclear(values) };
+    let scene = Scene { account: &place.account, unclear: rule::when_unclear(values, place.seat.is_some()) };
     let Matching { matcher, acts } = matching::read(values, "match.", points, scene);
     let asked = values.integer("priority", i32::MIN..=i32::MAX);
     let priority = asked.unwrap_or_default();

@@ -30,8 +30,9 @@ const OF_PROCESSES: [&str; 5] = ["timeout", "on_failure", "dir", "env", ENVIRONM
 /// How large a regular expression may be once it is prepared, in bytes.
 const LARGEST: usize = 1 << 20;
 
-/// Whether a hook matches where it is not known if its filters do: one that may refuse does.
-pub(super) fn when_unclear(values: &Values<'_, '_>) -> WhenUnclear {
+/// Whether a hook matches where it is not known if its filters do: one that may refuse does, and one that is seated in a program
+/// does as it would there.
+pub(super) fn when_unclear(values: &Values<'_, '_>, is_seated: bool) -> WhenUnclear {
     let is_true =
         |key: &str| matches!(values.get(key), Some((_, Node { content: Content::Boolean(true), .. })));
     let is_background = is_true("async") || values.get("automate").is_some();
@@ -39,6 +40,7 @@ pub(super) fn when_unclear(values: &Values<'_, '_>) -> WhenUnclear {
     let starts = ["command", "worker", "post"].iter().any(|key| values.get(key).is_some());
     match verdict {
         Some("allow") => WhenUnclear::Skip,
+        None if is_seated => WhenUnclear::Match,
         None if !starts || is_background => WhenUnclear::Skip,
         _ => WhenUnclear::Match,
     }
