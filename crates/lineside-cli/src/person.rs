@@ -101,19 +101,21 @@ const INSTEAD: &str = "a person does it in a terminal that no agent has started"
 /// # Errors
 /// As [`DaemonArgs::paths`].
 pub(crate) fn daemons(named: &DaemonArgs) -> Result<Vec<DaemonPaths>> {
-    let named = named.paths()?;
-    let own = Daemon::of(&Account::own(), &Named::default());
-    let own = own.map(|daemon| DaemonPaths { socket: daemon.socket, state: daemon.state });
-    // The switch may stand in either folder, however the path to that is written.
-    let folders = |daemon: &DaemonPaths| {
+    // The switch may stand in either folder, and hooks are in that of the settings, however the path to them is written.
+    let folders = |daemon: &Daemon| {
         let found = |folder: &Path| folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
-        [Some(&*daemon.state), daemon.socket.parent()].map(|folder| folder.map(found))
+        [Some(&*daemon.state), daemon.socket.parent(), Some(&*daemon.config)].map(|folder| folder.map(found))
     };
+    let paths = |daemon: Daemon| DaemonPaths { socket: daemon.socket, state: daemon.state };
+    let named = named.places(Named::default())?;
     let of_named = folders(&named);
-    let is_near = |daemon: &DaemonPaths| {
+    let is_near = |daemon: &Daemon| {
         folders(daemon).iter().flatten().any(|one| of_named.iter().flatten().any(|other| one == other))
     };
-    let near = [Some(DaemonPaths::usual()?), own].into_iter().flatten().filter(is_near);
+    let usual = DaemonArgs::default().places(Named::default())?;
+    let own = Daemon::of(&Account::own(), &Named::default());
+    let near = [Some(usual), own].into_iter().flatten().filter(is_near).map(paths);
+    let named = paths(named);
     let places = of_user(environment());
     let recorded = SERVED.into_iter().filter_map(|host| machine::recorded(host, Level::User, &places));
     let recorded = recorded.map(|daemon| DaemonPaths { socket: daemon.socket, state: daemon.state });
