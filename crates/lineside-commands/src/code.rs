@@ -8,7 +8,7 @@ mod tokens;
 mod values;
 
 use self::paths::{of_block, opened_by_perl, opened_path, unknown_path};
-use self::table::{Does, does, is_statement};
+use self::table::{Does, does, is_in_memory, is_statement};
 use self::tokens::{Token, tokens};
 use crate::value::UNKNOWN;
 
@@ -68,7 +68,7 @@ pub(crate) fn calls(text: &str, language: &str, home: &str, here: &str) -> Vec<C
                 all.push(Call::Shell { text: text.clone(), listed: has_signs(text) });
             }
             Token::Name(name) => {
-                if is_statement(name) {
+                if is_statement(name) && !is_in_memory(text) {
                     let text = arguments(&tokens[at + 1..]).first();
                     all.extend(text.and_then(|text| match text {
                         Token::Text(text) => Some(Call::Statement(text.clone())),

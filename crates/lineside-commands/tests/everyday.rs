@@ -92,7 +92,7 @@ fn what_is_put_beside_a_file_and_a_side_of_a_conflict_are_no_loss() {
     }
     for (command, expected) in [
         ("git checkout --ours a.txt", false),
-        ("git checkout --theirs .", false),
+        ("git checkout --theirs .", true),
         ("git checkout a.txt", true),
     ] {
         assert_eq!(does(command, Trait::OverwritesFiles), expected, "{command}");

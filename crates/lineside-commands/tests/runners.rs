@@ -136,6 +136,12 @@ fn what_runs_elsewhere_is_read_as_what_runs_here() {
         ("podman run --rm -v x:/x postgres dropdb a", "dropdb a"),
         ("kubectl exec deploy/web -c app -- bundle exec rails db:drop", "rails db:drop"),
         ("kubectl run x --rm -it --image=postgres -- dropdb a", "dropdb a"),
+        ("kubectl exec web-0 -c app -- own-tool reset", "own-tool reset"),
+        ("kubectl exec web-0 -it -- own-tool reset", "own-tool reset"),
+        ("kubectl exec web-0 -n prod -- rabbitmqctl reset", "rabbitmqctl reset"),
+        ("kubectl exec kafka-0 -c k -- kafka-topics --delete --topic x", "kafka-topics --delete --topic x"),
+        ("kubectl exec etcd-0 -- etcdctl del x", "etcdctl del x"),
+        ("oc rsh web-0 own-tool reset", "own-tool reset"),
         ("devcontainer exec --workspace-folder . rails db:drop", "rails db:drop"),
         ("ssh host dropdb a", "dropdb a"),
         ("ssh -p 22 u@host -t 'cd /srv && docker compose down -v'", "docker compose down -v"),
@@ -199,4 +205,31 @@ fn machines_behind_machines_are_read_within_the_bounds() {
     let text = format!("{}dropdb a", "ssh host ".repeat(2000));
     assert!(read(&text).is_cut);
     assert!(read(&"docker run ".repeat(4000)).elsewhere.len() < 64);
+}
+
+#[test]
+fn a_script_by_a_path_is_no_program_of_its_name_unless_it_lies_among_programs() {
+    let rows = [
+        ("sh ./install --prefix x", "install"),
+        ("bash ./find . -delete", "find"),
+        ("node scripts/kill 1", "kill"),
+        ("python3 tools/rm.d/rm -r x", "rm"),
+    ];
+    for (text, name) in rows {
+        let analysis = read(text);
+        assert!(analysis.programs.iter().all(|program| program.name.pattern() != name), "{text}");
+    }
+    let known = [
+        ("node ./node_modules/.bin/rimraf .git", "rimraf .git"),
+        ("php ./artisan migrate:fresh", "artisan migrate:fresh"),
+        ("python3 api/manage.py flush", "manage.py flush"),
+        ("ruby bin/rails db:drop", "rails db:drop"),
+    ];
+    check(&known, |analysis| &analysis.programs);
+}
+
+#[test]
+fn a_program_that_is_not_known_in_a_container_is_unclear_behind_its_dashes() {
+    let analysis = read("kubectl exec web-0 -c app -- $CMD");
+    assert!(analysis.unclear.iter().any(|unclear| unclear.what == Unknown::Program), "{analysis:?}");
 }

@@ -117,3 +117,15 @@ fn files_of_the_command_that_are_copied_many_times_are_bounded() {
     });
     assert!(b < a * 6, "{a} and {b}");
 }
+
+#[test]
+fn what_code_touches_in_folders_that_it_may_be_in_is_bounded() {
+    let state = Surroundings::new("/proj", "/home/dev");
+    let is_cut = |opens: usize| {
+        let folders = "if x: os.chdir('a')\n".repeat(16);
+        let text = format!("python3 -c \"import os\n{folders}{}\"", "open('b')\n".repeat(opens));
+        analyse(&text, Shell::Bash, &state).is_cut
+    };
+    assert!(!is_cut(20));
+    assert!(is_cut(3000));
+}

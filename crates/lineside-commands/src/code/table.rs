@@ -199,6 +199,12 @@ pub(super) fn is_statement(name: &str) -> bool {
         || matches!(name, "$executeRawUnsafe" | "$queryRawUnsafe")
 }
 
+/// Whether the one database that code opens is in memory alone.
+pub(super) fn is_in_memory(text: &str) -> bool {
+    let opens: usize = ["connect(", "Database("].iter().map(|call| text.matches(call).count()).sum();
+    opens == 1 && text.contains(":memory:") && !text.to_ascii_lowercase().contains("attach")
+}
+
 /// What a call does: by the first row with its name, or with what stands behind one of its dots.
 pub(super) fn does(language: &str, name: &str) -> Option<Does> {
     type Names = HashMap<(&'static str, &'static str), usize, foldhash::fast::FixedState>;

@@ -21,7 +21,7 @@ pub(super) const ROWS: &[Source] = &[
     ("docker cp|podman cp|docker container cp", "-a|--archive -L|--follow-link -q|--quiet", "r:1 w:2"),
     ("docker save|podman save|docker export|podman export", "-o|--output= -q --format=", "w:-o"),
     ("kubectl|oc|k3s|microk8s|minikube", KUBECTL, "sub"),
-    ("kubectl exec|oc exec|oc rsh|kubectl run", KUBECTL, "@wrap:1"),
+    ("kubectl exec|oc exec|oc rsh|kubectl run", KUBECTL, "@special:dashes:1"),
     ("devcontainer", "", "sub"),
     ("devcontainer exec", "--workspace-folder= --config= --container-id= --id-label= --remote-env= --docker-path= --log-level=", "stop @wrap"),
     ("vagrant ssh", "-c|--command= -p|--plain -t|--tty", "@text:-c"),

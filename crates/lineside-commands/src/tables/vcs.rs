@@ -11,7 +11,7 @@ pub(super) const ROWS: &[Source] = &[
     ("git reset", "--hard --soft --mixed --merge --keep -q|--quiet -p|--patch -N|--intent-to-add --pathspec-from-file= --no-refresh", ""),
     ("git checkout", "-f|--force -b= -B= --orphan= -t|--track=? -q|--quiet -p|--patch -d|--detach -m|--merge --conflict= --ours --theirs --no-track -l --guess --overlay --pathspec-from-file= --recurse-submodules=? --progress", "special:checkout"),
     ("git switch", "-f|--force --discard-changes -c|--create= -C|--force-create= -d|--detach --orphan= -t|--track=? -m|--merge -q|--quiet --guess --conflict= --progress", ""),
-    ("git restore", "-s|--source= -S|--staged -W|--worktree -p|--patch -q|--quiet --ours --theirs -m|--merge --overlay --pathspec-from-file= --ignore-unmerged", "-W?w:* !-S?w:*"),
+    ("git restore", "-s|--source= -S|--staged -W|--worktree -p|--patch -q|--quiet --ours --theirs -m|--merge --overlay --pathspec-from-file= --ignore-unmerged", "-W?w:* !-S?w:* --ours|--theirs?special:checkout"),
     ("git clean", "-f|--force -d -x -X -n|--dry-run -i|--interactive -q|--quiet -e|--exclude=", "!-n?-f?d:."),
     ("git stash", "-p|--patch -k|--keep-index -q -u|--include-untracked -a|--all -m|--message=", "sub"),
     ("git stash push", "-p|--patch -k|--keep-index -q|--quiet -u|--include-untracked -a|--all -S|--staged -m|--message= --pathspec-from-file=", "w:*"),

@@ -4,7 +4,7 @@ use super::Walk;
 use crate::analysis::{Access, Flag, Trait};
 use crate::reading::Reading;
 use crate::state::Shell;
-use crate::value::{Value, spelt};
+use crate::value::{UNKNOWN, Value, spelt};
 
 /// Settings, by the last part of their names, whose values git runs.
 const RUNS: &[&str] = &[
@@ -210,7 +210,9 @@ impl Walk<'_> {
             return;
         }
         let dashes = words.iter().position(|word| word.plain() == Some("--"));
+        let restores = reading.subcommand.last().is_some_and(|sub| sub == "restore");
         let files: Vec<Value> = match (dashes, reading.operands.as_slice()) {
+            (_, all) if restores => all.to_vec(),
             (Some(at), _) => words[at + 1..].to_vec(),
             (None, [one]) if is_path(&spelt(&one.text)) => vec![one.clone()],
             (None, [first, rest @ ..]) if !rest.is_empty() => {
@@ -223,8 +225,9 @@ impl Walk<'_> {
             _ => Vec::new(),
         };
         let from_file = reading.has("--pathspec-from-file");
-        // In a conflict one side of it is taken, which git has.
-        let takes_side = ["--ours", "--theirs"].iter().any(|side| reading.has(side));
+        // In a conflict one side of it is taken, which git has. All else that is named comes from the index.
+        let takes_side = ["--ours", "--theirs"].iter().any(|side| reading.has(side))
+            && files.iter().all(|file| is_file(&spelt(&file.text)));
         if (!files.is_empty() || from_file) && !takes_side {
             self.does(Trait::OverwritesFiles);
         }
@@ -253,6 +256,14 @@ fn of_alias(text: &Value) -> Value {
         None => format!("git {}", text.text).into(),
     };
     Value { text: spelt, ..text.clone() }
+}
+
+/// Whether a word names one file, as far as its name shows: `x.c`, `Makefile`.
+fn is_file(word: &str) -> bool {
+    let name = word.rsplit('/').next().unwrap_or_default();
+    let is_plain = !word.contains(['*', '?', '[', UNKNOWN]) && !word.starts_with(':');
+    let is_long = |(stem, end): (&str, &str)| !stem.is_empty() && !end.is_empty();
+    is_plain && (name.rsplit_once('.').is_some_and(is_long) || name.starts_with(|c: char| c.is_uppercase()))
 }
 
 /// Whether a word looks like a path and not like a branch: `.`, `./x`, `x/`, `*.c`, `x.c`.

@@ -48,11 +48,12 @@ impl Walk<'_> {
                     self.script(&text, Shell::Sh, Vec::new(), "what is run again and again");
                 }
             }
-            "dashes" => {
+            // Behind the name of a container words begin that are none of its own.
+            "dashes" | "dashes:1" => {
                 let at = words.iter().position(|word| word.plain() == Some("--"));
                 match at {
                     Some(at) => self.exec_program(words[at + 1..].to_vec(), Vec::new()),
-                    None => return self.from(words, reading, 0),
+                    None => return self.from(words, reading, usize::from(what != "dashes")),
                 }
             }
             // `nix develop -c cmd`, `guix shell x -- cmd`.

@@ -25,7 +25,7 @@ impl Walk<'_> {
         let behind =
             words.iter().position(|word| word.plain() == Some(&module)).map_or(words.len(), |at| at + 1);
         // Modules that a module runs.
-        for word in words[behind..].iter().filter(|word| !word.text.starts_with('-')) {
+        for word in plain(&words[behind..]) {
             let file = self.with_suffix(&Value { text: word.text.replace('.', "/").into(), ..word.clone() });
             if file.text.ends_with(".py")
                 && self.wrote(&file)
@@ -37,16 +37,14 @@ impl Walk<'_> {
         match module.as_str() {
             // Each word is code, and what is set up before it.
             "timeit" => {
-                for word in words[behind..].iter().filter(|word| !word.text.starts_with('-')) {
+                for word in plain(&words[behind..]) {
                     self.code(word, "python", index);
                 }
             }
             // A program that runs a program.
             "trace" | "cProfile" | "profile" | "pdb" | "coverage" | "runpy" | "bdb" | "memory_profiler"
             | "kernprof" | "viztracer" => {
-                let file = words[behind..]
-                    .iter()
-                    .find(|word| !word.text.starts_with('-') && word.plain() != Some("run"));
+                let file = plain(&words[behind..]).find(|word| word.plain() != Some("run"));
                 if let Some(code) = file.and_then(|file| self.script_at(&file.clone(), index)) {
                     self.code(&code, "python", index);
                 }
@@ -57,7 +55,7 @@ impl Walk<'_> {
                 }
             }
             "doctest" => {
-                for file in words[behind..].iter().filter(|word| !word.text.starts_with('-')) {
+                for file in plain(&words[behind..]) {
                     let Some(text) = self.script_at(file, index) else { continue };
                     let lines = text.text.lines().map(str::trim_start);
                     let lines = lines
@@ -67,13 +65,13 @@ impl Walk<'_> {
                 }
             }
             "venv" | "virtualenv" => {
-                for folder in reading.operands.clone() {
-                    self.touch(Access::Write, &folder, false, Some(index));
+                for folder in plain(&reading.operands) {
+                    self.touch(Access::Write, folder, false, Some(index));
                 }
             }
             "json.tool" | "pprint" | "tabnanny" | "base64" | "gzip" | "zipfile" | "tarfile" => {
-                if let Some(file) = reading.operands.first().cloned() {
-                    self.reads_file(&file, index);
+                for file in plain(&reading.operands) {
+                    self.reads_file(file, index);
                 }
             }
             // `python -m pip install …` is `pip install …`, whose words count for policies.
@@ -98,6 +96,11 @@ impl Walk<'_> {
             }
         }
     }
+}
+
+/// The words that look like no option.
+fn plain(words: &[Value]) -> impl Iterator<Item = &Value> {
+    words.iter().filter(|word| !word.text.starts_with('-'))
 }
 
 /// A text of an address: `%20` is a blank.

@@ -232,7 +232,7 @@ impl Walk<'_> {
             }
         }
         let carried = read.with(given);
-        if (sends || away) && carried.has(Origin::SECRET) && !self.stays_here(reading) {
+        if (away || sends && !self.stays_here(reading, index)) && carried.has(Origin::SECRET) {
             self.does(Trait::SendsSecret);
         }
         let origin = if fetches { read.with(Origin::FETCHED) } else { read };
@@ -278,6 +278,16 @@ impl Walk<'_> {
             Some(which) => chosen(reading, which),
             None => self.input.clone().into_iter().collect(),
         };
+        // What is in memory alone is no loss, unless more is joined to it.
+        let joins = |word: &Value| {
+            let text = word.text.to_ascii_lowercase();
+            text.contains("attach") || text.contains(".open")
+        };
+        let mut words = reading.given.iter().filter_map(|given| given.value.as_ref());
+        let is_kept = reading.operands.first().is_none_or(|file| file.plain() != Some(":memory:"))
+            || reading.has("-init")
+            || words.any(joins)
+            || reading.operands.iter().chain(&self.input).any(joins);
         for text in texts {
             let text = crate::value::spelt(&text.text);
             for line in text.lines().flat_map(super::told::whole_commands) {
@@ -291,7 +301,6 @@ impl Walk<'_> {
             if self.way.last().is_some_and(|name| name.starts_with("sqlite")) {
                 self.told_sqlite(&text, reading, index);
             }
-            let is_kept = reading.operands.first().is_none_or(|file| file.plain() != Some(":memory:"));
             if is_kept && crate::sql::destroys(&text) {
                 self.does(Trait::DestroysData);
             }

@@ -36,12 +36,6 @@ impl Walk<'_> {
         let mut at = 0;
         let mut prints = true;
         let mut hides = false;
-        // Whether what is found so far is empty, or a link: of all such names none is a loss.
-        let mut is_little = false;
-        let some = |names: Vec<(bool, String)>, is_little: bool| match names.is_empty() && is_little {
-            true => vec![(true, SOME.to_owned())],
-            false => names,
-        };
         while at < tests.len() {
             let test = spelt(&tests[at].text);
             let negated = at > 0 && matches!(tests[at - 1].plain(), Some("!" | "-not"));
@@ -49,13 +43,12 @@ impl Walk<'_> {
             match test.as_str() {
                 "(" | "\\(" => names.begin(negated),
                 ")" | "\\)" => names.end(),
-                "-o" | "-or" | "," => {
-                    is_little = false;
-                    names.or();
-                }
-                "-empty" if !negated => is_little = true,
-                "-type" | "-xtype" if !negated => {
-                    is_little |= tests.get(at).is_some_and(|kind| kind.plain() == Some("l"));
+                "-o" | "-or" | "," => names.or(),
+                "-empty" if !negated => names.little(),
+                "-type" | "-xtype"
+                    if !negated && tests.get(at).is_some_and(|kind| kind.plain() == Some("l")) =>
+                {
+                    names.little();
                 }
                 "-name" | "-iname" | "-path" | "-wholename" if !negated => {
                     let pattern = tests.get(at).map(|value| spelt(&value.text)).unwrap_or_default();
@@ -80,7 +73,7 @@ impl Walk<'_> {
                 "-printf" | "-ls" => prints = false,
                 "-delete" => {
                     prints = false;
-                    let found = self.found(&roots, &some(names.now(), is_little), hides);
+                    let found = self.found(&roots, &names.now(), hides);
                     self.touch(Access::Delete, &found, true, Some(index));
                     if roots.iter().any(Value::is_unclear) {
                         self.does(Trait::DeletesUnclear);
@@ -96,7 +89,7 @@ impl Walk<'_> {
                 }
                 "-exec" | "-execdir" | "-ok" | "-okdir" => {
                     prints = false;
-                    let names = some(names.now(), is_little);
+                    let names = names.now();
                     let found = self.found(&roots, &names, hides);
                     let stop = |word: &Value| matches!(word.plain(), Some(";" | "+"));
                     let stop = tests[at..].iter().position(stop).map_or(tests.len(), |end| at + end);
@@ -121,7 +114,7 @@ impl Walk<'_> {
             }
         }
         if prints {
-            let patterns = self.patterns(&roots, &some(names.all(), is_little), hides);
+            let patterns = self.patterns(&roots, &names.all(), hides);
             let stands_for = Some(Rc::new(StandsFor::Printed(patterns)));
             self.out.push(&Value { stands_for, ..Value::unknown() });
         }
@@ -409,7 +402,16 @@ impl Names {
     }
 
     fn and(&mut self, name: (bool, String)) {
-        self.group().now.push(name);
+        let now = &mut self.group().now;
+        now.retain(|(_, asked)| asked != SOME);
+        now.push(name);
+    }
+
+    /// What is empty, or a link: of all such names none is a loss.
+    fn little(&mut self) {
+        if self.group().now.is_empty() {
+            self.and((true, SOME.to_owned()));
+        }
     }
 
     fn or(&mut self) {

@@ -45,13 +45,12 @@ impl Walk<'_> {
             }
             "download" => self.download(reading, index),
             "listens" => self.listens(reading),
-            // Of `NAME=value` lines, the names alone are no secret.
+            // Of `NAME=value` lines, the names alone are no secret; another line is printed whole.
             "fields" => {
                 let is = |flag, text| reading.values(flag).next().and_then(Value::plain) == Some(text);
-                if !is("-d", "=") || !is("-f", "1") {
-                    for file in &reading.operands {
-                        self.reads_file(file, index);
-                    }
+                let names = is("-d", "=") && is("-f", "1") && !reading.has("--complement");
+                for file in reading.operands.iter().filter(|file| !names || !file.text.contains(".env")) {
+                    self.reads_file(file, index);
                 }
             }
             "archive" => self.archive(words, reading, index),
@@ -176,7 +175,7 @@ impl Walk<'_> {
             let file = Value { text: path.into(), ..value };
             let origin =
                 if file.plain() == Some("-") { self.reads_input() } else { self.reads_file(&file, index) };
-            if origin.has(Origin::SECRET) && !self.stays_here(reading) {
+            if origin.has(Origin::SECRET) && !self.stays_here(reading, index) {
                 self.does(Trait::SendsSecret);
             }
         }

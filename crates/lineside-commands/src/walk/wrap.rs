@@ -117,10 +117,14 @@ impl Walk<'_> {
     }
 
     /// A script that has the name of a program with a row is that program, where it is given words: `npm run prisma -- migrate`,
-    /// `python manage.py flush`.
+    /// `python manage.py flush`. By a path it is so where programs lie.
     pub(super) fn by_name(&mut self, words: &[Value]) -> bool {
         let [script, rest @ ..] = words else { return false };
-        let name = script.plain().map(tables::program_name);
+        let is_among = |text: &&str| match text.rsplit_once('/') {
+            Some((folder, name)) => folder.ends_with("bin") || matches!(name, "manage.py" | "artisan"),
+            None => true,
+        };
+        let name = script.plain().filter(is_among).map(tables::program_name);
         let Some(name) = name.filter(|name| tables::find(name).is_some()) else { return false };
         let skipped = usize::from(rest.first().is_some_and(|word| word.plain() == Some("--")));
         let rest = &rest[skipped..];
@@ -309,17 +313,18 @@ impl Walk<'_> {
         // Folders that the code may still be in.
         let mut left: Vec<Option<String>> = Vec::new();
         for call in calls {
-            for folder in left.clone() {
-                let now = std::mem::replace(&mut self.scope.cwd, folder);
-                if matches!(
-                    call,
-                    code::Call::Read(_)
-                        | code::Call::Write(_)
-                        | code::Call::Tree(_)
-                        | code::Call::Delete { .. }
-                ) {
-                    self.called(call.clone(), index);
-                }
+            let touches = matches!(
+                call,
+                code::Call::Read(_) | code::Call::Write(_) | code::Call::Tree(_) | code::Call::Delete { .. }
+            );
+            for folder in left.iter().filter(|_| touches) {
+                let Some(more) = self.left.followed.checked_sub(1) else {
+                    self.cut("code touches too many paths in folders that it may be in");
+                    break;
+                };
+                self.left.followed = more;
+                let now = std::mem::replace(&mut self.scope.cwd, folder.clone());
+                self.called(call.clone(), index);
                 self.scope.cwd = now;
             }
             match call {
