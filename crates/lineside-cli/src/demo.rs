@@ -49,10 +49,25 @@ pub(crate) async fn run(screen: Screen) -> Result<ExitCode> {
     let recorded = session::recorded()?;
     let stage = Stage::set()?;
     let (assembly, missing) = assemble(&stage).await?;
+    let played = play(&screen, &recorded, &stage, &assembly, missing).await;
+    if played.is_err() {
+        // What runs still writes into the stage, which is to be removed.
+        drop(assembly.drain(DRAIN).await);
+    }
+    played
+}
+
+async fn play(
+    screen: &Screen,
+    recorded: &[session::Recorded],
+    stage: &Stage,
+    assembly: &Assembly,
+    missing: Vec<String>,
+) -> Result<ExitCode> {
     let bus = assembly.bus().clone();
     let tally = native::on_bus(&bus)?;
     let project = stage.project().to_string_lossy().into_owned();
-    let page = Page::new(screen.columns, screen.style, &project).of_agents(session::agents(&recorded));
+    let page = Page::new(screen.columns, screen.style, &project).of_agents(session::agents(recorded));
     let mut account = Account::default();
     let mut sessions = Vec::new();
 
@@ -66,7 +81,7 @@ pub(crate) async fn run(screen: Screen) -> Result<ExitCode> {
     print(missing)?;
 
     let start = Instant::now();
-    for event in &recorded {
+    for event in recorded {
         let session = event.open(&bus, &project).await?;
         if sessions.iter().all(|known: &Session| known.id() != session.id()) {
             sessions.push(session.clone());

@@ -103,7 +103,8 @@ impl Session {
         if self.shared().tree.is_off(&place, NATIVE) {
             return all;
         }
-        self.shared().tree.each(&place, &mut |registered| {
+        let Some(own) = self.shared().tree.own(&place) else { return all };
+        own.each(&mut |registered| {
             let Registered { hook, point, .. } = registered;
             if !lives(registered) {
                 return;
@@ -124,7 +125,7 @@ impl Session {
     /// That of this registration among them.
     #[must_use]
     pub fn living_of(&self, registration: u64) -> Option<Living> {
-        let registered = self.shared().tree.registration(&self.place(), registration)?;
+        let registered = self.shared().tree.own(&self.place())?.registration(registration)?;
         lives(&registered).then(|| Living::of(self, registered)).flatten()
     }
 }

@@ -467,7 +467,7 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
     }
 
     /// What is registered at one place; `None` when nothing ever was.
-    fn own<'a>(&'a self, place: &'a Place<I, O, S>) -> Option<&'a Own<I, O>> {
+    pub(crate) fn own<'a>(&'a self, place: &'a Place<I, O, S>) -> Option<&'a Own<I, O>> {
         match place {
             Place::Bus => Some(&self.bus),
             Place::Scope(scope) => Some(scope),
@@ -483,16 +483,6 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
     /// The hooks that are registered at one place, in their order.
     pub(crate) fn registered(&self, place: &Place<I, O, S>) -> Vec<Registered<I, O>> {
         self.own(place).map(Own::registered).unwrap_or_default()
-    }
-
-    /// Visits the hooks that are registered at one place, under its lock.
-    pub(crate) fn each(&self, place: &Place<I, O, S>, visit: &mut dyn FnMut(&Registered<I, O>)) {
-        self.own(place).into_iter().for_each(|own| own.each(visit));
-    }
-
-    /// The hook of this registration at one place where none stands for another one.
-    pub(crate) fn registration(&self, place: &Place<I, O, S>, number: u64) -> Option<Registered<I, O>> {
-        self.own(place)?.registration(number)
     }
 
     /// Whether the hooks of a format are switched off at one place.

@@ -185,7 +185,7 @@ impl Joined {
     }
 
     /// The same of those that live in this process, where the others know the session already: said as a notice where a machine
-    /// has not confirmed it. However many come one upon another, they are told together.
+    /// has not confirmed it. However many come one upon another, one word is for all of them.
     pub(crate) fn hooks_changed(self: &Arc<Self>, daemon: Arc<dyn Here>, session: &Session) {
         {
             let mut own = self.own();

@@ -176,3 +176,12 @@ fn what_no_program_takes_changed_is_named_once_by_the_tables() {
         ]
     );
 }
+
+#[test]
+fn what_was_published_in_one_process_is_known_in_another_that_has_heard_no_program_yet() {
+    super::declare_points();
+    let of_prompts = ["copilot", "gemini", "qwen"].map(|host| format!("x.{host}.after_continuation"));
+    for name in of_prompts.iter().map(String::as_str).chain(["x.claude.after_task_notification"]) {
+        assert!(lineside_points::known(name).is_some(), "{name}");
+    }
+}

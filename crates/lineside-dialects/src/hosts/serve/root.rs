@@ -16,7 +16,7 @@ use super::sessions::Publishing;
 use super::words::Put;
 use crate::hosts::quirks::Active;
 use crate::hosts::table::{Context, Scope, Words, point_named};
-use crate::hosts::{claude, quirks};
+use crate::hosts::{Host, claude, quirks};
 
 /// How much of the reason of a hold is kept, in bytes.
 const LONGEST_REASON: usize = 1 << 10;
@@ -84,9 +84,9 @@ impl BeforePrompt {
         let may_continue = quirks(host).turns.reasons_come_back;
         let other = if may_continue && self.printed.is_some_and(|printed| printed == digest_of_text(&prompt))
         {
-            Some(format!("x.{host}.after_continuation"))
+            Some(continuation(host))
         } else if self.is_report {
-            Some("x.claude.after_task_notification".to_owned())
+            Some(TASK_NOTIFICATION.to_owned())
         } else {
             None
         };
@@ -102,6 +102,14 @@ impl BeforePrompt {
             *words = Words { context, notices: words.notices, quiet: words.quiet, ..claude::REPORTED };
         }
     }
+}
+
+/// The point of a prompt that is a program's own report of a task.
+pub(in crate::hosts) const TASK_NOTIFICATION: &str = "x.claude.after_task_notification";
+
+/// The point of a prompt that is a reason of ours, which a program gives back to itself.
+pub(in crate::hosts) fn continuation(host: Host) -> String {
+    format!("x.{host}.after_continuation")
 }
 
 #[derive(Debug)]
