@@ -88,7 +88,7 @@ mod tests {
     use lineside_core::worker::WorkerReach;
     use lineside_core::{OnFailure, Phase};
 
-    use super::super::samples::shell;
+    use super::super::samples::{shell, shell_of};
     use super::*;
     use crate::handler::Call;
 
@@ -109,6 +109,19 @@ mod tests {
         let Ok(Call::Warm(worker, call)) = gate.handler.prepare(&shell()) else { panic!() };
         assert_eq!(worker.reach, WorkerReach::Attached(7));
         assert_eq!((call.hook.as_str(), call.timeout.as_millis()), ("3", 250));
+    }
+
+    #[test]
+    fn what_is_not_known_of_a_command_counts_for_a_hook_in_a_program_unless_it_says_otherwise() {
+        let selected = |more: &str, command: &str| {
+            let entry = format!(
+                r#"{{"name": "g", "on": "before_tool", "match": {{"runs": {{"program": "git"{more}}}}}}}"#
+            );
+            let hooks = attached(&entry, 1, "1").unwrap().hooks;
+            hooks[0].hook.skip(&shell_of(command)).is_none()
+        };
+        assert!(selected("", "git push") && selected("", "$CMD push") && !selected("", "ls"));
+        assert!(!selected(r#", "unclear": "skip""#, "$CMD push"));
     }
 
     #[test]

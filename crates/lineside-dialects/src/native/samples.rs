@@ -28,7 +28,15 @@ pub(super) fn event(point: &str, payload: Value) -> AnyEvent {
 
 /// A call of the shell.
 pub(super) fn shell() -> AnyEvent {
-    event("before_tool", lineside_core::json::json!({"tool_name": "Shell", "tool_input": {"command": "ls"}}))
+    shell_of("ls")
+}
+
+/// The same with this command.
+pub(super) fn shell_of(command: &str) -> AnyEvent {
+    event(
+        "before_tool",
+        lineside_core::json::json!({"tool_name": "Shell", "tool_input": {"command": command}}),
+    )
 }
 
 /// An environment with two secrets.

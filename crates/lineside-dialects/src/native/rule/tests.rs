@@ -4,12 +4,8 @@ use lineside_core::json::{Value, json};
 use lineside_core::{AnyEvent, Part};
 
 use super::super::handler::NativeHook;
-use super::super::samples::{event, hook, sound};
+use super::super::samples::{event, hook, shell_of as shell, sound};
 use crate::handler::{Call, Handler, Returned};
-
-fn shell(command: &str) -> AnyEvent {
-    event("before_tool", json!({"tool_name": "Shell", "tool_input": {"command": command}}))
-}
 
 /// What a hook says of an event that its filters let through; nothing where they do not.
 fn said(hook: &NativeHook, event: &AnyEvent) -> Option<String> {

@@ -1,17 +1,12 @@
 //! Policies that files use, right and wrong.
 
 use lineside_core::hook::Mode;
-use lineside_core::json::json;
-use lineside_core::{AnyEvent, Layer, Strength};
+use lineside_core::{Layer, Strength};
 
 use super::super::definition::Run;
 use super::super::entry::Entry;
-use super::super::samples::{event, read, read_as};
+use super::super::samples::{read, read_as, shell_of as shell};
 use super::*;
-
-fn shell(command: &str) -> AnyEvent {
-    event("before_tool", json!({"tool_name": "Shell", "tool_input": {"command": command}}))
-}
 
 fn strength(entry: &Entry) -> Strength {
     match &entry.definition.as_ref().unwrap().run {
