@@ -114,6 +114,25 @@ impl Drop for Daemon {
     }
 }
 
+/// Ends the processes of a program.
+fn end_all_of(program: &Path) {
+    let Ok(program) = program.canonicalize() else { return };
+    for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        if fs::read_link(process.path().join("exe")).is_ok_and(|runs| runs == program) {
+            // It may have ended by itself.
+            drop(Command::new("kill").arg(process.file_name()).status());
+        }
+    }
+}
+
+impl Drop for Stage<'_> {
+    /// Ends the daemons that calls have started, which run this stage's own copy of the command.
+    fn drop(&mut self) {
+        self.daemon = None;
+        end_all_of(&self.folder.join("bin/lineside-full"));
+    }
+}
+
 impl<'a> Stage<'a> {
     /// Lays everything out: the program, its settings, our entries, the policies, the daemon.
     pub(super) fn set(workspace: &Workspace, program: &'a Program, installed: PathBuf) -> Result<Self> {
@@ -424,5 +443,28 @@ impl<'a> Stage<'a> {
     fn gate(&self, log: &str) -> Result<Outcome> {
         self.play("gate", log)?;
         Ok(if self.is_kept() { Outcome::Holds } else { Outcome::Fails("the command ran".to_owned()) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt as _;
+
+    use super::*;
+
+    #[test]
+    fn all_that_run_a_program_are_ended_and_what_runs_another_one_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let copy = folder.path().join("program");
+        assert!(Command::new("cp").arg("/bin/sleep").arg(&copy).status().unwrap().success());
+        let begun = |program: &Path, time: &str| Command::new(program).arg(time).spawn().unwrap();
+        let (mut other, mut own) =
+            (begun(Path::new("/bin/sleep"), "600"), [(); 2].map(|()| begun(&copy, "5")));
+        end_all_of(&copy);
+        for own in &mut own {
+            assert_eq!(own.wait().unwrap().signal(), Some(15));
+        }
+        assert!(other.try_wait().unwrap().is_none());
+        other.kill().and_then(|()| other.wait()).unwrap();
     }
 }
