@@ -193,7 +193,7 @@ pub(super) async fn decision(
             shown(&daemon, &headers, shell, &pages::decision::content(why))
         }
         [] => {
-            let text = "No such event is in the decision log. It is written within a fifth of a second, and kept as long as `log` in config.yaml says.";
+            let text = "No such event is in the decision log. It is written within a fifth of a second after it was decided, which a question for a person may hold up, and kept as long as `log` in config.yaml says.";
             refused(StatusCode::NOT_FOUND, "Not in the log", text)
         }
         _ => refused(StatusCode::NOT_FOUND, "Several events", "Several events have an id that begins so."),

@@ -5,7 +5,7 @@ use lineside_core::tool_class;
 use lineside_redact::redact;
 use maud::{Markup, html};
 
-use super::{BASE, decision_link, session_link};
+use super::{BASE, session_link};
 use crate::text::{block, encoded, line};
 
 /// The content: what waits, the answers for patterns, whether questions wait at all, and whether they can be answered here.
@@ -53,7 +53,7 @@ fn card(question: &Value, may_change: bool) -> Markup {
             p.dim {
                 (text(question, "agent")) " of " (text(question, "host"))
                 " · " (session_link(question["session"].as_str().unwrap_or_default(), &text(question, "session")))
-                " · " (text(question, "project")) " · " (decision_link(question["event"].as_str().unwrap_or_default(), "event"))
+                " · " (text(question, "project"))
             }
             details { summary { "Everything it says" } pre { (block(&redact(&whole))) } @if question["cut"].as_bool() == Some(true) { p.none { "Its beginning." } } }
             @if may_change {
