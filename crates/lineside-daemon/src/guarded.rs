@@ -623,6 +623,25 @@ mod tests {
     }
 
     #[test]
+    fn marks_of_processes_that_have_ended_go_however_many_there_were() {
+        let state = tempfile::tempdir().unwrap();
+        let guarded = Guarded::of(state.path());
+        let own = Process::of(std::process::id()).unwrap();
+        let mark = Mark::numbered(1_717);
+        for number in 0..10_000 {
+            let ended = Process { started: own.started + 1 + number, ..own };
+            // Of every other one a single call has come.
+            for call in 0..=number % 2 {
+                guarded.note(ended, &format!("s{call}"), true);
+            }
+            guarded.note_mark(ended, mark);
+        }
+        let files = fs::read_dir(state.path().join(FOLDER)).unwrap().count();
+        let kept = guarded.kept().marks.len();
+        assert!(kept <= 4 * MANY && files <= 8 * MANY, "{kept} marks, {files} files");
+    }
+
+    #[test]
     fn records_of_processes_that_have_ended_go_when_there_are_many() {
         let state = tempfile::tempdir().unwrap();
         let guarded = Guarded::of(state.path());

@@ -56,21 +56,48 @@ impl Agents {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{BufRead as _, BufReader};
+    use std::io::{BufRead as _, BufReader, Write as _};
     use std::path::Path;
-    use std::process::{Command, Stdio};
+    use std::process::{Child, Command, Stdio};
 
     use lineside::Bus;
     use tokio_util::task::TaskTracker;
 
     use super::*;
 
+    /// A shell that does lines of its input.
+    fn begun() -> Child {
+        let lines = "while read -r line; do eval \"$line\"; done";
+        let mut command = Command::new("sh");
+        command.args(["-c", lines]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// What it leaves has no parent of it, and nothing in its environment.
+    fn leaves(agent: &mut Child) -> u32 {
+        let mut line = String::new();
+        writeln!(
+            agent.stdin.as_mut().unwrap(),
+            "left=$(env -i setsid sleep 600 > /dev/null 2>&1 & echo $!); echo $left"
+        )
+        .unwrap();
+        BufReader::new(agent.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        line.trim().parse().unwrap()
+    }
+
+    fn ends(children: [&mut Child; 2], left: u32) {
+        Command::new("kill").arg(left.to_string()).status().unwrap();
+        for child in children {
+            child.kill().and_then(|()| child.wait()).unwrap();
+        }
+    }
+
     #[tokio::test]
     async fn what_an_agent_has_left_is_no_person_however_it_was_set_apart_and_what_is_beside_the_agent_is() {
         let agents = Agents::of(Path::new("/nonexistent"), false, &TaskTracker::new());
         let session = Bus::new().session("s1").open().await.unwrap();
         // It waits until it is marked. What it leaves has no parent of it, and nothing in its environment.
-        let leaves = "read go; (env -i setsid sleep 600 & echo $!); read end";
+        let leaves =
+            "read go; left=$(env -i setsid sleep 600 > /dev/null 2>&1 & echo $!); echo $left; read end";
         let begun = |text: &str| {
             let mut command = Command::new("sh");
             command.args(["-c", text]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
@@ -81,7 +108,7 @@ mod tests {
             agents.note("s1", Some(&session), Some(process));
         }
         let mut line = String::new();
-        std::io::Write::write_all(agent.stdin.as_mut().unwrap(), b"go\n").unwrap();
+        agent.stdin.as_mut().unwrap().write_all(b"go\n").unwrap();
         BufReader::new(agent.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
         let left: u32 = line.trim().parse().unwrap();
         let is_a_person = |pid| (agents.is_of_a_person(Some(pid)), agents.is_typed_by_a_person(Some(pid)));
@@ -93,5 +120,26 @@ mod tests {
         for child in [&mut agent, &mut beside] {
             child.kill().and_then(|()| child.wait()).unwrap();
         }
+    }
+
+    #[tokio::test]
+    async fn marks_count_for_the_next_daemon_and_for_each_of_two_though_the_agent_takes_its_own_away() {
+        let (session, tracker) = (Bus::new().session("s1").open().await.unwrap(), TaskTracker::new());
+        let states = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let daemons = || states.each_ref().map(|state| Agents::of(state.path(), false, &tracker));
+        let (mut agent, mut beside) = (begun(), begun());
+        let process = Process::of(agent.id()).unwrap();
+        let first = daemons();
+        for agents in first.iter().chain(&first) {
+            agents.note("s1", Some(&session), Some(process));
+        }
+        let left = leaves(&mut agent);
+        let lowers = ["--msgqueue=0:0", "--pid", &agent.id().to_string()];
+        assert!(Command::new("prlimit").args(lowers).status().unwrap().success());
+        for agents in first.into_iter().chain(daemons()) {
+            assert_eq!(agents.is_typed_by_a_person(Some(left)), Err(MARKED.to_owned()));
+            assert_eq!(agents.is_typed_by_a_person(Some(beside.id())), Ok(()));
+        }
+        ends([&mut agent, &mut beside], left);
     }
 }
