@@ -39,6 +39,9 @@ const AROUND: usize = 4 << 10;
 /// What stands around the guards of a project in an entry.
 const GUARDS_KEY: usize = r#","guards":"#.len();
 
+/// How a session is, under the name of its entry.
+type Written = (EntryName, SessionEntry);
+
 /// A member.
 pub(crate) struct Joined {
     pub(super) ways: Ways,
@@ -207,11 +210,7 @@ impl Joined {
     }
 
     /// Writes how a session is now whose hooks are others since it was written, for those machines; `None` where they are not.
-    fn stale(
-        &self,
-        daemon: &dyn Here,
-        session: &Session,
-    ) -> Option<((EntryName, SessionEntry), Vec<(String, u64)>)> {
+    fn stale(&self, daemon: &dyn Here, session: &Session) -> Option<(Written, Vec<(String, u64)>)> {
         self.living.read(session);
         let mut own = self.own();
         let known = own.of(session)?;
@@ -225,7 +224,7 @@ impl Joined {
         &self,
         daemon: &dyn Here,
         session: &Session,
-        (name, entry): (EntryName, SessionEntry),
+        (name, entry): Written,
         machines: Vec<(String, u64)>,
     ) -> Vec<String> {
         let untold = entry.untold.then(|| {

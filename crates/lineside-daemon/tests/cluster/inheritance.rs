@@ -153,7 +153,7 @@ async fn a_condition_holds_on_another_machine_as_it_does_here_whatever_it_is() {
     for command in ["git push", "X=push; git $X", "$CMD", "git status", "rm a; dd of=b", "rm a", "ls", &long]
     {
         let decided = here.publish(BeforeTool::new("Shell", json!({"command": command}))).await.unwrap();
-        let refused = decided.reason().filter(|_| decided.is_refused()).map(|reason| reason.to_string());
+        let refused = decided.reason().filter(|_| decided.is_refused()).map(ToString::to_string);
         assert_eq!(reason(&child, command).await, refused, "{command}");
     }
     // However many come one upon another, all of them hold.
