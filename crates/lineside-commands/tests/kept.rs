@@ -211,6 +211,7 @@ fn what_lies_over_a_folder_or_is_put_away_is_a_write_of_it() {
         ("git stash push -m x -- conf/a", "conf/**"),
         ("git -C conf init", "conf/**"),
         ("git init conf", "conf/**"),
+        ("dd if=/dev/zero of=~/conf/a", "/home/dev/conf/**"),
         ("python3 -c \"import os\nif x: os.chdir('/tmp')\nopen('conf/a', 'w')\"", "conf/**"),
         ("python3 -c \"import os\nif x: os.chdir('conf')\nopen('a', 'w')\"", "conf/**"),
         ("node -e 'if (x) process.chdir(\"/tmp\"); fs.writeFileSync(\"conf/a\", \"\")'", "conf/**"),

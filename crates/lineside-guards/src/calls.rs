@@ -141,6 +141,8 @@ impl Calls {
 
     fn call(&mut self, tool: &str, stated: Option<&str>, input: Option<&Value>, paths: &[String], cwd: &str) {
         let class = stated.or_else(|| tool_class::of_call(tool, input));
+        let searched = input.and_then(|input| self.searched(input, cwd));
+        self.calls.extend(searched);
         let touching = match class {
             Some("shell") => {
                 let calls = self.shell(tool, input, cwd);
@@ -160,6 +162,11 @@ impl Calls {
                 let ends: Vec<String> = ends.collect();
                 let mut paths = paths.to_vec();
                 paths.extend(input.into_iter().flat_map(addresses));
+                let members = input.and_then(Value::as_object).into_iter().flatten();
+                for item in members.filter_map(|(_, member)| member.as_array()).flatten() {
+                    let call = self.touching(access(tool, Some(item)), tool, Some(item), &[], cwd);
+                    self.calls.extend(call);
+                }
                 // Which of them is written to is not known.
                 let written = self.touching(Access::Write, tool, None, &ends, cwd);
                 self.calls.extend(written);
@@ -195,6 +202,16 @@ impl Calls {
             calls.push(Call { command: None, analysis: Analysis { unclear, ..Analysis::default() } });
         }
         calls
+    }
+
+    /// The files that a search reads which asks for their names by a glob, as `rg` does.
+    fn searched(&self, input: &Value, cwd: &str) -> Option<Call> {
+        let text = |key: &str| input.get(key).and_then(Value::as_str);
+        let glob = text("glob").or_else(|| text("include"))?;
+        let words = ["rg", "x", "-g", glob, "--", text("path").unwrap_or(".")].map(quoted);
+        let read = self.analysed(cwd, |state| analyse(&words.join(" "), Shell::Bash, state));
+        let analysis = Analysis { touches: read.touches, ..Analysis::default() };
+        (!analysis.touches.is_empty()).then_some(Call { command: None, analysis })
     }
 
     fn touching(
@@ -274,12 +291,16 @@ fn access(tool: &str, input: Option<&Value>) -> Access {
     }
 }
 
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
 /// The commands of a call. Words are quoted, for no shell splits them once more. Of a text with a NUL a shell may see what is
 /// before that, or all else.
 fn commands(input: &Value) -> impl Iterator<Item = Cow<'_, str>> {
-    let quoted = |word: &&str| format!("'{}'", word.replace('\'', r"'\''"));
-    let texts =
-        tool_class::commands(input, move |words| words.iter().map(quoted).collect::<Vec<_>>().join(" "));
+    let texts = tool_class::commands(input, move |words| {
+        words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    });
     texts.flat_map(|text| match text.split_once('\0') {
         None => vec![text],
         Some((before, _)) => {

@@ -349,7 +349,7 @@ pub(crate) fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     let ends = [
         "TOKEN", "SECRET", "PASSWORD", "PASSWD", "API_KEY", "APIKEY", "ACCESS_KEY", "PRIVATE_KEY",
-        "CREDENTIALS", "SECRET_KEY", "_PAT",
+        "CREDENTIALS", "SECRET_KEY", "_PAT", "DATABASE_URL", "MONGODB_URI", "REDIS_URL",
     ];
     ends.iter().any(|end| name.ends_with(end)) || name.contains("SECRET_") || name.starts_with("PGPASS")
 }

@@ -10,6 +10,8 @@ pub(super) const ROWS: &[Source] = &[
     ("npm config|npm cache|npm token|npm dist-tag|npm access|npm owner|npm team|npm org|npm pkg|npm hook|npm profile|pnpm config|pnpm store|yarn config|yarn npm|yarn cache|yarn global|bun pm|npm audit|pnpm global|yarn policies|pnpm env", "-g|--global", "sub"),
     ("npm config get|npm config list|pnpm config get|yarn config get", "-l --json", "special:named-secret"),
     ("pip|pip3|pip3.10|pip3.11|pip3.12|pip3.13|pipx", "-v -q --proxy= --retries= --timeout= --log= --cache-dir= --python= --isolated", "sub"),
+    ("pipx run", "--spec= --python= --pip-args= --no-cache --pypackages --system-site-packages --index-url=", "stop wrap"),
+    ("composer exec", "-l|--list -v -q -n --working-dir= -d=", "stop wrap"),
     ("pip install|pip3 install|uv pip install|pip download|pip wheel|pip3 download", "-r|--requirement= -c|--constraint= -e|--editable= -t|--target= -U|--upgrade -i|--index-url= --extra-index-url= -f|--find-links= --break-system-packages --user --system --no-deps --pre --prefix= --root= -q --force-reinstall --ignore-installed --trusted-host= --no-cache-dir --no-index --no-binary= --only-binary= --dry-run", "r:-r w:-t"),
     ("uv pip|uv python|uv cache|uv self|uv publish|uv add|uv sync|uv lock|uv remove|uv tree|uv build|uv venv|uv init", "--system --break-system-packages -r= -e= --index-url|-i= --default-index= --index= --extra-index-url= --publish-url= --token= --dev --frozen -p= --dry-run", "sub"),
     ("poetry publish|poetry add|poetry install|poetry build|poetry config|poetry remove|poetry lock|poetry source|pdm publish|hatch publish|rye publish", "--build --dry-run -r|--repository= -u= -p= --skip-existing --dev -G|--group= --local --source=", ""),

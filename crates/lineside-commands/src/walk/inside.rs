@@ -60,8 +60,12 @@ impl Walk<'_> {
             "behind" => {
                 let marks = ["--", "-c", "--command", "-x", "--execute", "-e"];
                 let at = words.iter().position(|word| word.plain().is_some_and(|text| marks.contains(&text)));
-                let Some(at) = at else { return false };
-                self.exec_program(words[at + 1..].to_vec(), Vec::new());
+                // `nix run nixpkgs#terraform -- destroy`.
+                let run = reading.subcommand.last().filter(|sub| *sub == "run");
+                let named = run.and_then(|_| reading.operands.first()?.plain()?.rsplit_once('#'));
+                let named = named.map(|(_, name)| Value::known(name));
+                let rest = at.map(|at| &words[at + 1..]).unwrap_or_default();
+                self.exec_program(named.iter().chain(rest).cloned().collect(), Vec::new());
             }
             // Each operand is a command of its own.
             "each" => {
@@ -275,6 +279,7 @@ impl Walk<'_> {
         let has_row = |name: &str| tables::find(tables::program_name(name)).is_some();
         let entry = reading.values("--entrypoint").next().cloned().or_else(|| {
             let name = image.plain()?.rsplit('/').next()?.split([':', '@']).next()?;
+            let name = name.strip_suffix("-cli").unwrap_or(name);
             let first = words.first().and_then(Value::plain);
             (has_row(name) && !first.is_some_and(has_row)).then(|| Value::known(name))
         });
@@ -299,6 +304,13 @@ impl Walk<'_> {
         let inner = there.analysis;
         self.analysis.elsewhere.extend(inner.programs.into_iter().chain(inner.elsewhere));
         self.analysis.is_cut |= inner.is_cut;
+        // `docker run --env-file .env image env`.
+        let is_handed = self.analysis.programs.last().is_some_and(|program| {
+            program.flags.iter().any(|flag| flag.spellings.iter().any(|name| name == "--env-file"))
+        });
+        if is_handed && inner.traits.contains(&Trait::ShowsEnvironment) {
+            self.does(Trait::ShowsEnvironment);
+        }
         if inner.traits.contains(&Trait::DestroysData) {
             self.does(Trait::DestroysData);
         }

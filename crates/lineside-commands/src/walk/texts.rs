@@ -124,6 +124,11 @@ impl Walk<'_> {
         };
         for operand in reading.operands.clone() {
             let Some((key, path)) = operand.text.split_once('=') else { continue };
+            // The shell reads `of=~/x` as a setting, in which `~` is the home.
+            let path = match path.strip_prefix("~/") {
+                Some(rest) => &format!("{}/{rest}", self.state.home),
+                None => path,
+            };
             let value = Value { text: path.into(), ..operand.clone() };
             match key {
                 "if" if !path.starts_with("/dev/zero") && !path.starts_with("/dev/null") => {
@@ -179,11 +184,13 @@ impl Walk<'_> {
                 self.does(Trait::SendsSecret);
             }
         }
-        // `http POST host @file`, `name=@file`.
+        // `http POST host @file`, `name=@file`, `name@file`.
+        let is_httpie = self.way.last().is_some_and(|name| matches!(name.as_str(), "http" | "https" | "xh"));
+        let named = |text: &'_ str| text.split_once('@').map(|(_, path)| path.to_owned());
         for operand in reading.operands.clone() {
-            if let Some(path) =
-                operand.text.strip_prefix('@').or_else(|| Some(operand.text.split_once("=@")?.1))
-            {
+            let given = operand.text.strip_prefix('@').or_else(|| Some(operand.text.split_once("=@")?.1));
+            let given = given.map(str::to_owned).or_else(|| named(&operand.text).filter(|_| is_httpie));
+            if let Some(path) = given {
                 self.reads_file(&Value { text: path.into(), ..operand.clone() }, index);
             }
         }

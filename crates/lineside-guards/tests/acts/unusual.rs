@@ -30,3 +30,21 @@ fn a_reason_names_no_path_where_none_is_known() {
     let found = filter.find(&event).unwrap();
     assert_eq!(reason.render(&event, Some(&found)), "a path that is not known is kept");
 }
+
+#[test]
+fn a_search_by_a_glob_of_secrets_and_files_in_a_list_are_touched() {
+    let secrets = acts(json!({"reads": {"secret": true}, "unclear": "skip"}));
+    for (input, expected) in [
+        (json!({"pattern": "KEY", "glob": ".env*", "output_mode": "content"}), true),
+        (json!({"pattern": "KEY", "glob": "**/.env", "path": "/p/a'b"}), true),
+        (json!({"pattern": "KEY", "glob": "*.rs"}), false),
+        (json!({"pattern": "KEY", "glob": "!.env"}), false),
+    ] {
+        check(&secrets, &call("Grep", input), expected);
+    }
+    let writes = acts(json!({"writes": "**/.claude/settings.json", "unclear": "skip"}));
+    let files = json!({"files": [{"path": "a", "content": ""}, {"path": "/p/.claude/settings.json", "content": "{}"}]});
+    check(&writes, &call("mcp__x__put", files), true);
+    let files = json!({"files": [{"path": "/p/.claude/settings.json"}]});
+    check(&writes, &call("mcp__x__get", files), false);
+}
