@@ -36,6 +36,8 @@ pub(crate) enum Call {
         whole: bool,
     },
     Environment,
+    /// Sends all of the environment to another machine.
+    Sent,
     /// Talks to another machine.
     Asks,
     /// Decodes a text.
@@ -58,9 +60,9 @@ pub(crate) fn calls(text: &str, language: &str, home: &str, here: &str) -> Vec<C
     let settle = |tokens: &[Token]| values::settled(tokens, language, home, here);
     let (versions, are_all) = bound::versions(&names::imported(&tokens), language, settle);
     let mut all = Vec::new();
-    if environment::shows(text, language) {
-        all.push(Call::Environment);
-    }
+    let (shows, sends) = environment::shows(text, language);
+    all.extend(shows.then_some(Call::Environment));
+    all.extend(sends.then_some(Call::Sent));
     if !are_all {
         all.push(Call::Unknown);
     }

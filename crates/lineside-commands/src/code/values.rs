@@ -1,7 +1,7 @@
 //! What code of other languages says of paths before it uses them: the home, the folder at hand, texts that are joined.
 
 use super::tokens::Token;
-use crate::value::{MANY, OPEN, UNKNOWN};
+use crate::value::{FRESH, MANY, OPEN, UNKNOWN};
 
 /// What a word of a language is worth.
 #[derive(Clone, Copy)]
@@ -16,6 +16,8 @@ enum Worth {
     Argument,
     /// Its arguments with slashes between them.
     Joined,
+    /// A new folder among those for a while.
+    Fresh,
 }
 
 /// Words of all languages: none of them means something else in another.
@@ -29,6 +31,7 @@ const WORDS: &[(&str, Worth)] = &[
         Worth::Argument,
     ),
     ("os.path.join path.join File.join", Worth::Joined),
+    ("tempfile.mkdtemp mkdtemp", Worth::Fresh),
 ];
 
 /// What stands for the home within a text.
@@ -117,6 +120,9 @@ fn settle(tokens: &[Token], at: usize, home: &str, here: &str) -> (Option<String
             Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("{home}{rest}"),
             _ => text.clone(),
         }),
+        (Worth::Fresh, _) if end.is_some() && !inside.contains(&Token::Name("dir".to_owned())) => {
+            Some(format!("/tmp/{FRESH}"))
+        }
         (Worth::Joined, texts) => {
             let text = |token: &Token| if let Token::Text(text) = token { Some(text.clone()) } else { None };
             texts.iter().map(text).collect::<Option<Vec<String>>>().map(|parts| parts.join("/"))
