@@ -9,8 +9,8 @@ use crate::value::{MANY, OPEN, UNKNOWN};
 /// Rounds in which names that are made of others become known.
 const ROUNDS: usize = 4;
 /// Values of a name, and tokens that are read once for each of them.
-const VALUES: usize = 64;
-const TOKENS: usize = 64 * 1024;
+const VALUES: usize = 32;
+const TOKENS: usize = 16 * 1024;
 
 /// What is done with a path by a method of it.
 const METHODS: [&str; 12] = [
