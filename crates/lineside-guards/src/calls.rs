@@ -207,7 +207,9 @@ impl Calls {
     /// The files that a search reads which asks for their names by a glob, as `rg` does.
     fn searched(&self, input: &Value, cwd: &str) -> Option<Call> {
         let text = |key: &str| input.get(key).and_then(Value::as_str);
-        let glob = text("glob").or_else(|| text("include"))?;
+        // Names and counts show nothing of what is in a file.
+        let glob = text("glob").filter(|_| text("output_mode").is_none_or(|mode| mode == "content"));
+        let glob = glob.or_else(|| text("include"))?;
         let words = ["rg", "x", "-g", glob, "--", text("path").unwrap_or(".")].map(quoted);
         let read = self.analysed(cwd, |state| analyse(&words.join(" "), Shell::Bash, state));
         let analysis = Analysis { touches: read.touches, ..Analysis::default() };

@@ -48,18 +48,20 @@ impl Living {
         self.point
     }
 
-    /// Asks it about an event of a session that is below its own somewhere else, as an event here would, within this time,
-    /// where its condition lets that through. Nothing of it is reported here.
+    /// Whether its condition keeps this event out: for who could not have it asked where the event is.
+    #[must_use]
+    pub fn skips(&self, event: &AnyEvent) -> bool {
+        self.hook.skip(event).is_some()
+    }
+
+    /// Asks it about an event of a session that is below its own somewhere else, as an event here would, within this time.
+    /// Its condition is not asked, and nothing of it is reported here.
     ///
     /// Dropping the future cancels the call.
     ///
     /// # Errors
     /// Its failure, a panic and the end of its time among them.
     pub async fn ask(&self, event: &AnyEvent, within: Duration) -> Result<Said, Failure> {
-        // Where the event is, a condition that cannot be declared is not known.
-        if self.hook.skip(event).is_some() {
-            return Ok(Said::default());
-        }
         let time = Time { granted: within, bound: Bound::Hook, deadline: after(Instant::now(), within) };
         let envelope = event.envelope();
         let depth = envelope.cause.map_or(0, |cause| cause.depth);
@@ -87,6 +89,8 @@ pub struct LivingEntry {
     pub registration: u64,
     /// Which sessions it hears.
     pub reach: Reach,
+    /// Whether it is for some events alone; what its entry says of that is under `match`, if it can say it.
+    pub has_condition: bool,
     /// What it would be in a file of lineside's own format, apart from what it runs, as [`Hook::declared`]; `None` of one that
     /// is known.
     pub entry: Option<Map>,
@@ -117,7 +121,13 @@ impl Session {
                 })
             };
             let entry = (!known(hook.registration)).then(declared);
-            all.push(LivingEntry { registration: hook.registration, reach: hook.reach, entry });
+            let has_condition = hook.select.is_some();
+            all.push(LivingEntry {
+                registration: hook.registration,
+                reach: hook.reach,
+                has_condition,
+                entry,
+            });
         });
         all
     }

@@ -263,10 +263,13 @@ async fn call(
 ) -> WorkerEnded {
     let name = EntryName::parse(session);
     let session = name.and_then(|name| joined.own().named(name).map(|own| own.session.clone()));
-    if let Some(living) = session.as_ref().and_then(|session| session.living_of(hook & !LIVES_HERE))
-        && hook & LIVES_HERE != 0
+    let registration = hook & !LIVES_HERE;
+    if hook & LIVES_HERE != 0
+        && let Some(session) = &session
+        && let Some(living) = session.living_of(registration)
     {
-        return ask(&living, &event, timeout).await;
+        let is_asked_here = joined.living.is_asked_here(session, registration);
+        return ask(&living, is_asked_here, &event, timeout).await;
     }
     let seat = session.and_then(|session| daemon.attachments().seat(&session, hook));
     let Some((place, called)) = seat else {
@@ -277,13 +280,16 @@ async fn call(
     place.call(HookCall { hook: called, event, environment, timeout, tree }).await
 }
 
-/// Asks a hook of this process.
-async fn ask(living: &Living, event: &str, timeout: Duration) -> WorkerEnded {
+/// Asks a hook of this process, and its condition before it where that is to be asked here.
+async fn ask(living: &Living, is_asked_here: bool, event: &str, timeout: Duration) -> WorkerEnded {
     let read = json::from_str::<Map>(event).map_err(|error| error.to_string());
     let event = match read.and_then(|event| read_event(&event, 0).map_err(|error| error.to_string())) {
         Ok(event) => event,
         Err(why) => return failed(FailureKind::Error, why, false),
     };
+    if is_asked_here && living.skips(&event) {
+        return WorkerEnded::Answered("{}".to_owned());
+    }
     match living.ask(&event, timeout).await {
         Ok(said) => WorkerEnded::Answered(Value::Object(Answer::from(said).to_json()).to_string()),
         Err(Failure { kind, detail, started, .. }) => failed(kind, detail.into_owned(), started),

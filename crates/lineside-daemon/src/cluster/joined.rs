@@ -59,7 +59,7 @@ pub(crate) struct Joined {
     /// Nothing of other machines is taken from here on.
     pub(super) draining: Draining,
     /// The hooks of this process.
-    living: LivingHooks,
+    pub(super) living: LivingHooks,
     /// Where the others hear of them: they may be registered outside of it.
     runtime: Handle,
 }
@@ -321,7 +321,10 @@ impl Joined {
             known.hold(machine, life, below);
         }
         if own.of(&session).is_some_and(|own| own.is_stale) {
-            return self.write(daemon, &mut own, &session).map(|(_, entry)| entry);
+            let (_, entry) = self.write(daemon, &mut own, &session)?;
+            // The machines that were there before hear it from who tells them.
+            own.of(&session).into_iter().for_each(|own| own.is_stale = own.is_telling);
+            return Some(entry);
         }
         self.shown(daemon, &mut own, &session).map(|(_, entry)| entry)
     }

@@ -13,12 +13,19 @@ use crate::attachments::Declared;
 /// What the number of such a hook has beside that of its registration.
 pub(super) const LIVES_HERE: u64 = 1 << 63;
 
+/// A hook as another machine is to know it.
+struct Known {
+    declared: Declared,
+    /// Its condition is not in that, and is asked here.
+    is_asked_here: bool,
+}
+
 /// All of them, by the numbers of their sessions and of their registrations.
 #[derive(Default)]
-pub(super) struct LivingHooks(Mutex<HashMap<u64, HashMap<u64, Declared>>>);
+pub(super) struct LivingHooks(Mutex<HashMap<u64, HashMap<u64, Known>>>);
 
 impl LivingHooks {
-    fn all(&self) -> MutexGuard<'_, HashMap<u64, HashMap<u64, Declared>>> {
+    fn all(&self) -> MutexGuard<'_, HashMap<u64, HashMap<u64, Known>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -43,10 +50,19 @@ impl LivingHooks {
     /// Those of a session, as they were registered.
     pub(super) fn of(&self, session: &Session) -> Vec<Declared> {
         self.read(session);
-        let mut now: Vec<_> =
-            self.all().get(&session.number()).into_iter().flat_map(HashMap::values).cloned().collect();
+        let all = self.all();
+        let own = all.get(&session.number()).into_iter().flat_map(HashMap::values);
+        let mut now: Vec<_> = own.map(|known| known.declared.clone()).collect();
+        drop(all);
         now.sort_by_key(|declared| declared.number);
         now
+    }
+
+    /// Whether the condition of one is asked here, since no other machine could read it.
+    pub(super) fn is_asked_here(&self, session: &Session, registration: u64) -> bool {
+        let all = self.all();
+        let known = all.get(&session.number()).and_then(|own| own.get(&registration));
+        known.is_some_and(|known| known.is_asked_here)
     }
 
     /// A session is over.
@@ -57,8 +73,8 @@ impl LivingHooks {
 
 /// One as another machine can read it: without its condition, which is asked here then, and under another name where it has to
 /// be. `None` where it was known.
-fn declared(living: LivingEntry) -> Option<(u64, Declared)> {
-    let LivingEntry { registration, reach, entry } = living;
+fn declared(living: LivingEntry) -> Option<(u64, Known)> {
+    let LivingEntry { registration, reach, entry, has_condition } = living;
     let mut entry = entry?;
     let can_be_read = |entry: &Map| DeclaredHook::read("0", &json!(entry).to_string()).is_ok();
     if !can_be_read(&entry) {
@@ -67,6 +83,8 @@ fn declared(living: LivingEntry) -> Option<(u64, Declared)> {
     if !can_be_read(&entry) {
         entry.insert("name".to_owned(), format!("hook-{registration}").into());
     }
+    let is_asked_here = has_condition && !entry.contains_key("match");
     let text = Value::Object(entry).to_string();
-    Some((registration, Declared { number: LIVES_HERE | registration, reach, text }))
+    let declared = Declared { number: LIVES_HERE | registration, reach, text };
+    Some((registration, Known { declared, is_asked_here }))
 }

@@ -37,6 +37,7 @@ fn a_search_by_a_glob_of_secrets_and_files_in_a_list_are_touched() {
     for (input, expected) in [
         (json!({"pattern": "KEY", "glob": ".env*", "output_mode": "content"}), true),
         (json!({"pattern": "KEY", "glob": "**/.env", "path": "/p/a'b"}), true),
+        (json!({"pattern": "KEY", "glob": ".env*", "output_mode": "files_with_matches"}), false),
         (json!({"pattern": "KEY", "glob": "*.rs"}), false),
         (json!({"pattern": "KEY", "glob": "!.env"}), false),
     ] {
