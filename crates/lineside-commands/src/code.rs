@@ -1,6 +1,5 @@
 //! Literal calls in the code of other languages: what is started, deleted, read and written by texts that stand there.
 
-mod bound;
 mod environment;
 mod names;
 mod paths;
@@ -8,7 +7,7 @@ mod table;
 mod tokens;
 mod values;
 
-use self::paths::{handed_on, is_listed, of_block, opened_by_perl, opened_path, unknown_path};
+use self::paths::{of_block, opened_by_perl, opened_path, unknown_path};
 use self::table::{Does, does, is_in_memory, is_statement};
 use self::tokens::{Token, tokens};
 use crate::value::UNKNOWN;
@@ -36,8 +35,6 @@ pub(crate) enum Call {
         whole: bool,
     },
     Environment,
-    /// Sends all of the environment to another machine.
-    Sent,
     /// Talks to another machine.
     Asks,
     /// Decodes a text.
@@ -57,25 +54,13 @@ pub(crate) enum Call {
 /// The calls of a code that runs in a folder `here`.
 pub(crate) fn calls(text: &str, language: &str, home: &str, here: &str) -> Vec<Call> {
     let tokens = values::joined(tokens(&values::at_home(text, home), language), language);
-    let settle = |tokens: &[Token]| values::settled(tokens, language, home, here);
-    let (versions, are_all) = bound::versions(&names::imported(&tokens), language, settle);
+    let tokens = values::settled(&names::imported(&tokens), home, here);
+    let tokens = names::renamed(tokens, language, |name| does(language, name).is_some());
+    let tokens = values::joined(tokens, language);
     let mut all = Vec::new();
-    let (shows, sends) = environment::shows(text, language);
-    all.extend(shows.then_some(Call::Environment));
-    all.extend(sends.then_some(Call::Sent));
-    if !are_all {
-        all.push(Call::Unknown);
+    if environment::shows(text, language) {
+        all.push(Call::Environment);
     }
-    for (number, tokens) in versions.into_iter().enumerate() {
-        let tokens = names::renamed(tokens, language, |name| does(language, name).is_some());
-        let found = of_tokens(&tokens, text, language);
-        all.extend(found.into_iter().filter(|call| number == 0 || !all.contains(call)).collect::<Vec<_>>());
-    }
-    all
-}
-
-fn of_tokens(tokens: &[Token], text: &str, language: &str) -> Vec<Call> {
-    let mut all = Vec::new();
     let mut open: Option<usize> = None;
     for (at, token) in tokens.iter().enumerate() {
         match token {
@@ -93,7 +78,7 @@ fn of_tokens(tokens: &[Token], text: &str, language: &str) -> Vec<Call> {
                 // A lone `run` or `remove` is a function of the code's own.
                 if let Some(does) = does(language, name) {
                     open = Some(at);
-                    let handed = handed_on(tokens, at).or_else(|| of_block(&tokens[at + 1..], language));
+                    let handed = handed_on(&tokens, at).or_else(|| of_block(&tokens[at + 1..], language));
                     let behind = handed.as_deref().unwrap_or(&tokens[at + 1..]);
                     let folder = keyed(arguments(behind), &["cwd"]);
                     all.extend(folder.clone().map(Call::Folder));
@@ -107,10 +92,10 @@ fn of_tokens(tokens: &[Token], text: &str, language: &str) -> Vec<Call> {
                     all.extend(folder.map(|_| Call::Folder("-".to_owned())));
                 }
                 if language == "python" && name == ".open" {
-                    all.extend(opened_path(tokens, at));
+                    all.extend(opened_path(&tokens, at));
                 }
                 if language == "python" {
-                    all.extend(unknown_path(tokens, at, name));
+                    all.extend(unknown_path(&tokens, at, name));
                 }
             }
             // `print > "file"`, where `$1 > "b"` compares.
@@ -266,13 +251,6 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
                     });
                     all.push(Call::Program(words.collect()));
                 }
-                // `subprocess.run(command)`, of which it is not known what it is.
-                (None, _)
-                    if (language == "node" || name.starts_with("subprocess."))
-                        && matches!(arguments.first(), Some(Token::Name(_))) =>
-                {
-                    all.push(Call::Unknown);
-                }
                 _ => {}
             }
         }
@@ -410,6 +388,29 @@ fn keyed(arguments: &[Token], names: &[&str]) -> Option<String> {
         }
         _ => None,
     })
+}
+
+/// The arguments of a call that another one makes: `map(os.remove, ["x"])`.
+fn handed_on(tokens: &[Token], at: usize) -> Option<Vec<Token>> {
+    const HANDS_ON: [&str; 8] =
+        ["map", "starmap", "filter", "partial", "submit", "to_thread", "run_in_executor", "Thread"];
+    let Token::Name(by) = tokens.get(at.checked_sub(2)?)? else { return None };
+    let is_one = HANDS_ON.contains(&by.rsplit('.').next().unwrap_or_default());
+    if !is_one || tokens[at - 1] != Token::Sign('(') || tokens.get(at + 1) == Some(&Token::Sign('(')) {
+        return None;
+    }
+    let given = arguments(&tokens[at - 1..]).get(1..).unwrap_or_default();
+    let given = given.iter().filter(|token| !matches!(token, Token::Sign('[' | ']'))).cloned();
+    Some([Token::Sign('(')].into_iter().chain(given).chain([Token::Sign(')')]).collect())
+}
+
+/// Whether what perl deletes is a list that it makes, or what a loop is at.
+fn is_listed(rest: &[Token]) -> bool {
+    match rest.first() {
+        Some(Token::Name(_)) => true,
+        Some(Token::Sign(sign)) => matches!(sign, '<' | '}' | ';' | '$' | '@' | '(' | '{'),
+        first => first.is_none(),
+    }
 }
 
 /// The tokens up to the end of the statement.

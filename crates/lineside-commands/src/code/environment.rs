@@ -17,11 +17,8 @@ const ROWS: &[Row] = &[
 /// What tells no more of a value than that there is one.
 const HIDES: &[&str] = &[
     "bool", "len", "type", "isinstance", "Boolean", "typeof", "isset", "empty", "strlen", "count", "not",
-    "sha256", "Object.keys", "if",
+    "sha256", "Object.keys",
 ];
-
-/// What sends what it is given to another machine.
-const SENDS: &str = "post put patch request fetch axios urlopen send sendall post_form";
 
 /// What a use of the environment is.
 enum Use {
@@ -29,53 +26,39 @@ enum Use {
     Secret,
 }
 
-/// Whether code prints its environment, or a secret of it, and whether it sends all of it.
-pub(super) fn shows(text: &str, language: &str) -> (bool, bool) {
-    let nothing = (false, false);
-    let Some(row) = ROWS.iter().find(|row| row.0 == language) else { return nothing };
+/// Whether code prints its environment, or a secret of it.
+pub(super) fn shows(text: &str, language: &str) -> bool {
+    let Some(row) = ROWS.iter().find(|row| row.0 == language) else { return false };
     if !["env", "ENV", "_SERVER"].iter().any(|part| text.contains(part)) {
-        return nothing;
+        return false;
     }
     let tokens = super::names::imported(&tokens(&opened(text, language), language));
-    let printed = given_to(&tokens, row.2);
-    let sent = given_to(&tokens, SENDS);
+    let printed = printed(&tokens, row);
     let prints = printed.contains(&true);
-    let mut names = row.1.to_owned();
-    let (mut held, mut sends): (Vec<&str>, bool) = (Vec::new(), false);
+    let mut held: Vec<&str> = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
         let Token::Name(name) = token else { continue };
         let is_shown = || printed[at] && !is_hidden(&tokens, at);
-        let used = used(&names, name, &tokens[at + 1..]);
-        sends |= sent[at] && matches!(used, Some(Use::Whole));
-        match used {
-            None if held.contains(&name.as_str()) && is_shown() => return (true, sends),
-            Some(_) if is_shown() => return (true, sends),
-            Some(Use::Whole) if prints && is_gone_through(&tokens, at) => return (true, sends),
-            Some(of) => match (of, &tokens[at.saturating_sub(2)..at]) {
-                (Use::Secret, [Token::Name(name), Token::Sign('=')]) => held.push(name),
-                // `const env = process.env`.
-                (Use::Whole, [Token::Name(name), Token::Sign('=')]) => names = format!("{names} {name}"),
-                // `const {API_KEY} = process.env`.
-                (Use::Whole, [Token::Sign('}'), Token::Sign('=')]) => {
-                    let taken = tokens[..at - 2].iter().rev().map_while(|token| match token {
-                        Token::Name(name) => Some(name.as_str()),
-                        _ => None,
-                    });
-                    held.extend(taken.filter(|name| crate::expand::is_secret_name(name)));
+        match used(row, name, &tokens[at + 1..]) {
+            None if held.contains(&name.as_str()) && is_shown() => return true,
+            Some(_) if is_shown() => return true,
+            Some(Use::Whole) if prints && is_gone_through(&tokens, at) => return true,
+            Some(Use::Secret) => {
+                if let [Token::Name(name), Token::Sign('=')] = &tokens[at.saturating_sub(2)..at] {
+                    held.push(name);
                 }
-                _ => {}
-            },
-            None => {}
+            }
+            _ => {}
         }
     }
-    (false, sends)
+    false
 }
 
 /// What a name and the tokens behind it ask of the environment.
-fn used(names: &str, name: &str, behind: &[Token]) -> Option<Use> {
+fn used(row: &Row, name: &str, behind: &[Token]) -> Option<Use> {
     let name = name.trim_start_matches('.');
     let method = |known| name.strip_prefix(known).filter(|rest| rest.is_empty() || rest.starts_with('.'));
-    let method = names.split(' ').find_map(method)?.trim_start_matches('.');
+    let method = row.1.split(' ').find_map(method)?.trim_start_matches('.');
     let of = |name: &str| crate::expand::is_secret_name(name).then_some(Use::Secret);
     let asks = matches!(method, "" | "get" | "fetch" | "pop" | "getenv");
     match behind {
@@ -90,13 +73,13 @@ fn used(names: &str, name: &str, behind: &[Token]) -> Option<Use> {
     }
 }
 
-/// Which tokens stand in what one of these calls is given: within its parentheses, or up to the end of its statement.
-fn given_to(tokens: &[Token], calls: &str) -> Vec<bool> {
+/// Which tokens stand in what is printed: within the parentheses of a call, or up to the end of its statement.
+fn printed(tokens: &[Token], row: &Row) -> Vec<bool> {
     let mut all = vec![false; tokens.len()];
     for (at, token) in tokens.iter().enumerate() {
         let Token::Name(name) = token else { continue };
         let last = name.rsplit('.').next().unwrap_or_default();
-        if !calls.split(' ').any(|call| call == last) {
+        if !row.2.split(' ').any(|print| print == last) {
             continue;
         }
         let given = match tokens.get(at + 1) {

@@ -66,26 +66,3 @@ pub(super) fn opened_by_perl(texts: &[&str]) -> Option<Call> {
         [path, ..] => Call::Read((*path).to_owned()),
     })
 }
-
-/// The arguments of a call that another one makes: `map(os.remove, ["x"])`.
-pub(super) fn handed_on(tokens: &[Token], at: usize) -> Option<Vec<Token>> {
-    const HANDS_ON: [&str; 8] =
-        ["map", "starmap", "filter", "partial", "submit", "to_thread", "run_in_executor", "Thread"];
-    let Token::Name(by) = tokens.get(at.checked_sub(2)?)? else { return None };
-    let is_one = HANDS_ON.contains(&by.rsplit('.').next().unwrap_or_default());
-    if !is_one || tokens[at - 1] != Token::Sign('(') || tokens.get(at + 1) == Some(&Token::Sign('(')) {
-        return None;
-    }
-    let given = arguments(&tokens[at - 1..]).get(1..).unwrap_or_default();
-    let given = given.iter().filter(|token| !matches!(token, Token::Sign('[' | ']'))).cloned();
-    Some([Token::Sign('(')].into_iter().chain(given).chain([Token::Sign(')')]).collect())
-}
-
-/// Whether what perl deletes is a list that it makes, or what a loop is at.
-pub(super) fn is_listed(rest: &[Token]) -> bool {
-    match rest.first() {
-        Some(Token::Name(_)) => true,
-        Some(Token::Sign(sign)) => matches!(sign, '<' | '}' | ';' | '$' | '@' | '(' | '{'),
-        first => first.is_none(),
-    }
-}

@@ -1,7 +1,10 @@
-//! What code of other languages says of paths before it uses them: the home, the folder at hand, texts that are joined.
+//! What code of other languages says of paths before it uses them: the home, the folder at hand, names that are set once,
+//! texts that are joined.
+
+use std::collections::HashMap;
 
 use super::tokens::Token;
-use crate::value::{FRESH, MANY, OPEN, UNKNOWN};
+use crate::value::UNKNOWN;
 
 /// What a word of a language is worth.
 #[derive(Clone, Copy)]
@@ -16,8 +19,6 @@ enum Worth {
     Argument,
     /// Its arguments with slashes between them.
     Joined,
-    /// A new folder among those for a while.
-    Fresh,
 }
 
 /// Words of all languages: none of them means something else in another.
@@ -31,14 +32,11 @@ const WORDS: &[(&str, Worth)] = &[
         Worth::Argument,
     ),
     ("os.path.join path.join File.join", Worth::Joined),
-    ("tempfile.mkdtemp mkdtemp", Worth::Fresh),
 ];
 
 /// What stands for the home within a text.
-const HOMES: [&str; 6] = [
-    "$ENV{HOME}/", "${os.homedir()}/", "${process.env.HOME}/", "#{Dir.home}/", "#{ENV['HOME']}/",
-    "{Path.home()}/",
-];
+const HOMES: [&str; 5] =
+    ["$ENV{HOME}/", "${os.homedir()}/", "${process.env.HOME}/", "#{Dir.home}/", "#{ENV['HOME']}/"];
 
 /// The code with the home in the place of what stands for it within a text.
 pub(super) fn at_home(text: &str, home: &str) -> String {
@@ -51,24 +49,9 @@ fn worth(name: &str) -> Option<Worth> {
     WORDS.iter().find(|(names, _)| names.split(' ').any(|one| one == name)).map(|(_, worth)| *worth)
 }
 
-/// How deeply calls may lie within one another whose worth is known.
-const DEPTH: usize = 4;
-
-/// The tokens with texts in the place of what is worth one, and of what is made of such texts.
-pub(super) fn settled(tokens: &[Token], language: &str, home: &str, here: &str) -> Vec<Token> {
-    let mut now = joined(once_settled(tokens, home, here), language);
-    let mut before = tokens.len();
-    for _ in 0..DEPTH {
-        if now.len() == before {
-            break;
-        }
-        before = now.len();
-        now = joined(once_settled(&now, home, here), language);
-    }
-    now
-}
-
-fn once_settled(tokens: &[Token], home: &str, here: &str) -> Vec<Token> {
+/// The tokens with texts in the place of what is worth one.
+pub(super) fn settled(tokens: &[Token], home: &str, here: &str) -> Vec<Token> {
+    let mut known: HashMap<String, String> = HashMap::new();
     let mut out: Vec<Token> = Vec::with_capacity(tokens.len());
     let mut at = 0;
     while at < tokens.len() {
@@ -86,19 +69,37 @@ fn once_settled(tokens: &[Token], home: &str, here: &str) -> Vec<Token> {
         {
             at += 4;
         }
-        let (token, next) = settle(tokens, at, home, here);
+        let (token, next) = settle(tokens, at, home, here, &known);
         at = next;
         match token {
             Some(text) => push(&mut out, text),
             None => out.push(tokens[at - 1].clone()),
         }
+        // `name = 'text'`, where nothing is done with the text.
+        if let [.., Token::Name(name), Token::Sign('='), Token::Text(text)] = out.as_slice()
+            && matches!(tokens.get(at), None | Some(Token::Sign(';' | '\n')))
+        {
+            let value = if known.contains_key(name) { UNKNOWN.to_string() } else { text.clone() };
+            known.insert(name.clone(), value);
+        }
     }
     out
 }
 
-/// The text that the tokens from here on are worth, and where the next one is. A call within another one is worth its own first.
-fn settle(tokens: &[Token], at: usize, home: &str, here: &str) -> (Option<String>, usize) {
+/// The text that the tokens from here on are worth, and where the next one is.
+fn settle(
+    tokens: &[Token],
+    at: usize,
+    home: &str,
+    here: &str,
+    known: &HashMap<String, String>,
+) -> (Option<String>, usize) {
     let Token::Name(name) = &tokens[at] else { return (None, at + 1) };
+    let assigned = matches!(tokens.get(at + 1), Some(Token::Sign('=')))
+        && !matches!(tokens.get(at + 2), Some(Token::Sign('=')));
+    if let Some(text) = known.get(name).filter(|_| !assigned) {
+        return (Some(text.clone()), at + 1);
+    }
     // `cwd=…` names an argument.
     let is_key = name == "cwd" && matches!(tokens.get(at + 1), Some(Token::Sign('=' | ':')));
     let Some(worth) = worth(name).filter(|_| !is_key) else { return (None, at + 1) };
@@ -109,25 +110,31 @@ fn settle(tokens: &[Token], at: usize, home: &str, here: &str) -> (Option<String
         .map(|length| at + 2 + length);
     let inside = end.map_or(&[][..], |end| &tokens[at + 2..end]);
     let behind = end.map_or(at + 1, |end| end + 1);
-    let text = match (worth, inside) {
-        (Worth::Home, _) => Some(home.to_owned()),
-        (Worth::Here, _) => Some(here.to_owned()),
-        (Worth::Environment, [Token::Text(key) | Token::Name(key), ..]) if key == "HOME" => {
-            Some(home.to_owned())
+    let texts = || {
+        inside.iter().enumerate().map(|(number, token)| match token {
+            Token::Text(text) => Some(text.clone()),
+            Token::Name(_) => settle(inside, number, home, here, known).0,
+            Token::Sign('(' | ')') => Some(String::new()),
+            _ => None,
+        })
+    };
+    let text = match worth {
+        Worth::Home => Some(home.to_owned()),
+        Worth::Here => Some(here.to_owned()),
+        Worth::Environment => match inside {
+            [Token::Text(key), ..] if key == "HOME" => Some(home.to_owned()),
+            [Token::Text(key), ..] if key == "PWD" => Some(here.to_owned()),
+            [Token::Name(key)] if key == "HOME" => Some(home.to_owned()),
+            _ => None,
+        },
+        Worth::Argument if inside.len() == 1 => {
+            texts().next().flatten().map(|text| match text.strip_prefix('~') {
+                Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("{home}{rest}"),
+                _ => text,
+            })
         }
-        (Worth::Environment, [Token::Text(key), ..]) if key == "PWD" => Some(here.to_owned()),
-        (Worth::Argument, [Token::Text(text)]) => Some(match text.strip_prefix('~') {
-            Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("{home}{rest}"),
-            _ => text.clone(),
-        }),
-        (Worth::Fresh, _) if end.is_some() && !inside.contains(&Token::Name("dir".to_owned())) => {
-            Some(format!("/tmp/{FRESH}"))
-        }
-        (Worth::Joined, texts) => {
-            let text = |token: &Token| if let Token::Text(text) = token { Some(text.clone()) } else { None };
-            texts.iter().map(text).collect::<Option<Vec<String>>>().map(|parts| parts.join("/"))
-        }
-        _ => None,
+        Worth::Argument => None,
+        Worth::Joined => texts().collect::<Option<Vec<String>>>().map(|parts| parts.join("/")),
     };
     let next = if text.is_some() { behind } else { at + 1 };
     (text, next)
@@ -174,16 +181,10 @@ pub(super) fn with_holes(text: &str, open: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((front, inner)) = rest.split_once(open) {
-        let Some((hole, behind)) = inner.split_once('}') else { break };
+        let Some((_, behind)) = inner.split_once('}') else { break };
         out.push_str(front);
-        out.push_str(&in_hole(hole));
+        out.push(UNKNOWN);
         rest = behind;
     }
     out + rest
-}
-
-/// A hole of a text, with what stands in it.
-fn in_hole(inner: &str) -> String {
-    let is_name = |c: char| c.is_alphanumeric() || c == '_';
-    if inner.chars().all(is_name) { format!("{OPEN}{inner}{MANY}") } else { UNKNOWN.to_string() }
 }

@@ -113,9 +113,6 @@ impl Walk<'_> {
         if !words.iter().skip(1).any(|word| word.text.contains(['.', '/'])) {
             return;
         }
-        if self.way.last().is_some_and(|name| super::texts::passes_names(name, reading)) {
-            return;
-        }
         let is_python = self.way.last().is_some_and(|name| name.starts_with("python"));
         let module = reading.values("-m").next().filter(|_| is_python);
         let behind = module.and_then(|module| words.iter().position(|word| word == module));

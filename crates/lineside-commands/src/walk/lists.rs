@@ -240,15 +240,9 @@ impl Walk<'_> {
     fn pipe(&mut self, left: &Statement<'_>, right: &Statement<'_>) {
         let outer = std::mem::take(&mut self.out);
         let scope = self.scope.clone();
-        let shows = self.analysis.traits.contains(&crate::Trait::ShowsEnvironment);
         self.statement(left);
         self.scope.clone_from(&scope);
-        let mut printed = std::mem::replace(&mut self.out, outer);
-        // `env | cut -d= -f1`.
-        if is_environment(left) && passes_names(right) {
-            self.analysis.traits.retain(|one| shows || *one != crate::Trait::ShowsEnvironment);
-            printed.origin = crate::value::Origin::default();
-        }
+        let printed = std::mem::replace(&mut self.out, outer);
         let before = self.input.replace(printed);
         self.statement(right);
         self.input = before;
@@ -267,32 +261,6 @@ fn merge(after: &mut Option<super::Scope>, end: super::Scope, body: &[Statement<
         Some(after) => after.merge(&end),
         None => *after = Some(end),
     }
-}
-
-/// Whether a statement prints the environment, and does nothing else.
-fn is_environment(statement: &Statement<'_>) -> bool {
-    let Command::Simple { assignments, words } = &statement.command else { return false };
-    matches!(words[..], ["env" | "printenv"]) && assignments.is_empty() && statement.redirections.is_empty()
-}
-
-/// Whether the first program of a pipe passes on names alone.
-fn passes_names(statement: &Statement<'_>) -> bool {
-    let words = match &statement.command {
-        Command::Pipe(first, _) => return passes_names(first),
-        Command::Simple { words, .. } => words,
-        _ => return false,
-    };
-    let plain = words.iter().map(|word| {
-        let quoted = word.strip_prefix('\'').and_then(|word| word.strip_suffix('\''));
-        let signs: &[char] = if quoted.is_some() { &['\''] } else { &['\'', '"', '$', '`', '\\', '*', '{'] };
-        let text = quoted.unwrap_or(word);
-        (!text.contains(signs)).then(|| Value::known(text))
-    });
-    let Some(plain) = plain.collect::<Option<Vec<Value>>>() else { return false };
-    let [name, rest @ ..] = plain.as_slice() else { return false };
-    let reading = crate::reading::read(&name.text, rest);
-    let takes_file = reading.operands.len() > usize::from(name.text != "cut");
-    !takes_file && super::texts::passes_names(&name.text, &reading)
 }
 
 /// Whether a statement may fail; to enter a folder and to make one are taken to succeed.

@@ -163,9 +163,6 @@ impl Walk<'_> {
                             continue;
                         }
                         if access == Access::Read {
-                            if super::texts::shows_names(name, reading, &value) {
-                                continue;
-                            }
                             read = read.with(self.reads_file(&value, index));
                         } else if access == Access::Write
                             && into

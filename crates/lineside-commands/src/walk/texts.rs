@@ -47,7 +47,9 @@ impl Walk<'_> {
             "listens" => self.listens(reading),
             // Of `NAME=value` lines, the names alone are no secret; another line is printed whole.
             "fields" => {
-                for file in reading.operands.iter().filter(|file| !shows_names("cut", reading, file)) {
+                let is = |flag, text| reading.values(flag).next().and_then(Value::plain) == Some(text);
+                let names = is("-d", "=") && is("-f", "1") && !reading.has("--complement");
+                for file in reading.operands.iter().filter(|file| !names || !file.text.contains(".env")) {
                     self.reads_file(file, index);
                 }
             }
@@ -367,39 +369,8 @@ impl Walk<'_> {
         if searches {
             self.found_secrets(reading, &files, index);
         }
-        let name = self.way.last().cloned().unwrap_or_default();
-        for file in files.iter().filter(|file| !shows_names(&name, reading, file)) {
-            self.reads_file(file, index);
+        for file in files {
+            self.reads_file(&file, index);
         }
-    }
-}
-
-/// Whether a program shows of a file of settings no more than their names.
-pub(super) fn shows_names(name: &str, reading: &Reading, file: &Value) -> bool {
-    file.text.contains(".env") && passes_names(name, reading)
-}
-
-/// Names of the environment of which none that has one within it is that of a secret.
-const HARMLESS: [&str; 16] = [
-    "PATH", "NODE_", "NODE_ENV", "PYTHON", "PYTHONPATH", "JAVA_HOME", "GOPATH", "GOROOT", "SHELL", "LANG",
-    "HOME", "VIRTUAL_ENV", "CONDA", "DISPLAY", "TERM", "TMPDIR",
-];
-
-/// Whether a program passes on of lines `NAME=value` the names alone, how many there are, or those of harmless names.
-pub(super) fn passes_names(name: &str, reading: &Reading) -> bool {
-    let is = |flag, text| reading.values(flag).next().and_then(Value::plain) == Some(text);
-    let asked = reading.operands.first().and_then(Value::plain).unwrap_or_default();
-    let has_script = ["-e", "-f", "-i", "-v", "-A", "-B", "-C"].iter().any(|flag| reading.has(flag));
-    match name {
-        "cut" => is("-d", "=") && is("-f", "1") && !reading.has("--complement"),
-        "awk" | "gawk" | "mawk" | "nawk" => is("-F", "=") && asked.replace(' ', "") == "{print$1}",
-        "sed" | "gsed" => !has_script && matches!(asked, "s/=.*/=/" | "s/=.*//"),
-        "grep" | "egrep" => {
-            let names = ["^[A-Z_]*", "^[A-Z_]+", "^[A-Z0-9_]*", "^[A-Z0-9_]+", "^[^=]*", "^[^=]+"];
-            let of_names = reading.has("-o") && names.contains(&asked);
-            let asked = asked.trim_start_matches('^').trim_end_matches('=');
-            !has_script && (of_names || reading.has("-c") || reading.has("-q") || HARMLESS.contains(&asked))
-        }
-        _ => false,
     }
 }

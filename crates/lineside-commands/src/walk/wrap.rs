@@ -394,7 +394,6 @@ impl Walk<'_> {
                 self.does(Trait::ShowsEnvironment);
                 self.read = self.read.with(Origin::SECRET);
             }
-            code::Call::Sent => self.does(Trait::SendsSecret),
             code::Call::Asks
             | code::Call::Decodes
             | code::Call::Evaluates
