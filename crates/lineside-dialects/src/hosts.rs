@@ -181,9 +181,8 @@ pub fn declare_points() {
             // A program may have declared a point of this name before; then that one is it.
             table::point(row);
         }
-        let of_prompts = SERVED.into_iter().filter(|host| quirks(*host).turns.reasons_come_back);
-        let of_prompts = of_prompts.map(serve::continuation).chain([serve::TASK_NOTIFICATION.to_owned()]);
-        for name in of_prompts {
+        #[cfg(feature = "hosts")]
+        for name in serve::of_prompts() {
             table::point_named(&name, &[]);
         }
     });

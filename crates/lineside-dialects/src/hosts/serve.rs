@@ -23,6 +23,6 @@ pub use call::{Arrival, HostAnswer, HostCall, Reading, read, silent, unreachable
 pub use coming::Coming;
 pub use incoming::Incoming;
 pub use outcome::Outcome;
-pub(super) use root::{TASK_NOTIFICATION, continuation};
+pub(super) use root::of_prompts;
 pub use sessions::{Arrived, CallId, Derived, Publishing, Served, Settled};
 pub use words::{ContextFate, labelled};

@@ -16,7 +16,7 @@ use super::sessions::Publishing;
 use super::words::Put;
 use crate::hosts::quirks::Active;
 use crate::hosts::table::{Context, Scope, Words, point_named};
-use crate::hosts::{Host, claude, quirks};
+use crate::hosts::{Host, SERVED, claude, quirks};
 
 /// How much of the reason of a hold is kept, in bytes.
 const LONGEST_REASON: usize = 1 << 10;
@@ -105,11 +105,17 @@ impl BeforePrompt {
 }
 
 /// The point of a prompt that is a program's own report of a task.
-pub(in crate::hosts) const TASK_NOTIFICATION: &str = "x.claude.after_task_notification";
+const TASK_NOTIFICATION: &str = "x.claude.after_task_notification";
 
 /// The point of a prompt that is a reason of ours, which a program gives back to itself.
-pub(in crate::hosts) fn continuation(host: Host) -> String {
+fn continuation(host: Host) -> String {
     format!("x.{host}.after_continuation")
+}
+
+/// The points of prompts that are no user's.
+pub(in crate::hosts) fn of_prompts() -> impl Iterator<Item = String> {
+    let come_back = SERVED.into_iter().filter(|host| quirks(*host).turns.reasons_come_back);
+    come_back.map(continuation).chain([TASK_NOTIFICATION.to_owned()])
 }
 
 #[derive(Debug)]
