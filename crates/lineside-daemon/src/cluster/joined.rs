@@ -41,6 +41,8 @@ const GUARDS_KEY: usize = r#","guards":"#.len();
 
 /// How a session is, under the name of its entry.
 type Written = (EntryName, SessionEntry);
+/// The same, with the machines that are to hear it and by which word of theirs.
+type Rewritten = (Written, Vec<(String, u64)>);
 
 /// A member.
 pub(crate) struct Joined {
@@ -101,6 +103,10 @@ impl Joined {
 
     /// A session has a grant or hooks: the others know it from now on.
     pub(crate) fn note(&self, daemon: &dyn Here, session: &Session) {
+        // It is asked for with each process that a hook starts: what is known costs nothing more.
+        if self.own().of(session).is_some() {
+            return;
+        }
         self.living.read(session);
         let mut own = self.own();
         if own.of(session).is_none() {
@@ -176,12 +182,8 @@ impl Joined {
     /// The hooks of programs on a session are others: what is to be said of machines that have not confirmed it.
     pub(crate) async fn changed(&self, daemon: &dyn Here, session: &Session) -> Vec<String> {
         self.living.read(session);
-        let written = {
-            let mut own = self.own();
-            let written = self.write(daemon, &mut own, session);
-            written.map(|written| (written, own.of(session).map(|own| own.holds()).unwrap_or_default()))
-        };
-        match written {
+        let rewritten = self.rewritten(daemon, &mut self.own(), session);
+        match rewritten {
             Some((written, machines)) => self.tell(daemon, session, written, machines).await,
             None => Vec::new(),
         }
@@ -210,13 +212,21 @@ impl Joined {
     }
 
     /// Writes how a session is now whose hooks are others since it was written, for those machines; `None` where they are not.
-    fn stale(&self, daemon: &dyn Here, session: &Session) -> Option<(Written, Vec<(String, u64)>)> {
+    fn stale(&self, daemon: &dyn Here, session: &Session) -> Option<Rewritten> {
         self.living.read(session);
         let mut own = self.own();
         let known = own.of(session)?;
         known.is_telling = known.is_stale;
-        let machines = known.is_stale.then(|| known.holds())?;
-        Some((self.write(daemon, &mut own, session)?, machines))
+        if !known.is_stale {
+            return None;
+        }
+        self.rewritten(daemon, &mut own, session)
+    }
+
+    /// Writes how a session is now, for the machines on which something is below it.
+    fn rewritten(&self, daemon: &dyn Here, own: &mut Sessions, session: &Session) -> Option<Rewritten> {
+        let written = self.write(daemon, own, session)?;
+        Some((written, own.of(session)?.holds()))
     }
 
     /// Tells these machines how a session is now: what is to be said of those that have not confirmed it.
