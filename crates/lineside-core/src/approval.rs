@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::answer::millis;
 use crate::timestamp::Timestamp;
 use crate::verdict::Verdict;
 
@@ -93,5 +94,5 @@ fn as_text<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Err
 }
 
 fn as_milliseconds<S: Serializer>(waited: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_u64(u64::try_from(waited.as_millis()).unwrap_or(u64::MAX))
+    serializer.serialize_u64(millis(*waited))
 }

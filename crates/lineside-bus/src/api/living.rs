@@ -25,27 +25,20 @@ use crate::hook::state::{Leaves, Place, Registered, Runs, Session, Shared};
 pub struct Living {
     session: Session,
     hook: Arc<Hook>,
-    point: &'static PointInfo,
     run: Arc<dyn Interceptor>,
 }
 
 impl Living {
     fn of(session: &Session, registered: Registered) -> Option<Self> {
-        let Registered { hook, point, runs, .. } = registered;
+        let Registered { hook, runs, .. } = registered;
         let Runs::Interceptor(run) = runs else { return None };
-        Some(Self { session: session.clone(), hook, point, run })
+        Some(Self { session: session.clone(), hook, run })
     }
 
     /// The hook. Its registration names it.
     #[must_use]
     pub fn hook(&self) -> &Hook {
         &self.hook
-    }
-
-    /// Its point.
-    #[must_use]
-    pub fn point(&self) -> &'static PointInfo {
-        self.point
     }
 
     /// Whether its condition keeps this event out: for who could not have it asked where the event is.

@@ -1,5 +1,6 @@
 //! Settings as people and programs read them: with the names of the builder, times in milliseconds.
 
+use crate::answer::millis;
 use crate::json::{Map, Value, json};
 
 use super::{AtEnd, Control, Pause, Rate, Retry, Scope};
@@ -9,7 +10,6 @@ impl Control {
     /// what is not there.
     #[must_use]
     pub fn to_json(&self) -> Map {
-        let millis = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let rate = self.rate.as_ref().map(|Rate { starts, period, key, excess, scope }| {
             let rate = json!({"starts": starts, "period": millis(*period), "key": key, "excess": excess});
             with_scope(rate, *scope)

@@ -57,7 +57,6 @@ impl Agents {
 #[cfg(test)]
 mod tests {
     use std::io::{BufRead as _, BufReader, Write as _};
-    use std::path::Path;
     use std::process::{Child, Command, Stdio};
 
     use lineside::Bus;
@@ -93,33 +92,21 @@ mod tests {
 
     #[tokio::test]
     async fn what_an_agent_has_left_is_no_person_however_it_was_set_apart_and_what_is_beside_the_agent_is() {
-        let agents = Agents::of(Path::new("/nonexistent"), false, &TaskTracker::new());
+        let state = tempfile::tempdir().unwrap();
+        let agents = Agents::of(state.path(), false, &TaskTracker::new());
         let session = Bus::new().session("s1").open().await.unwrap();
-        // It waits until it is marked. What it leaves has no parent of it, and nothing in its environment.
-        let leaves =
-            "read go; left=$(env -i setsid sleep 600 > /dev/null 2>&1 & echo $!); echo $left; read end";
-        let begun = |text: &str| {
-            let mut command = Command::new("sh");
-            command.args(["-c", text]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
-        };
-        let (mut agent, mut beside) = (begun(leaves), begun("read end"));
+        let (mut agent, mut beside) = (begun(), begun());
         let process = Process::of(agent.id()).unwrap();
         for _ in 0..2 {
             agents.note("s1", Some(&session), Some(process));
         }
-        let mut line = String::new();
-        agent.stdin.as_mut().unwrap().write_all(b"go\n").unwrap();
-        BufReader::new(agent.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        let left: u32 = line.trim().parse().unwrap();
+        let left = leaves(&mut agent);
         let is_a_person = |pid| (agents.is_of_a_person(Some(pid)), agents.is_typed_by_a_person(Some(pid)));
         assert_eq!(is_a_person(left), (Err(MARKED.to_owned()), Err(MARKED.to_owned())));
         assert!(agents.is_known(Some(left)).is_err(), "it does in the name of no user what an agent may not");
         assert_eq!(is_a_person(beside.id()), (Ok(()), Ok(())));
         assert!(agents.is_known(Some(beside.id())).is_ok());
-        Command::new("kill").arg(line.trim()).status().unwrap();
-        for child in [&mut agent, &mut beside] {
-            child.kill().and_then(|()| child.wait()).unwrap();
-        }
+        ends([&mut agent, &mut beside], left);
     }
 
     #[tokio::test]
