@@ -141,7 +141,11 @@ impl Calls {
 
     fn call(&mut self, tool: &str, stated: Option<&str>, input: Option<&Value>, paths: &[String], cwd: &str) {
         let class = stated.or_else(|| tool_class::of_call(tool, input));
-        let searched = input.and_then(|input| self.searched(input, cwd));
+        let writes = match class {
+            None | Some("mcp") => access(tool, input) != Access::Read,
+            class => matches!(class, Some("write" | "edit")),
+        };
+        let searched = input.filter(|_| !writes).and_then(|input| self.searched(tool, input, cwd));
         self.calls.extend(searched);
         let touching = match class {
             Some("shell") => {
@@ -205,10 +209,11 @@ impl Calls {
     }
 
     /// The files that a search reads which asks for their names by a glob, as `rg` does.
-    fn searched(&self, input: &Value, cwd: &str) -> Option<Call> {
+    fn searched(&self, tool: &str, input: &Value, cwd: &str) -> Option<Call> {
         let text = |key: &str| input.get(key).and_then(Value::as_str);
-        // Names and counts show nothing of what is in a file.
-        let glob = text("glob").filter(|_| text("output_mode").is_none_or(|mode| mode == "content"));
+        // Names and counts show nothing of what is in a file; `Grep` lists names unless it is asked for more.
+        let shows = text("output_mode").map_or(tool != "Grep", |mode| mode == "content");
+        let glob = text("glob").filter(|_| shows);
         let glob = glob.or_else(|| text("include"))?;
         let words = ["rg", "x", "-g", glob, "--", text("path").unwrap_or(".")].map(quoted);
         let read = self.analysed(cwd, |state| analyse(&words.join(" "), Shell::Bash, state));

@@ -36,12 +36,22 @@ fn a_search_by_a_glob_of_secrets_and_files_in_a_list_are_touched() {
     let secrets = acts(json!({"reads": {"secret": true}, "unclear": "skip"}));
     for (input, expected) in [
         (json!({"pattern": "KEY", "glob": ".env*", "output_mode": "content"}), true),
-        (json!({"pattern": "KEY", "glob": "**/.env", "path": "/p/a'b"}), true),
+        (json!({"pattern": "KEY", "glob": "**/.env", "path": "/p/a'b", "output_mode": "content"}), true),
         (json!({"pattern": "KEY", "glob": ".env*", "output_mode": "files_with_matches"}), false),
+        (json!({"pattern": "KEY", "glob": ".env*", "output_mode": "count"}), false),
+        (json!({"pattern": "KEY", "glob": ".env*"}), false),
         (json!({"pattern": "KEY", "glob": "*.rs"}), false),
         (json!({"pattern": "KEY", "glob": "!.env"}), false),
     ] {
         check(&secrets, &call("Grep", input), expected);
+    }
+    for (tool, input, expected) in [
+        ("grep_search", json!({"pattern": "KEY", "glob": ".env*"}), true),
+        ("search_file_content", json!({"pattern": "KEY", "include": ".env*"}), true),
+        ("Write", json!({"file_path": "/p/a", "content": "x", "include": ".env"}), false),
+        ("mcp__x__put", json!({"path": "/p/a", "content": "x", "include": ".env"}), false),
+    ] {
+        check(&secrets, &call(tool, input), expected);
     }
     let writes = acts(json!({"writes": "**/.claude/settings.json", "unclear": "skip"}));
     let files = json!({"files": [{"path": "a", "content": ""}, {"path": "/p/.claude/settings.json", "content": "{}"}]});
