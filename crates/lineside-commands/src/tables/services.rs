@@ -99,6 +99,7 @@ pub(super) const ROWS: &[Source] = &[
     ("prisma migrate|prisma db|flask db|sqlx database|sqlx migrate|diesel database|diesel migration|edgedb database|hasura migrate|hasura metadata|wp db|drush sql|mikro-orm schema", "-n|--name= --force -f --force-reset --accept-data-loss --schema= -y|--yes --skip-seed", "sub"),
     ("prisma db execute", "--file= --stdin --url= --schema=", "r:--file sql"),
     ("manage.py dbshell|django-admin dbshell|rails dbconsole|rails db|console dbal:run-sql|console doctrine:query:sql", "--database= -p -e=", "sql:* sql"),
+    ("manage.py shell|manage.py shell_plus|django-admin shell", "-c|--command= -i|--interface= -v= --settings= --pythonpath= --plain --print-sql", "input:python code:-c:python"),
     ("symfony", "", "sub verb:new,local,check"),
     ("symfony run", "-w|--watch= -d", "wrap"),
     ("wp db query|drush sql:query|drush sqlq", "", "sql:*"),

@@ -72,6 +72,7 @@ pub(super) const ROWS: &[Source] = &[
     ("gh|glab", "-R|--repo= --help --version --hostname=", "sub"),
     ("gh repo|gh release|gh pr|gh issue|gh auth|gh secret|gh variable|gh run|gh workflow|gh gist|gh ssh-key|gh gpg-key|gh cache|gh codespace|gh extension|gh label|gh project|gh ruleset|gh org|gh config|gh search|glab repo|glab release|glab mr|glab issue|glab auth|glab variable", "-R|--repo= -b|--body= -F|--body-file= -t|--title= --search= -L|--limit= -y|--yes", "sub"),
     ("gh api|glab api", "-X|--method= -f|--raw-field= -F|--field= -H|--header= --input= -q|--jq= -t|--template= --paginate --slurp -i|--include --silent --cache= --hostname= -p|--preview=", "sends special:asks"),
+    ("gh repo edit", "--visibility= -d|--description= -h|--homepage= --add-topic= --remove-topic= --default-branch= --accept-visibility-change-consequences", ""),
     ("gh gist create", "-p|--public -d|--desc= -f|--filename= -w|--web", "r:* sends"),
     ("gh release upload|gh release create", "-t|--title= -n|--notes= -F|--notes-file= --target= --generate-notes -d|--draft -p|--prerelease --clobber", "r:2+ sends"),
     ("gh secret set|gh variable set", "-b|--body= -e|--env= -o|--org= -f|--env-file= -a= -r= -u", "sends"),
