@@ -69,8 +69,9 @@ pub(crate) fn calls(text: &str, language: &str, home: &str, here: &str) -> Vec<C
             }
             Token::Name(name) => {
                 if is_statement(name) && !is_in_memory(text) {
-                    let text = arguments(&tokens[at + 1..]).first();
-                    all.extend(text.and_then(|text| match text {
+                    // `execute(text("…"))`, `query({text: "…"})`.
+                    let mut given = arguments(&tokens[at + 1..]).iter().take(4);
+                    all.extend(given.find_map(|text| match text {
                         Token::Text(text) => Some(Call::Statement(text.clone())),
                         _ => None,
                     }));

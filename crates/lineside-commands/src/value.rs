@@ -43,6 +43,8 @@ impl Origin {
     pub(crate) const SHOWN: Origin = Origin(8);
     /// Of a variable that the command does not set and for which it has a name in the project: `${DIR:-build}`.
     pub(crate) const EXPECTED: Origin = Origin(16);
+    /// Of a variable for the folder of temporary files, which may not be set.
+    pub(crate) const TEMPORARY: Origin = Origin(32);
 
     pub(crate) fn with(self, other: Origin) -> Origin {
         Origin(self.0 | other.0)

@@ -159,7 +159,7 @@ pub(crate) struct Walk<'s> {
     opened: HashMap<u32, Value>,
     /// Where descriptors above 2 write to.
     outs: HashMap<u32, Out>,
-    way: Vec<String>,
+    pub(crate) way: Vec<String>,
     levels: usize,
     nesting: usize,
     words: usize,

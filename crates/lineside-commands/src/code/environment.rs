@@ -23,6 +23,8 @@ const HIDES: &[&str] = &[
 /// What a use of the environment is.
 enum Use {
     Whole,
+    /// A value of which the name is not known.
+    One,
     Secret,
 }
 
@@ -36,11 +38,15 @@ pub(super) fn shows(text: &str, language: &str) -> bool {
     let printed = printed(&tokens, row);
     let prints = printed.contains(&true);
     let mut held: Vec<&str> = Vec::new();
+    let (mut has_one, mut has_all) = (false, false);
     for (at, token) in tokens.iter().enumerate() {
         let Token::Name(name) = token else { continue };
         let is_shown = || printed[at] && !is_hidden(&tokens, at);
-        match used(row, name, &tokens[at + 1..]) {
+        let used = used(row, name, &tokens[at + 1..], text);
+        has_all |= matches!(used, Some(Use::Whole));
+        match used {
             None if held.contains(&name.as_str()) && is_shown() => return true,
+            Some(Use::One) => has_one |= is_shown(),
             Some(_) if is_shown() => return true,
             Some(Use::Whole) if prints && is_gone_through(&tokens, at) => return true,
             Some(Use::Secret) => {
@@ -51,18 +57,28 @@ pub(super) fn shows(text: &str, language: &str) -> bool {
             _ => {}
         }
     }
-    false
+    // Its name may come from all names, or stand in the code.
+    let is_secret = |token: &Token| matches!(token, Token::Text(name) if crate::expand::is_secret_name(name));
+    has_one && (has_all || tokens.iter().any(is_secret))
 }
 
 /// What a name and the tokens behind it ask of the environment.
-fn used(row: &Row, name: &str, behind: &[Token]) -> Option<Use> {
+fn used(row: &Row, name: &str, behind: &[Token], text: &str) -> Option<Use> {
     let name = name.trim_start_matches('.');
     let method = |known| name.strip_prefix(known).filter(|rest| rest.is_empty() || rest.starts_with('.'));
     let method = row.1.split(' ').find_map(method)?.trim_start_matches('.');
     let of = |name: &str| crate::expand::is_secret_name(name).then_some(Use::Secret);
     let asks = matches!(method, "" | "get" | "fetch" | "pop" | "getenv");
+    // Tokens have no commas: `print(environ, [x])`.
+    let touches =
+        |sign: &char| text.contains(&format!("{}{sign}", name.rsplit('.').next().unwrap_or_default()));
     match behind {
         [Token::Sign('[' | '('), Token::Text(name), ..] if asks => of(name),
+        [Token::Sign(sign @ ('[' | '(')), one, ..]
+            if asks && !matches!(one, Token::Sign(')' | ']')) && touches(sign) =>
+        {
+            Some(Use::One)
+        }
         _ if matches!(method, "" | "get" | "fetch" | "items" | "copy" | "values" | "toObject") => {
             Some(Use::Whole)
         }

@@ -130,8 +130,12 @@ impl Walk<'_> {
 
     /// A variable that the command does not set has whatever value the environment gives it.
     fn unset(&self, name: &str) -> Value {
-        let secret = is_secret_name(name);
-        Value::unknown().from(if secret { Origin::SECRET } else { Origin::default() })
+        let origin = match name {
+            "TMPDIR" => Origin::TEMPORARY,
+            name if is_secret_name(name) || self.scope.has_settings => Origin::SECRET,
+            _ => Origin::default(),
+        };
+        Value::unknown().from(origin)
     }
 
     /// The values of a name and index, none where the command does not know them; and whether `*` joins them.
@@ -155,6 +159,10 @@ impl Walk<'_> {
             "PWD" => return (Some(vec![self.cwd_value()]), false),
             "OLDPWD" if self.scope.before.is_some() => {
                 return (self.scope.before.clone().map(|before| vec![Value::known(before)]), false);
+            }
+            // A text that is given to a shell lies in no file.
+            "BASH_SOURCE" if self.way.is_empty() && !self.scope.variables.contains_key("BASH_SOURCE") => {
+                return (Some(vec![Value::default()]), false);
             }
             "IFS" if !self.scope.variables.contains_key("IFS") => {
                 return (Some(vec![Value::known(" \t\n")]), false);

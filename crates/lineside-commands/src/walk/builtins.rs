@@ -216,11 +216,21 @@ impl Walk<'_> {
     fn source(&mut self, words: &[Value]) {
         let Some(file) = words.first() else { return };
         self.runs_file(file);
-        let text = self.content(file, None);
+        let name = file.plain().map(crate::globs::last_name).unwrap_or_default();
+        let is_settings = name.starts_with(".env") && self.origin_at(file).has(Origin::SECRET);
+        // What is loaded is shown by what prints it.
+        let text = match is_settings && !self.wrote(file) {
+            true => Value::unknown(),
+            false => self.content(file, None),
+        };
+        self.scope.has_settings |= is_settings;
         if text.origin.has(Origin::FETCHED) {
             self.does(crate::Trait::RunsFetched);
         }
+        let outer = self.scope.variables.insert("BASH_SOURCE".to_owned(), vec![file.clone()]);
         self.run_value(&text, "what a sourced file holds");
+        self.scope.variables.remove("BASH_SOURCE");
+        self.scope.variables.extend(outer.map(|outer| ("BASH_SOURCE".to_owned(), outer)));
     }
 
     fn declare(&mut self, words: &[Value]) {

@@ -233,12 +233,14 @@ impl Walk<'_> {
                 }
             }
             "printenv" => {
-                if reading.operands.is_empty() {
+                let parts = ["SECRET", "PASSWORD", "CREDENTIALS"];
+                let is_secret = |name: &Value| {
+                    crate::expand::is_secret_name(&name.text)
+                        || name.text.ends_with("_KEY")
+                        || parts.iter().any(|part| name.text.contains(part))
+                };
+                if reading.operands.is_empty() || reading.operands.iter().any(is_secret) {
                     self.does(Trait::ShowsEnvironment);
-                }
-                if reading.operands.iter().any(|name| crate::expand::is_secret_name(&name.text))
-                    || reading.operands.is_empty()
-                {
                     self.read = self.read.with(Origin::SECRET);
                 }
             }

@@ -1,6 +1,7 @@
 //! Statements: lists, pipes, branches and loops.
 
 use super::Walk;
+use crate::analysis::{CommandProgram, Flag, Trait};
 use crate::expand::is_arithmetic;
 use crate::limits;
 use crate::parse::{Command, Statement};
@@ -237,12 +238,36 @@ impl Walk<'_> {
         }
     }
 
+    /// The words of a plain command, unless the command itself gives its name a meaning.
+    fn own_words<'s, 't>(&self, statement: &'s Statement<'t>) -> Option<&'s [&'t str]> {
+        let Command::Simple { assignments, words } = &statement.command else { return None };
+        let is_plain = assignments.is_empty() && statement.redirections.is_empty() && self.aliases.is_none();
+        let is_own = words.first().is_some_and(|name| self.scope.functions.contains_key(*name))
+            || self.scope.variables.contains_key("PATH");
+        (is_plain && !is_own).then_some(words)
+    }
+
     fn pipe(&mut self, left: &Statement<'_>, right: &Statement<'_>) {
         let outer = std::mem::take(&mut self.out);
         let scope = self.scope.clone();
+        let shows = self.analysis.traits.contains(&Trait::ShowsEnvironment);
+        let known = self.analysis.programs.len();
         self.statement(left);
         self.scope.clone_from(&scope);
-        let printed = std::mem::replace(&mut self.out, outer);
+        let mut printed = std::mem::replace(&mut self.out, outer);
+        let words = (self.own_words(left), self.own_words(first_of(right)));
+        if let (Some(left), Some(right)) = words {
+            if passes_names(left, right) {
+                self.analysis.traits.retain(|one| shows || *one != Trait::ShowsEnvironment);
+                printed.origin = crate::value::Origin::default();
+            }
+            // What takes the secret stands as an option of what prints it.
+            if let [program] = &mut self.analysis.programs[known..]
+                && logs_in(program, right)
+            {
+                program.flags.push(Flag { spellings: vec!["--password-stdin".into()].into(), value: None });
+            }
+        }
         let before = self.input.replace(printed);
         self.statement(right);
         self.input = before;
@@ -251,6 +276,52 @@ impl Walk<'_> {
             self.scope = scope;
         }
     }
+}
+
+/// The first part of a pipe.
+fn first_of<'s, 't>(statement: &'s Statement<'t>) -> &'s Statement<'t> {
+    if let Command::Pipe(first, _) = &statement.command { first } else { statement }
+}
+
+/// Whether of the environment names alone go on, one value that is no secret, or how much it is.
+fn passes_names(left: &[&str], right: &[&str]) -> bool {
+    let is_plain = |text: &str| {
+        let signs = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'^' | b'=' | b'.');
+        !text.is_empty() && text.bytes().all(signs)
+    };
+    let is_open = |pattern: &str| {
+        let name = pattern.trim_matches('\'').strip_prefix('^').and_then(|name| name.strip_suffix('='));
+        let parts = ["KEY", "TOKEN", "SECRET", "PASS", "CRED", "AUTH"];
+        name.is_some_and(|name| {
+            is_plain(name)
+                && !name.contains(['^', '=', '.'])
+                && !crate::expand::is_secret_name(name)
+                && !parts.iter().any(|part| name.to_ascii_uppercase().contains(part))
+        })
+    };
+    match (left, right) {
+        (["printenv", name], ["wc", "-c"]) => is_plain(name),
+        (["env" | "printenv"], ["cut", "-d=" | "-d'='", "-f1"] | ["cut", "-d", "=" | "'='", "-f", "1"])
+        | (["env" | "printenv"], ["awk", "-F=", "'{print $1}'"] | ["wc", "-l"]) => true,
+        (["env" | "printenv"], ["grep", "-c" | "-q", pattern]) => is_plain(pattern.trim_matches('\'')),
+        (["env" | "printenv"], ["grep", pattern]) => is_open(pattern),
+        _ => false,
+    }
+}
+
+/// What prints a secret that a login takes: its name, its subcommand and the machine that is logged in to.
+const LOGINS: [(&str, [&str; 2], &str); 2] =
+    [("gh", ["auth", "token"], "ghcr.io"), ("aws", ["ecr", "get-login-password"], "")];
+
+/// `gh auth token | docker login ghcr.io --password-stdin`.
+fn logs_in(program: &CommandProgram, taker: &[&str]) -> bool {
+    let fits = |(name, subcommand, host): &(&str, [&str; 2], &str)| {
+        program.known_name() == Some(name)
+            && program.subcommand == subcommand
+            && (host.is_empty() || taker.contains(host))
+    };
+    matches!(taker, ["docker" | "podman", "login", rest @ ..] if rest.contains(&"--password-stdin"))
+        && LOGINS.iter().any(fits)
 }
 
 fn merge(after: &mut Option<super::Scope>, end: super::Scope, body: &[Statement<'_>]) {

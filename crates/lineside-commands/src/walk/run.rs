@@ -257,7 +257,7 @@ impl Walk<'_> {
             Some(_) => true,
             None => {
                 let text = value.text.trim_start_matches(UNKNOWN);
-                value.origin.has(Origin::EXPECTED)
+                (value.origin.has(Origin::EXPECTED) || value.origin.has(Origin::TEMPORARY) && is_own(text))
                     && value.text.len() == text.len() + UNKNOWN.len_utf8()
                     && !text.contains(UNKNOWN)
                     && !text.contains("..")
@@ -312,6 +312,17 @@ impl Walk<'_> {
     pub(crate) fn unclear_paths(&mut self, reason: &str) {
         self.cannot_tell(Unknown::Paths, reason);
     }
+}
+
+/// Whether this is below a folder for temporary files, and where there is none, of no folder of a system.
+fn is_own(below: &str) -> bool {
+    const OF_SYSTEM: [&str; 29] = [
+        "", ".", "Applications", "Library", "System", "Users", "Volumes", "bin", "boot", "data", "dev",
+        "etc", "home", "lib", "lib32", "lib64", "media", "mnt", "nix", "opt", "private", "proc", "root",
+        "run", "sbin", "srv", "sys", "usr", "var",
+    ];
+    let first = below.strip_prefix('/').and_then(|below| below.split('/').next());
+    first.is_some_and(|name| !OF_SYSTEM.contains(&name) && !crate::value::has_marks(name))
 }
 
 fn wraps(deeds: &[&When]) -> bool {

@@ -31,6 +31,8 @@ pub(crate) struct Scope {
     /// Whether globs find names that begin with a dot, and those with capitals and small letters alike.
     pub(crate) finds_dots: bool,
     pub(crate) finds_any_case: bool,
+    /// Whether a file of settings was loaded, which any variable may be of.
+    pub(crate) has_settings: bool,
 }
 
 impl Scope {
@@ -48,6 +50,7 @@ impl Scope {
             positional: None,
             finds_dots: false,
             finds_any_case: false,
+            has_settings: false,
         }
     }
 
@@ -110,6 +113,7 @@ impl Scope {
         self.numbers.extend(other.numbers.iter().cloned());
         self.finds_dots |= other.finds_dots;
         self.finds_any_case |= other.finds_any_case;
+        self.has_settings |= other.has_settings;
         self.unset.retain(|name| other.unset.contains(name));
         for (name, body) in &other.functions {
             self.functions.entry(name.clone()).or_insert_with(|| body.clone());

@@ -47,9 +47,13 @@ impl Walk<'_> {
             "listens" => self.listens(reading),
             // Of `NAME=value` lines, the names alone are no secret; another line is printed whole.
             "fields" => {
+                let is_cut = self.way.last().is_some_and(|name| name == "cut");
                 let is = |flag, text| reading.values(flag).next().and_then(Value::plain) == Some(text);
-                let names = is("-d", "=") && is("-f", "1") && !reading.has("--complement");
-                for file in reading.operands.iter().filter(|file| !names || !file.text.contains(".env")) {
+                let names = is_cut && is("-d", "=") && is("-f", "1") && !reading.has("--complement");
+                let files = reading.operands.iter().skip(usize::from(!is_cut));
+                let files = files.filter(|_| !self.is_awk_of_names(reading));
+                let files: Vec<&Value> = files.filter(|file| !names || !file.text.contains(".env")).collect();
+                for file in files {
                     self.reads_file(file, index);
                 }
             }
@@ -185,7 +189,7 @@ impl Walk<'_> {
             }
         }
         // `http POST host @file`, `name=@file`, `name@file`.
-        let is_httpie = self.way.last().is_some_and(|name| matches!(name.as_str(), "http" | "https" | "xh"));
+        let is_httpie = self.way.last().is_some_and(|name| super::hosts::is_httpie(name));
         let named = |text: &'_ str| text.split_once('@').map(|(_, path)| path.to_owned());
         for operand in reading.operands.clone() {
             let given = operand.text.strip_prefix('@').or_else(|| Some(operand.text.split_once("=@")?.1));
@@ -351,6 +355,15 @@ impl Walk<'_> {
             let folder = folder.unwrap_or_else(|| Value::known("."));
             self.touch(Access::Write, &folder, true, Some(index));
         }
+    }
+
+    /// `awk -F= '{print $1}' .env`.
+    pub(super) fn is_awk_of_names(&self, reading: &Reading) -> bool {
+        let words: Vec<Option<&str>> = reading.operands.iter().map(Value::plain).collect();
+        words == [Some("{print $1}"), Some(".env")]
+            && reading.given.len() == 1
+            && reading.values("-F").next().and_then(Value::plain) == Some("=")
+            && self.way.last().is_some_and(|name| name.ends_with("awk"))
     }
 
     /// `grep PATTERN FILES`, `sed SCRIPT FILES`: the first operand is no file unless an option has its place.
