@@ -1,13 +1,19 @@
 //! Literal calls in the code of other languages: what is started, deleted, read and written by texts that stand there.
 
+mod arguments;
+mod bound;
 mod environment;
 mod names;
 mod paths;
+mod settled;
 mod table;
 mod tokens;
 mod values;
 
+use self::arguments::{arguments, handed_on, keyed, statement};
+use self::bound::Bindings;
 use self::paths::{of_block, opened_by_perl, opened_path, unknown_path};
+use self::settled::{Given, settled};
 use self::table::{Does, does, is_in_memory, is_statement};
 use self::tokens::{Token, tokens};
 use crate::value::UNKNOWN;
@@ -51,16 +57,46 @@ pub(crate) enum Call {
     Unknown,
 }
 
+/// Most tokens that the turns of loops and of calls have together.
+const TURNS: usize = 64 * 1024;
+
 /// The calls of a code that runs in a folder `here`.
 pub(crate) fn calls(text: &str, language: &str, home: &str, here: &str) -> Vec<Call> {
     let tokens = values::joined(tokens(&values::at_home(text, home), language), language);
-    let tokens = values::settled(&names::imported(&tokens), home, here);
-    let tokens = names::renamed(tokens, language, |name| does(language, name).is_some());
-    let tokens = values::joined(tokens, language);
+    let tokens = names::renamed(names::imported(&tokens), language, |name| does(language, name).is_some());
+    let bindings = Bindings::of(&tokens, language);
+    let given = Given { language, home, here, bindings: &bindings };
+    let first = settled(&tokens, &given, &[], 0);
+    let mut turns = bound::given(&tokens, &first, &bindings, language);
+    turns.extend(bound::loops(&first, &bindings));
+    let count = turns.iter().map(|turns| turns.values.len()).max().unwrap_or(0);
     let mut all = Vec::new();
     if environment::shows(text, language) {
         all.push(Call::Environment);
     }
+    if count == 0 || count * tokens.len() > TURNS {
+        all.extend(called_by(&first, text, language));
+        return all;
+    }
+    let mut before: Vec<Call> = Vec::new();
+    for turn in 0..count {
+        let calls = called_by(&settled(&tokens, &given, &turns, turn), text, language);
+        if calls.iter().any(|call| matches!(call, Call::Folder(_) | Call::MayFolder(_))) {
+            // Each turn begins where the code does.
+            all.extend(calls);
+            all.push(Call::Folder(here.to_owned()));
+            continue;
+        }
+        // What does not hang on the turn is the same in each.
+        let is_new = |(at, call): &(usize, &Call)| before.get(*at) != Some(*call);
+        all.extend(calls.iter().enumerate().filter(is_new).map(|(_, call)| call.clone()));
+        before = calls;
+    }
+    all
+}
+
+fn called_by(tokens: &[Token], text: &str, language: &str) -> Vec<Call> {
+    let mut all = Vec::new();
     let mut open: Option<usize> = None;
     for (at, token) in tokens.iter().enumerate() {
         match token {
@@ -79,7 +115,7 @@ pub(crate) fn calls(text: &str, language: &str, home: &str, here: &str) -> Vec<C
                 // A lone `run` or `remove` is a function of the code's own.
                 if let Some(does) = does(language, name) {
                     open = Some(at);
-                    let handed = handed_on(&tokens, at).or_else(|| of_block(&tokens[at + 1..], language));
+                    let handed = handed_on(tokens, at).or_else(|| of_block(&tokens[at + 1..], language));
                     let behind = handed.as_deref().unwrap_or(&tokens[at + 1..]);
                     let folder = keyed(arguments(behind), &["cwd"]);
                     all.extend(folder.clone().map(Call::Folder));
@@ -93,10 +129,10 @@ pub(crate) fn calls(text: &str, language: &str, home: &str, here: &str) -> Vec<C
                     all.extend(folder.map(|_| Call::Folder("-".to_owned())));
                 }
                 if language == "python" && name == ".open" {
-                    all.extend(opened_path(&tokens, at));
+                    all.extend(opened_path(tokens, at));
                 }
                 if language == "python" {
-                    all.extend(unknown_path(&tokens, at, name));
+                    all.extend(unknown_path(tokens, at, name));
                 }
             }
             // `print > "file"`, where `$1 > "b"` compares.
@@ -226,12 +262,7 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
             });
             let in_list = matches!(arguments.first(), Some(Token::Sign('[')));
             let in_list_behind = matches!(arguments.get(1), Some(Token::Sign('[')));
-            let is_split = matches!(arguments.get(1), Some(Token::Name(name)) if name == ".split");
             match (first.or_else(|| keyed(arguments, &["args"])), through_shell) {
-                // `"rm x".split()`.
-                (Some(text), _) if is_split => {
-                    all.push(Call::Program(text.split_whitespace().map(str::to_owned).collect()));
-                }
                 (Some(text), true) => all.push(Call::Shell { text, listed: true }),
                 (Some(_), false) if language == "node" => {
                     all.push(Call::Program(texts.iter().map(|text| (*text).to_owned()).collect()));
@@ -381,30 +412,6 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
     }
 }
 
-/// The text that an argument is given by one of these names, as `file="x"`.
-fn keyed(arguments: &[Token], names: &[&str]) -> Option<String> {
-    arguments.windows(3).find_map(|three| match three {
-        [Token::Name(name), Token::Sign('=' | ':'), Token::Text(text)] if names.contains(&name.as_str()) => {
-            Some(text.clone())
-        }
-        _ => None,
-    })
-}
-
-/// The arguments of a call that another one makes: `map(os.remove, ["x"])`.
-fn handed_on(tokens: &[Token], at: usize) -> Option<Vec<Token>> {
-    const HANDS_ON: [&str; 8] =
-        ["map", "starmap", "filter", "partial", "submit", "to_thread", "run_in_executor", "Thread"];
-    let Token::Name(by) = tokens.get(at.checked_sub(2)?)? else { return None };
-    let is_one = HANDS_ON.contains(&by.rsplit('.').next().unwrap_or_default());
-    if !is_one || tokens[at - 1] != Token::Sign('(') || tokens.get(at + 1) == Some(&Token::Sign('(')) {
-        return None;
-    }
-    let given = arguments(&tokens[at - 1..]).get(1..).unwrap_or_default();
-    let given = given.iter().filter(|token| !matches!(token, Token::Sign('[' | ']'))).cloned();
-    Some([Token::Sign('(')].into_iter().chain(given).chain([Token::Sign(')')]).collect())
-}
-
 /// Whether what perl deletes is a list that it makes, or what a loop is at.
 fn is_listed(rest: &[Token]) -> bool {
     match rest.first() {
@@ -414,40 +421,9 @@ fn is_listed(rest: &[Token]) -> bool {
     }
 }
 
-/// The tokens up to the end of the statement.
-fn statement(rest: &[Token]) -> &[Token] {
-    let end = rest.iter().position(|token| matches!(token, Token::Sign(';' | '}' | '\n')));
-    &rest[..end.unwrap_or(rest.len())]
-}
-
 /// Whether perl and ruby ask a shell to start it.
 fn has_signs(text: &str) -> bool {
     text.contains([
         '$', '&', '*', '(', ')', '{', '}', '[', ']', '\'', '"', ';', '\\', '|', '?', '<', '>', '~', '`', '\n',
     ])
-}
-
-/// The tokens of the arguments of a call, with parentheses or without.
-fn arguments(rest: &[Token]) -> &[Token] {
-    if rest.first() != Some(&Token::Sign('(')) {
-        let end = rest
-            .iter()
-            .position(|token| matches!(token, Token::Sign(';' | '}' | ')' | '\n')))
-            .unwrap_or(rest.len());
-        return if matches!(rest.first(), Some(Token::Text(_))) { &rest[..end] } else { &[] };
-    }
-    let mut depth = 0_usize;
-    for (at, token) in rest.iter().enumerate() {
-        match token {
-            Token::Sign('(') => depth += 1,
-            Token::Sign(')') => {
-                depth -= 1;
-                if depth == 0 {
-                    return &rest[1..at];
-                }
-            }
-            _ => {}
-        }
-    }
-    &rest[1..]
 }

@@ -27,6 +27,17 @@ pub(super) fn imported(tokens: &[Token]) -> Vec<Token> {
                 Token::Name(method),
                 ..,
             ] if method.starts_with('.') && is_import(call) => (format!("{module}{method}"), 5),
+            // `require('fs').rmSync` is `.rmSync`.
+            [
+                Token::Name(call),
+                Token::Sign('('),
+                Token::Text(_),
+                Token::Sign(')'),
+                Token::Name(method),
+                ..,
+            ] if method.starts_with('.') && matches!(call.as_str(), "require" | "import") => {
+                (method.clone(), 5)
+            }
             [Token::Name(call), Token::Sign('('), Token::Text(module), Token::Sign(')'), ..]
                 if is_import(call) =>
             {

@@ -1,7 +1,4 @@
-//! What code of other languages says of paths before it uses them: the home, the folder at hand, names that are set once,
-//! texts that are joined.
-
-use std::collections::HashMap;
+//! What code of other languages says of paths before it uses them: the home, the folder at hand, texts that are joined.
 
 use super::tokens::Token;
 use crate::value::UNKNOWN;
@@ -34,9 +31,8 @@ const WORDS: &[(&str, Worth)] = &[
     ("os.path.join path.join File.join", Worth::Joined),
 ];
 
-/// What stands for the home within a text.
-const HOMES: [&str; 5] =
-    ["$ENV{HOME}/", "${os.homedir()}/", "${process.env.HOME}/", "#{Dir.home}/", "#{ENV['HOME']}/"];
+/// What stands for the home within a text, where no mark of a hole does.
+const HOMES: [&str; 2] = ["$ENV{HOME}/", "#{ENV['HOME']}/"];
 
 /// The code with the home in the place of what stands for it within a text.
 pub(super) fn at_home(text: &str, home: &str) -> String {
@@ -49,141 +45,123 @@ fn worth(name: &str) -> Option<Worth> {
     WORDS.iter().find(|(names, _)| names.split(' ').any(|one| one == name)).map(|(_, worth)| *worth)
 }
 
-/// The tokens with texts in the place of what is worth one.
-pub(super) fn settled(tokens: &[Token], home: &str, here: &str) -> Vec<Token> {
-    let mut known: HashMap<String, String> = HashMap::new();
-    let mut out: Vec<Token> = Vec::with_capacity(tokens.len());
-    let mut at = 0;
-    while at < tokens.len() {
-        // `require('fs').rmSync` is `.rmSync`.
-        if let [
-            Token::Name(name),
-            Token::Sign('('),
-            Token::Text(_),
-            Token::Sign(')'),
-            Token::Name(method),
-            ..,
-        ] = &tokens[at..]
-            && matches!(name.as_str(), "require" | "import" | "__import__")
-            && method.starts_with('.')
-        {
-            at += 4;
-        }
-        let (token, next) = settle(tokens, at, home, here, &known);
-        at = next;
-        match token {
-            Some(text) => push(&mut out, text),
-            None => out.push(tokens[at - 1].clone()),
-        }
-        // `name = 'text'`, where nothing is done with the text.
-        if let [.., Token::Name(name), Token::Sign('='), Token::Text(text)] = out.as_slice()
-            && matches!(tokens.get(at), None | Some(Token::Sign(';' | '\n')))
-        {
-            let value = if known.contains_key(name) { UNKNOWN.to_string() } else { text.clone() };
-            known.insert(name.clone(), value);
-        }
+/// What a name is worth by itself.
+pub(super) fn plain<'a>(name: &str, home: &'a str, here: &'a str) -> Option<&'a str> {
+    match worth(name)? {
+        Worth::Home => Some(home),
+        Worth::Here => Some(here),
+        _ => None,
     }
-    out
 }
 
-/// The text that the tokens from here on are worth, and where the next one is.
-fn settle(
-    tokens: &[Token],
-    at: usize,
-    home: &str,
-    here: &str,
-    known: &HashMap<String, String>,
-) -> (Option<String>, usize) {
-    let Token::Name(name) = &tokens[at] else { return (None, at + 1) };
-    let assigned = matches!(tokens.get(at + 1), Some(Token::Sign('=')))
-        && !matches!(tokens.get(at + 2), Some(Token::Sign('=')));
-    if let Some(text) = known.get(name).filter(|_| !assigned) {
-        return (Some(text.clone()), at + 1);
-    }
-    // `cwd=…` names an argument.
-    let is_key = name == "cwd" && matches!(tokens.get(at + 1), Some(Token::Sign('=' | ':')));
-    let Some(worth) = worth(name).filter(|_| !is_key) else { return (None, at + 1) };
-    let opens = matches!(tokens.get(at + 1), Some(Token::Sign('(' | '[' | '{')));
-    let end = opens
-        .then(|| tokens[at + 2..].iter().position(|token| matches!(token, Token::Sign(')' | ']' | '}'))))
-        .flatten()
-        .map(|length| at + 2 + length);
-    let inside = end.map_or(&[][..], |end| &tokens[at + 2..end]);
-    let behind = end.map_or(at + 1, |end| end + 1);
-    let texts = || {
-        inside.iter().enumerate().map(|(number, token)| match token {
-            Token::Text(text) => Some(text.clone()),
-            Token::Name(_) => settle(inside, number, home, here, known).0,
-            Token::Sign('(' | ')') => Some(String::new()),
-            _ => None,
-        })
-    };
-    let text = match worth {
-        Worth::Home => Some(home.to_owned()),
-        Worth::Here => Some(here.to_owned()),
-        Worth::Environment => match inside {
-            [Token::Text(key), ..] if key == "HOME" => Some(home.to_owned()),
-            [Token::Text(key), ..] if key == "PWD" => Some(here.to_owned()),
-            [Token::Name(key)] if key == "HOME" => Some(home.to_owned()),
+/// The text that a call of this name is worth.
+pub(super) fn called(name: &str, arguments: &[Token], home: &str, here: &str) -> Option<String> {
+    match (worth(name)?, arguments) {
+        (Worth::Home, _) => Some(home.to_owned()),
+        (Worth::Here, _) => Some(here.to_owned()),
+        (Worth::Environment, [Token::Text(key) | Token::Name(key), ..]) => match key.as_str() {
+            "HOME" => Some(home.to_owned()),
+            "PWD" => Some(here.to_owned()),
             _ => None,
         },
-        Worth::Argument if inside.len() == 1 => {
-            texts().next().flatten().map(|text| match text.strip_prefix('~') {
-                Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("{home}{rest}"),
-                _ => text,
-            })
-        }
-        Worth::Argument => None,
-        Worth::Joined => texts().collect::<Option<Vec<String>>>().map(|parts| parts.join("/")),
-    };
-    let next = if text.is_some() { behind } else { at + 1 };
-    (text, next)
+        (Worth::Argument, [Token::Text(text)]) => Some(match text.strip_prefix('~') {
+            Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("{home}{rest}"),
+            _ => text.clone(),
+        }),
+        (Worth::Joined, parts) => with_slashes(parts),
+        _ => None,
+    }
 }
 
-/// Adds a text, in the place of the sign of its variable where that stands before it.
-fn push(out: &mut Vec<Token>, text: String) {
-    if matches!(out.last(), Some(Token::Sign('$'))) {
-        out.pop();
+/// The parts of a path with slashes between them, each that is no text as one that is not known.
+fn with_slashes(parts: &[Token]) -> Option<String> {
+    let mut path = String::new();
+    let mut is_known = false;
+    for (at, part) in parts.iter().enumerate() {
+        let before = at.checked_sub(1).map(|at| &parts[at]);
+        let text = if let Token::Text(text) = part { Some(text) } else { None };
+        if text.is_none() && before.is_some_and(|before| !matches!(before, Token::Text(_))) {
+            continue;
+        }
+        let joins = [before, Some(part)].contains(&Some(&Token::Sign('+')));
+        if before.is_some() && !joins {
+            path.push('/');
+        }
+        match text {
+            Some(text) => path.push_str(text),
+            None => path.push(UNKNOWN),
+        }
+        is_known |= text.is_some();
     }
-    out.push(Token::Text(text));
+    is_known.then_some(path)
 }
 
 /// Texts with a sign between them that joins them.
 pub(super) fn joined(tokens: Vec<Token>, language: &str) -> Vec<Token> {
     let mut out: Vec<Token> = Vec::with_capacity(tokens.len());
     for token in tokens {
-        let is_text = matches!(token, Token::Text(_));
-        let joins = match out.as_slice() {
-            [.., Token::Text(_), Token::Sign('+' | '.')] if is_text => out.pop().is_some(),
-            // `folder / "name"`.
-            [.., Token::Text(folder), Token::Sign('/')] if is_text && language == "python" => {
-                let folder = format!("{}/", folder.trim_end_matches('/'));
-                out.truncate(out.len() - 2);
-                out.push(Token::Text(folder));
-                true
-            }
-            [.., Token::Text(_)] => language == "awk",
-            _ => false,
-        };
-        if let (Token::Text(more), true) = (&token, joins) {
-            if let Some(Token::Text(text)) = out.last_mut() {
-                text.push_str(more);
-            }
-            continue;
+        match token {
+            Token::Text(text) => join(&mut out, text, language),
+            other => out.push(other),
         }
-        out.push(token);
     }
     out
 }
 
-/// A text with a mark for each hole that its language fills: `#{…}`, `${…}`, and `{…}` of python.
+/// Adds a text, to the one before it where a sign joins them.
+pub(super) fn join(out: &mut Vec<Token>, more: String, language: &str) {
+    let signs = match out.as_slice() {
+        [.., Token::Text(_), Token::Sign('+' | '.')] => 1,
+        // `folder / "name"`.
+        [.., Token::Text(_), Token::Sign('/')] if language == "python" => 1,
+        [.., Token::Text(_)] if language == "awk" => 0,
+        _ => return out.push(Token::Text(more)),
+    };
+    let is_folder = out.last() == Some(&Token::Sign('/'));
+    out.truncate(out.len() - signs);
+    if let Some(Token::Text(text)) = out.last_mut() {
+        if is_folder {
+            text.truncate(text.trim_end_matches('/').len());
+            text.push('/');
+        }
+        text.push_str(&more);
+    }
+}
+
+/// What stands around the name of a hole within a text.
+const HOLE: (char, char) = ('\u{F0000}', '\u{F0001}');
+
+/// A text with a mark for each hole that its language fills (`#{…}`, `${…}`, and `{…}` of python), with its name if it has one.
 pub(super) fn with_holes(text: &str, open: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((front, inner)) = rest.split_once(open) {
-        let Some((_, behind)) = inner.split_once('}') else { break };
+        let Some((hole, behind)) = inner.split_once('}') else { break };
         out.push_str(front);
-        out.push(UNKNOWN);
+        let name = hole.strip_suffix("()").unwrap_or(hole);
+        if name.chars().all(|sign| sign.is_alphanumeric() || matches!(sign, '_' | '.')) {
+            out.push(HOLE.0);
+            out.push_str(name);
+            out.push(HOLE.1);
+        } else {
+            out.push(UNKNOWN);
+        }
+        rest = behind;
+    }
+    out + rest
+}
+
+/// A text with its holes filled by what their names are worth.
+pub(super) fn filled(text: &str, mut value: impl FnMut(&str) -> Option<String>) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((front, inner)) = rest.split_once(HOLE.0) {
+        let Some((name, behind)) = inner.split_once(HOLE.1) else { break };
+        out.push_str(front);
+        match value(name) {
+            Some(value) => out.push_str(&value),
+            None => out.push(UNKNOWN),
+        }
         rest = behind;
     }
     out + rest

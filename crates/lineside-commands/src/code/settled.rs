@@ -1,0 +1,325 @@
+//! Code with what its names are bound to in their place: texts, paths and lists of words.
+
+use std::collections::HashMap;
+
+use super::bound::{Bindings, Turns, is_set, is_typed};
+use super::tokens::Token;
+use super::values;
+use crate::value::UNKNOWN;
+
+/// Most bytes that are put in the place of names.
+const PUT: usize = 1024 * 1024;
+
+/// What is known before a code is read.
+pub(super) struct Given<'a> {
+    pub(super) language: &'a str,
+    pub(super) home: &'a str,
+    /// The folder at hand.
+    pub(super) here: &'a str,
+    pub(super) bindings: &'a Bindings<'a>,
+}
+
+/// What a name is bound to: a text, or a list of texts without its brackets.
+#[derive(Clone)]
+enum Value {
+    Text(String),
+    List(Vec<Token>),
+}
+
+/// A value that is there already.
+enum Taken<'a> {
+    Text(&'a str),
+    List(&'a [Token]),
+}
+
+/// The tokens with texts in the place of what is worth one, from the inside out, in this one of the turns of loops and calls.
+pub(super) fn settled(tokens: &[Token], given: &Given<'_>, turns: &[Turns<'_>], turn: usize) -> Vec<Token> {
+    let mut settling = Settling {
+        given,
+        turns,
+        turn,
+        known: HashMap::new(),
+        out: Vec::with_capacity(tokens.len()),
+        open: Vec::new(),
+        list: None,
+        left: PUT,
+    };
+    for at in 0..tokens.len() {
+        settling.add(tokens, at);
+        if matches!(tokens.get(at + 1), None | Some(Token::Sign(';' | '\n'))) {
+            settling.bind();
+        }
+    }
+    settling.out
+}
+
+struct Settling<'a> {
+    given: &'a Given<'a>,
+    turns: &'a [Turns<'a>],
+    turn: usize,
+    known: HashMap<String, Value>,
+    out: Vec<Token>,
+    /// Where groups that are open begin.
+    open: Vec<usize>,
+    /// Where the list begins that was closed last.
+    list: Option<usize>,
+    left: usize,
+}
+
+impl Settling<'_> {
+    fn add(&mut self, tokens: &[Token], at: usize) {
+        match &tokens[at] {
+            // `["a"] + ["b"]` is one list.
+            Token::Sign('[')
+                if self.ends_with(&[Token::Sign(']'), Token::Sign('+')]) && self.list.is_some() =>
+            {
+                self.out.truncate(self.out.len() - 2);
+                self.open.extend(self.list);
+            }
+            Token::Sign(sign @ ('(' | '[' | '{')) => {
+                self.open.push(self.out.len());
+                self.out.push(Token::Sign(*sign));
+            }
+            Token::Sign(sign @ (')' | ']' | '}')) => self.close(*sign),
+            // A line goes on within a group.
+            Token::Sign('\n')
+                if self.open.last().is_some_and(|from| self.out.get(*from) != Some(&Token::Sign('{'))) => {}
+            Token::Sign(sign) => self.out.push(Token::Sign(*sign)),
+            Token::Name(name) => self.name(name, tokens, at),
+            Token::Text(text) => {
+                let text = self.filled(text, at);
+                values::join(&mut self.out, text, self.given.language);
+            }
+            Token::Backquoted(text) => {
+                let text = self.filled(text, at);
+                self.out.push(Token::Backquoted(text));
+            }
+        }
+    }
+
+    fn name(&mut self, name: &str, tokens: &[Token], at: usize) {
+        let next = tokens.get(at + 1);
+        let defines = ["def", "function", "class", "for", "as"].map(str::to_owned).map(Token::Name);
+        let is_key = name == "cwd" && next == Some(&Token::Sign(':'));
+        if is_set(tokens, at)
+            || is_typed(tokens, at)
+            || is_key
+            || self.out.last().is_some_and(|last| defines.contains(last))
+        {
+            return self.out.push(Token::Name(name.to_owned()));
+        }
+        let opens = matches!(next, Some(Token::Sign('(' | '[' | '{')));
+        // `...words`.
+        let is_spread = self.ends_with(&[Token::Sign('.'), Token::Sign('.')]);
+        let key = name.strip_prefix('.').filter(|_| is_spread).unwrap_or(name);
+        match self.value(key, at) {
+            Some(Value::Text(text)) => return self.put(text),
+            Some(Value::List(words)) if !opens => return self.words(name, words, next),
+            _ => {}
+        }
+        if let Some((of, method)) = name.rsplit_once('.') {
+            let is_path = self.given.language == "python" && OF_PATHS.contains(&method);
+            if (is_path || method == "split")
+                && let Some(Value::Text(text)) = self.value(of, at)
+            {
+                if is_path {
+                    self.out.extend([Token::Name("Path".to_owned()), Token::Sign('(')]);
+                }
+                self.put(text);
+                self.out.extend(is_path.then_some(Token::Sign(')')));
+                return self.out.push(Token::Name(format!(".{method}")));
+            }
+        }
+        match values::plain(name, self.given.home, self.given.here) {
+            Some(text) if !opens => self.put(text.to_owned()),
+            _ => self.out.push(Token::Name(name.to_owned())),
+        }
+    }
+
+    /// Puts a list in the place of its name, where that is the whole of an argument, of a list or of what is set.
+    fn words(&mut self, name: &str, words: Vec<Token>, next: Option<&Token>) {
+        let ends = match next {
+            Some(Token::Sign(sign)) => matches!(sign, ')' | ']' | '{' | '+' | ':' | ';' | '\n'),
+            Some(Token::Backquoted(_)) => false,
+            Some(Token::Name(_) | Token::Text(_)) | None => true,
+        };
+        // What goes, and whether its brackets come with it.
+        let (gone, is_whole) = match self.out.as_slice() {
+            _ if !ends => (None, false),
+            [.., Token::Sign('.'), Token::Sign('.')] => (Some(2), false),
+            [.., Token::Sign('(' | '[') | Token::Text(_), Token::Sign('*')] => (Some(1), false),
+            [.., Token::Sign(']'), Token::Sign('+')] => (Some(2), false),
+            [.., Token::Sign('(' | '=') | Token::Text(_)] => (Some(0), true),
+            [.., Token::Name(within)] if matches!(within.as_str(), "in" | "of") => (Some(0), true),
+            _ => (None, false),
+        };
+        let Some(gone) = gone else { return self.out.push(Token::Name(name.to_owned())) };
+        let joins = self.ends_with(&[Token::Sign(']'), Token::Sign('+')]);
+        self.out.truncate(self.out.len() - gone);
+        if is_whole {
+            self.list = Some(self.out.len());
+            self.out.push(Token::Sign('['));
+        }
+        self.out.extend(words);
+        if is_whole || joins {
+            self.out.push(Token::Sign(']'));
+        }
+    }
+
+    fn close(&mut self, sign: char) {
+        let Some(from) = self.open.pop() else { return self.out.push(Token::Sign(sign)) };
+        if let Some((from, words)) = split(&self.out, from) {
+            self.out.truncate(from);
+            self.list = Some(from);
+            self.out.push(Token::Sign('['));
+            self.out.extend(words.into_iter().map(Token::Text));
+            return self.out.push(Token::Sign(']'));
+        } else if let Some(Token::Name(name)) = from.checked_sub(1).map(|at| &self.out[at])
+            && let Some(text) = values::called(name, &self.out[from + 1..], self.given.home, self.given.here)
+        {
+            self.out.truncate(from - 1);
+            return self.put(text);
+        }
+        if sign == ']' {
+            self.list = Some(from);
+        }
+        self.out.push(Token::Sign(sign));
+    }
+
+    /// Binds the name of a statement that ends here: `name = 'text'`, `name = Path('text')`, `name = ['a', 'b']`.
+    fn bind(&mut self) {
+        let is_argument = |from: &usize| self.out.get(*from) == Some(&Token::Sign('('));
+        if self.given.language == "python" && self.open.last().is_some_and(is_argument) {
+            return;
+        }
+        let (name, value) = match self.out.as_slice() {
+            [rest @ .., Token::Sign('='), Token::Text(text)] => (bound(rest), Value::Text(text.clone())),
+            [.., Token::Sign(']')] => {
+                let Some((rest, [_, words @ .., _])) =
+                    self.list.and_then(|from| self.out.split_at_checked(from))
+                else {
+                    return;
+                };
+                let ([rest @ .., Token::Sign('=')], true) = (rest, words.iter().all(is_text)) else { return };
+                (bound(rest), Value::List(words.to_vec()))
+            }
+            out if self.given.language == "python" => {
+                let Some((rest, path)) = path_at_end(out) else { return };
+                (bound(rest), Value::Text(path))
+            }
+            _ => return,
+        };
+        let Some(name) = name else { return };
+        let value = match value {
+            Value::Text(_) if self.given.bindings.is_other(name) || self.known.contains_key(name) => {
+                Value::Text(UNKNOWN.to_string())
+            }
+            Value::List(_) if !self.given.bindings.is_once(name) => return,
+            value => value,
+        };
+        self.known.insert(name.to_owned(), value);
+    }
+
+    /// What a name is bound to here, as far as there is room for it.
+    fn value(&mut self, name: &str, at: usize) -> Option<Value> {
+        let turns = self.turns.iter().find(|turns| turns.name == name && turns.within.contains(&at));
+        let turn = turns.and_then(|turns| turns.values.get(self.turn % turns.values.len().max(1)));
+        let value = match turn.map(Vec::as_slice) {
+            Some([Token::Text(text)]) => Taken::Text(text),
+            Some([_, words @ .., _]) => Taken::List(words),
+            Some(_) => return None,
+            None => match self.known.get(name)? {
+                Value::Text(text) => Taken::Text(text),
+                Value::List(words) => Taken::List(words),
+            },
+        };
+        let bytes = match value {
+            Taken::Text(text) => text.len(),
+            Taken::List(words) => words.iter().map(|word| size_of_val(word) + length(word)).sum(),
+        };
+        let Some(left) = self.left.checked_sub(bytes) else { return Some(Value::Text(UNKNOWN.to_string())) };
+        self.left = left;
+        Some(match value {
+            Taken::Text(text) => Value::Text(text.to_owned()),
+            Taken::List(words) => Value::List(words.to_vec()),
+        })
+    }
+
+    /// Adds a text, in the place of the sign of its variable where that stands before it.
+    fn put(&mut self, text: String) {
+        if matches!(self.out.last(), Some(Token::Sign('$'))) {
+            self.out.pop();
+        }
+        values::join(&mut self.out, text, self.given.language);
+    }
+
+    fn filled(&mut self, text: &str, at: usize) -> String {
+        values::filled(text, |name| match self.value(name, at) {
+            Some(Value::Text(text)) => Some(text),
+            _ => values::plain(name, self.given.home, self.given.here).map(str::to_owned),
+        })
+    }
+
+    fn ends_with(&self, signs: &[Token]) -> bool {
+        self.out.ends_with(signs)
+    }
+}
+
+/// Methods of paths that a text has not.
+const OF_PATHS: [&str; 8] =
+    ["unlink", "rmdir", "read_text", "read_bytes", "write_text", "write_bytes", "touch", "open"];
+
+fn is_text(token: &Token) -> bool {
+    matches!(token, Token::Text(_))
+}
+
+fn length(token: &Token) -> usize {
+    if let Token::Text(text) = token { text.len() } else { 0 }
+}
+
+/// The name that is bound at the end of these tokens, which may stand with its type.
+fn bound(tokens: &[Token]) -> Option<&str> {
+    match tokens {
+        [.., Token::Name(name), Token::Sign(':'), Token::Name(_)] => Some(name),
+        [.., Token::Name(name)] => Some(name),
+        _ => None,
+    }
+}
+
+/// A path at the end of a statement, and what stands before its `=`: `Path("a")`, `Path("a", "b") / "c"`.
+fn path_at_end(tokens: &[Token]) -> Option<(&[Token], String)> {
+    let (front, below) = match tokens {
+        [front @ .., Token::Sign('/'), Token::Text(below)] => (front, Some(below.as_str())),
+        front => (front, None),
+    };
+    let [front @ .., Token::Sign(')')] = front else { return None };
+    let first = front.iter().rposition(|token| !is_text(token))?;
+    let ([rest @ .., Token::Sign('='), Token::Name(path), Token::Sign('(')], texts) =
+        front.split_at(first + 1)
+    else {
+        return None;
+    };
+    let texts = texts
+        .iter()
+        .filter_map(|token| if let Token::Text(text) = token { Some(text.as_str()) } else { None });
+    let parts: Vec<&str> = texts.chain(below).collect();
+    (path.ends_with("Path") && !parts.is_empty()).then(|| (rest, parts.join("/")))
+}
+
+/// The words of a text that is split where its group begins, and where it does: `"a b".split()`, `shlex.split("a b")`.
+fn split(out: &[Token], from: usize) -> Option<(usize, Vec<String>)> {
+    match (&out[..from], &out[from + 1..]) {
+        ([.., Token::Text(text), Token::Name(split)], arguments) if split == ".split" => {
+            let words: Vec<String> = match arguments {
+                [] => text.split_whitespace().map(str::to_owned).collect(),
+                [Token::Text(by)] if !by.is_empty() => text.split(by.as_str()).map(str::to_owned).collect(),
+                _ => return None,
+            };
+            Some((from - 2, words))
+        }
+        ([.., Token::Name(split)], [Token::Text(text), ..]) if split == "shlex.split" => {
+            Some((from - 1, text.split_whitespace().map(str::to_owned).collect()))
+        }
+        _ => None,
+    }
+}
