@@ -117,6 +117,7 @@ fn what_is_moved_beside_itself_or_named_by_a_default_is_known() {
             "rm -rf \"$TMPDIR/../x\"",
             "rm -rf \"$TMPDIR/$X\"",
             "rm -rf \"$X$TMPDIR/x\"",
+            "X=$(echo \"$TMPDIR\" | sed 's/a/b/'); rm -rf \"$X/x\"",
             "rm -rf \"$SCRIPT_DIR/build\"",
             "rm -rf \"$(dirname \"$0\")/dist\"",
             "D=\"$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)\"; rm -rf \"$D\"",

@@ -124,10 +124,10 @@ impl Walk<'_> {
                 }
                 self.module(words, reading, index);
             }
-            "eval-node" => {
+            "eval-node" | "eval-ruby" => {
                 if let Some(code) = reading.operands.first() {
                     let code = if reading.has("-p") { super::wrap::printing(code) } else { code.clone() };
-                    self.code(&code, "node", index);
+                    self.code(&code, &what["eval-".len()..], index);
                 }
             }
             "awk" => {

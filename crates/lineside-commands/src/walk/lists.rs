@@ -315,13 +315,17 @@ const LOGINS: [(&str, [&str; 2], &str); 2] =
 
 /// `gh auth token | docker login ghcr.io --password-stdin`.
 fn logs_in(program: &CommandProgram, taker: &[&str]) -> bool {
-    let fits = |(name, subcommand, host): &(&str, [&str; 2], &str)| {
-        program.known_name() == Some(name)
-            && program.subcommand == subcommand
-            && (host.is_empty() || taker.contains(host))
+    let [taker @ ("docker" | "podman"), words @ ..] = taker else { return false };
+    let fits = |(name, subcommand, _): &&(&str, [&str; 2], &str)| {
+        program.known_name() == Some(name) && program.subcommand == subcommand
     };
-    matches!(taker, ["docker" | "podman", "login", rest @ ..] if rest.contains(&"--password-stdin"))
-        && LOGINS.iter().any(fits)
+    LOGINS.iter().find(fits).is_some_and(|(_, _, host)| {
+        let words: Vec<Value> = words.iter().map(|word| Value::known(*word)).collect();
+        let reading = crate::reading::read(taker, &words);
+        reading.subcommand == ["login"]
+            && reading.has("--password-stdin")
+            && (host.is_empty() || matches!(&reading.operands[..], [one] if one.text == *host))
+    })
 }
 
 fn merge(after: &mut Option<super::Scope>, end: super::Scope, body: &[Statement<'_>]) {

@@ -235,7 +235,7 @@ impl Walk<'_> {
         if (away || sends && !self.stays_here(reading, index)) && carried.has(Origin::SECRET) {
             self.does(Trait::SendsSecret);
         }
-        let origin = if fetches { read.with(Origin::FETCHED) } else { read };
+        let origin = if fetches { read.with(Origin::FETCHED) } else { read }.without(Origin::TEMPORARY);
         if fetches {
             self.fetched(reading, deeds);
         }

@@ -359,11 +359,11 @@ impl Walk<'_> {
 
     /// `awk -F= '{print $1}' .env`.
     pub(super) fn is_awk_of_names(&self, reading: &Reading) -> bool {
-        let words: Vec<Option<&str>> = reading.operands.iter().map(Value::plain).collect();
-        words == [Some("{print $1}"), Some(".env")]
+        let [code, file] = reading.operands.as_slice() else { return false };
+        self.way.last().is_some_and(|name| name.ends_with("awk"))
+            && (code.plain(), file.plain()) == (Some("{print $1}"), Some(".env"))
             && reading.given.len() == 1
             && reading.values("-F").next().and_then(Value::plain) == Some("=")
-            && self.way.last().is_some_and(|name| name.ends_with("awk"))
     }
 
     /// `grep PATTERN FILES`, `sed SCRIPT FILES`: the first operand is no file unless an option has its place.
