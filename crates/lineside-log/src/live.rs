@@ -240,6 +240,7 @@ impl Decision {
             failures: number(ran().filter(|run| matches!(run.outcome, Outcome::Failed { .. })).count()),
             runs: number(ran().count()),
             shadows: 0,
+            is_answered: receipt.approval.is_some(),
         }
     }
 
@@ -256,7 +257,10 @@ impl Decision {
             "generation": self.generation, "changes": self.changes, "failures": self.failures, "failed": self.failed,
             "runs": self.runs, "shadows": self.shadows, "payload": payload,
         });
-        let Value::Object(object) = object else { return Map::new() };
+        let Value::Object(mut object) = object else { return Map::new() };
+        if self.is_answered {
+            object.insert("answered".to_owned(), json!(true));
+        }
         object
     }
 
@@ -293,7 +297,32 @@ impl Decision {
             failed: text("failed"),
             runs: count("runs"),
             shadows: count("shadows"),
+            is_answered: object.get("answered").and_then(Value::as_bool).unwrap_or_default(),
         })
+    }
+}
+
+impl Decision {
+    /// A question that waits for a person, as `GET /v1/approvals` lists it, as the decision that it is so far; `None` where it
+    /// is something else. The log has nothing of it before it is answered.
+    #[must_use]
+    pub fn of_question(question: &Map) -> Option<Self> {
+        let mut object = question.clone();
+        let hook = question.get("hooks").and_then(|hooks| hooks.get(0)).and_then(Value::as_object);
+        let of_hook = |name: &str| hook.and_then(|hook| hook.get(name));
+        let known = [
+            ("id", question.get("event")),
+            ("time", question.get("asked_at")),
+            ("tree", question.get("root")),
+            ("by", of_hook("hook")),
+            ("origin", of_hook("origin")),
+            ("reason", of_hook("reason")),
+            ("verdict", Some(&json!(Strength::Ask))),
+        ];
+        object.extend(known.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.clone()))));
+        let waits = Self::of_json(&object)?;
+        let payload = redacted::payload(&waits.payload).into_owned();
+        Some(Self { payload, reason: waits.reason.as_deref().map(redacted::remark), ..waits })
     }
 }
 

@@ -94,6 +94,8 @@ pub struct Decision {
     pub runs: u32,
     /// How many hooks in shadow would have refused it, or have had a person asked.
     pub shadows: u32,
+    /// Whether its hooks have asked, and the verdict is what came of that: a person's answer, or that there was none in time.
+    pub is_answered: bool,
 }
 
 /// Something that happened beside decisions.
@@ -122,7 +124,8 @@ const COLUMNS: &str = "e.row, e.id, e.time, s.session, s.tree, s.parent, s.depth
     (SELECT count(*) FROM run WHERE run.event = e.row AND run.what = 'failed'), \
     (SELECT count(*) FROM run WHERE run.event = e.row), \
     (SELECT count(*) FROM run WHERE run.event = e.row AND run.what = 'shadow' AND run.verdict IN ('ask', 'block', 'stop')), \
-    (SELECT kind FROM run WHERE run.event = e.row AND run.what = 'failed' ORDER BY place LIMIT 1)";
+    (SELECT kind FROM run WHERE run.event = e.row AND run.what = 'failed' ORDER BY place LIMIT 1), \
+    EXISTS (SELECT 1 FROM said WHERE said.event = e.row AND said.what = 'approval')";
 
 /// What a [`Decision`] is read of; `+` keeps the planner from beginning with a name.
 const JOINS: &str =
@@ -280,6 +283,7 @@ pub(crate) fn decision(row: &Row<'_>) -> rusqlite::Result<Decision> {
         runs: row.get(23)?,
         shadows: row.get(24)?,
         failed: row.get(25)?,
+        is_answered: row.get(26)?,
     })
 }
 

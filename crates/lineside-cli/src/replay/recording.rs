@@ -24,7 +24,7 @@ pub(crate) struct Recording {
     pub(crate) fields: Map,
     /// How much of its payload there is.
     pub(crate) kept: Kept,
-    /// The verdict; that nothing was said of it is `continue`.
+    /// The verdict of the hooks, before a person has answered; that nothing was said of it is `continue`.
     pub(crate) verdict: Strength,
     pub(crate) by: Option<String>,
     pub(crate) reason: Option<String>,
@@ -59,13 +59,14 @@ impl Recording {
             "model": model.map(|model| json!({"running": model})),
             "parent_session": decision.parent, "payload": payload,
         });
+        let (verdict, reason) = of_hooks(decision.is_answered, decision.verdict, decision.reason);
         Self {
             id: Some(decision.id.to_string()),
             fields: without_null(fields),
             kept,
-            verdict: decision.verdict,
+            verdict,
             by: decision.by,
-            reason: decision.reason,
+            reason,
             left: json::from_str(&decision.payload).ok(),
         }
     }
@@ -100,6 +101,8 @@ impl Recording {
             None => Strength::Continue,
             Some(word) => Strength::named(&word).with_context(|| format!("`{word}` is no verdict"))?,
         };
+        let is_answered = fields.get("answered").and_then(Value::as_bool).unwrap_or_default();
+        let (verdict, reason) = of_hooks(is_answered, verdict, text("reason"));
         let fields = without_null(event);
         let payload = fields.get("payload").and_then(Value::as_object).cloned().unwrap_or_default();
         Ok(Self {
@@ -107,11 +110,16 @@ impl Recording {
             kept: Kept::of(&payload),
             verdict,
             by: text("by"),
-            reason: text("reason"),
+            reason,
             left: None,
             fields,
         })
     }
+}
+
+/// What the hooks have decided: where a verdict is the answer to their question, that they ask.
+fn of_hooks(is_answered: bool, verdict: Strength, reason: Option<String>) -> (Strength, Option<String>) {
+    if is_answered { (Strength::Ask, None) } else { (verdict, reason) }
 }
 
 fn without_null(value: Value) -> Map {

@@ -100,6 +100,18 @@ fn the_page_of_approvals_shows_what_a_person_sees() {
     assert_eq!(over.code, Some(1));
     assert!(over.err.contains("it was answered"), "{over:?}");
     assert_eq!(stage.run(&["approvals", "allow"], "").code, Some(2));
+    // A replay asks no person: the same hooks have decided the same, and others something else.
+    let logged = || Some(stage.run(&["log", "--json"], ""));
+    let logged = std::iter::from_fn(logged).find(|log| log.out.lines().count() == 3).unwrap();
+    stage.file("project/events.jsonl", &logged.out);
+    stage.file("project/stricter.yaml", &yaml("hooks:").replace("verdict: ask", "verdict: block"));
+    for of in [&[][..], &["events.jsonl"]] {
+        let same = stage.run(&[&["replay", "--against", ".", "--json"], of].concat(), "");
+        assert!(same.code == Some(0) && same.out.contains("\"replayed\":3"), "{same:?}");
+        let other = stage.run(&[&["replay", "--against", "stricter.yaml", "--json"], of].concat(), "");
+        assert!(other.code == Some(1) && other.out.contains("\"differ\":3"), "{other:?}");
+        assert_eq!(other.json()[0]["then"]["verdict"], json!("ask"), "{other:?}");
+    }
     watch.kill().unwrap();
     watch.wait().unwrap();
 }
