@@ -74,7 +74,7 @@ pub(crate) fn in_ascii(line: &str) -> String {
             '↑' => ascii.push('^'),
             '✗' => ascii.push('x'),
             '…' => ascii.push('~'),
-            '–' | '—' | '─' => ascii.push('-'),
+            '–' | '—' | '─' | '┄' => ascii.push('-'),
             '├' | '│' => ascii.push('|'),
             '└' | '╰' => ascii.push('`'),
             '┬' => ascii.push('+'),

@@ -238,11 +238,6 @@ impl Approvals {
         all
     }
 
-    /// The session of each question that waits.
-    pub(crate) fn sessions(&self) -> Vec<String> {
-        self.kept().waiting.values().map(|pending| pending.view.text("session").to_owned()).collect()
-    }
-
     /// How many wait.
     pub(crate) fn count(&self) -> usize {
         self.kept().waiting.len()

@@ -101,6 +101,9 @@ function box(bar) {
   return { left, right, top, tall };
 }
 
+// Hooks without an end are those whose question waits.
+const waits = (bar) => bar[1] === HOOKS && bar[3] === null;
+
 function bars(bar) {
   const { left, right, top, tall } = box(bar);
   if (right < NAME || left > canvas.clientWidth) return;
@@ -117,7 +120,7 @@ function bars(bar) {
     pen.fill();
     pen.globalAlpha = 1;
   }
-  if (bar[1] === TOOL && right - left > 60) {
+  if ((bar[1] === TOOL || waits(bar)) && right - left > 60) {
     pen.save();
     pen.beginPath();
     pen.rect(left, top, right - left - 4, tall);
@@ -202,7 +205,8 @@ canvas.addEventListener("pointermove", (event) => {
   canvas.style.cursor = bar ? "pointer" : "grab";
   if (bar) {
     const what = ["interceptors", "tool", "background work"][bar[1]];
-    tip.textContent = `${bar[4]} · ${what} ${bar[3] === null ? "pending" : took(bar[3] - bar[2])} · ${bar[5]}`;
+    const long = bar[3] === null ? "pending" : took(bar[3] - bar[2]);
+    tip.textContent = `${bar[4]} · ${waits(bar) ? "waits for a person" : `${what} ${long}`} · ${bar[5]}`;
     tip.style.left = `${Math.min(px + 12, canvas.clientWidth - 240)}px`;
     tip.style.top = `${py + 16}px`;
   }
@@ -212,7 +216,7 @@ canvas.addEventListener("pointerup", (event) => {
   const isClick = dragged && dragged.moved <= 3;
   dragged = null;
   const [bar] = find(event);
-  if (isClick && bar) location.href = `/dashboard/decisions/${encodeURIComponent(bar[6])}`;
+  if (isClick && bar) location.href = `/dashboard/${waits(bar) ? "approvals" : `decisions/${encodeURIComponent(bar[6])}`}`;
 });
 canvas.addEventListener("pointerleave", () => {
   under = null;

@@ -180,15 +180,19 @@ impl Model {
         self.counts.unshown = 0;
     }
 
-    /// The sessions whose questions wait for a person, as often as they have one: the others have none. A question may be
-    /// older than the model, which therefore does not count what was asked and answered.
-    pub fn questions<'a>(&mut self, sessions: impl Iterator<Item = &'a str>) {
+    /// The questions that wait for a person, the oldest first, as `GET /v1/approvals` lists them: there are no others. One may
+    /// be older than the model, which therefore does not count what was asked and answered.
+    pub fn questions<'a>(&mut self, waiting: impl Iterator<Item = &'a Map>) {
         for slot in &mut self.slots {
             if let Some(agent) = &mut slot.agent {
-                agent.questions = 0;
+                agent.waits = None;
             }
         }
-        sessions.for_each(|session| self.change(session, |agent| agent.questions += 1));
+        for question in waiting {
+            let text = |name: &str| question.get(name).and_then(Value::as_str).unwrap_or_default();
+            let words = ["point", "tool", "about"].map(text);
+            self.change(text("session"), |agent| agent.waits(words));
+        }
     }
 
     fn change(&mut self, session: &str, change: impl FnOnce(&mut Agent)) {

@@ -11,7 +11,7 @@ use crate::page::fitting::{column, cut, width, wrapped};
 use crate::page::milliseconds;
 use crate::page::subject::subject;
 use crate::painter::in_passing;
-use crate::style::{AGENTS, Style, Tone};
+use crate::style::{AGENTS, Style, Tone, shown_width};
 
 /// The columns of a row; what it is about gets the rest.
 const TIME: usize = 8;
@@ -81,6 +81,16 @@ impl Lines {
         let heading = self.heading(decision);
         let mut row = vec![self.row(decision)];
         row.extend(self.below(decision));
+        (heading, row)
+    }
+
+    /// The same of a question that waits for a person, dashed.
+    pub(crate) fn of_waiting(&mut self, asked: &Decision) -> (Option<String>, Vec<String>) {
+        let (heading, mut row) = self.of_one(asked);
+        if let Some(first) = row.first_mut() {
+            let dashes = self.width.saturating_sub(shown_width(first) + 7);
+            first.push_str(&self.style.paint(Tone::Asked, &format!(" {} waits", "┄".repeat(dashes))));
+        }
         (heading, row)
     }
 

@@ -155,6 +155,9 @@ impl Top {
         }
         let opened = match self.view().kind {
             Kind::Sessions => Some((Kind::Timeline, about)),
+            Kind::Approvals | Kind::Timeline if self.waiting.iter().any(|asked| asked["id"] == *about) => {
+                Some((Kind::Question, about))
+            }
             Kind::Timeline => Some((Kind::Decision, about)),
             Kind::Approvals => Some((Kind::Question, about)),
             Kind::Jobs => {

@@ -15,16 +15,27 @@ use crate::top::keys::all;
 use crate::top::view::Row;
 use crate::{stats, why};
 
-/// The decisions of a timeline, the latest at the end, as `lineside log` has them.
-pub(super) fn timeline(decisions: &[Decision], columns: usize, style: Style) -> Vec<Row> {
+/// The decisions of a timeline, the latest at the end, as `lineside log` has them, and then the questions that wait.
+pub(super) fn timeline<'a>(
+    decisions: &[Decision],
+    waiting: impl Iterator<Item = &'a Value>,
+    columns: usize,
+    style: Style,
+) -> Vec<Row> {
     let mut lines = Lines::new(columns, Order::ByTime, style);
-    let of = |decision: &Decision| {
-        let (heading, row) = lines.of_one(decision);
-        // The heading of a day is a row of its own.
+    // The heading of a day is a row of its own.
+    let row = |about: String, (heading, row): (Option<String>, Vec<String>)| {
         let heading = heading.map(|heading| Row::new("", vec![heading]));
-        heading.into_iter().chain([Row::new(decision.id.to_string(), row)])
+        heading.into_iter().chain([Row::new(about, row)])
     };
-    decisions.iter().flat_map(of).collect()
+    let mut rows: Vec<Row> =
+        decisions.iter().flat_map(|decision| row(decision.id.to_string(), lines.of_one(decision))).collect();
+    for question in waiting {
+        let asked = question.as_object().and_then(Decision::of_question);
+        let id = question["id"].as_str().unwrap_or_default();
+        rows.extend(asked.into_iter().flat_map(|asked| row(id.to_owned(), lines.of_waiting(&asked))));
+    }
+    rows
 }
 
 /// A decision, as `lineside why` has it.

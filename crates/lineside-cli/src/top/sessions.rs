@@ -259,7 +259,7 @@ pub(super) fn line(agent: &Agent, depth: usize, table: Room<'_>, now: i64, style
     }
     if doing > 0 {
         line.push_str("  ");
-        line.push_str(&style.paint(Tone::Dim, &cut(&agent.doing, doing)));
+        line.push_str(&style.paint(Tone::Dim, &cut(agent.doing(), doing)));
     }
     line
 }

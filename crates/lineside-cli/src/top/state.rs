@@ -206,8 +206,9 @@ impl Top {
             Told::Sessions(sessions) => self.fleet.describe(sessions.iter(), now),
             Told::Status(status) => self.status = status,
             Told::Approvals(waiting) => {
-                self.fleet.questions(waiting.iter().filter_map(|question| question["session"].as_str()));
+                self.fleet.questions(waiting.iter().filter_map(Value::as_object));
                 self.waiting = waiting;
+                self.fill();
             }
             Told::Jobs(jobs) => self.jobs = jobs,
             Told::Only(only) if *ask == Ask::Only(self.filter.clone()) => self.only = Some(only),
@@ -239,7 +240,14 @@ impl Top {
         let view = self.view();
         let rows = match view.kind {
             Kind::Sessions => rows(&self.fleet, self.only.as_ref(), self.sort, self.now),
-            Kind::Timeline => pages::timeline(&self.decisions, columns, style),
+            Kind::Timeline => {
+                let (field, of) = match view.is_tree {
+                    true => ("root", self.root(&view.about)),
+                    false => ("session", view.about.clone()),
+                };
+                let is_here = |question: &&Value| question[field].as_str() == Some(&of);
+                pages::timeline(&self.decisions, self.waiting.iter().filter(is_here), columns, style)
+            }
             Kind::Decision => self.why.iter().flat_map(|why| pages::decision(why, columns, style)).collect(),
             Kind::Approvals => pages::approvals(&self.waiting, columns, style),
             Kind::Question => pages::asked(&self.waiting, &view.about, columns, style),

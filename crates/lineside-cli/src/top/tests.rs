@@ -14,6 +14,7 @@ use super::state::{Link, Prompt, Top};
 use crate::style::Style;
 
 mod beside_others;
+mod waiting;
 
 /// 24 November 2026, 09:00.
 const NOW: i64 = 1_795_510_800_000;
@@ -135,6 +136,7 @@ fn question() -> Value {
         "tool": "Bash", "agent": "main", "host": "codex", "process": 4242, "session": "s1", "project": "/repo",
         "cwd": "/repo", "payload": {"tool_name": "Bash", "tool_input": {"command": "git push origin main"}},
         "hooks": [{"hook": "no-push", "origin": "/repo/.lineside/hooks.yaml:3", "reason": "a push needs a person"}],
+        "event": "01a20bf2-fc2c-79fc-b36d-448e0b4bfe59", "root": "s1", "depth": 0, "about": "git push origin main",
     })
 }
 

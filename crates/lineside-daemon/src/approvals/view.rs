@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use lineside::bus::approver::Question;
-use lineside::core::Timestamp;
+use lineside::core::{Timestamp, tool_class};
 use lineside::json::{Map, Value, from_str, json};
 
 /// The longest payload, in bytes of its JSON; of a longer one the beginning is shown.
@@ -35,17 +35,20 @@ impl View {
             let origin = hook.origin.as_ref().map(|origin| cut(&origin.to_string(), NAME).to_owned());
             json!({"hook": cut(&hook.name, NAME), "origin": origin, "reason": cut(reason.as_str(), REASON)})
         });
+        let about = question.event.payload().value("tool_input").and_then(tool_class::about);
         let text = |text: Option<&str>| text.map(|text| cut(text, NAME).to_owned());
         let fields = json!({
             "event": envelope.id,
             "session": source.session,
             "root": source.root_session,
+            "depth": source.depth,
             "agent": cut(&source.agent.id, NAME),
             "host": text(source.host.as_deref()),
             "project": text(source.project_root.as_deref()),
             "cwd": text(source.cwd.as_deref()),
             "point": question.event.point().name,
             "tool": text(question.event.payload().text("tool_name")),
+            "about": text(about.as_deref()),
             "payload_sha256": question.event.digest(),
             "cut": !is_whole,
             "hooks": hooks.collect::<Vec<_>>(),
@@ -75,7 +78,12 @@ impl View {
         self.asked
     }
 
-    pub(super) fn text(&self, field: &str) -> &str {
+    /// All but the payload and the time that is left.
+    pub(crate) fn fields(&self) -> &Map {
+        &self.fields
+    }
+
+    pub(crate) fn text(&self, field: &str) -> &str {
         self.fields.get(field).and_then(Value::as_str).unwrap_or_default()
     }
 

@@ -43,8 +43,8 @@ impl Live {
         let now = bus.wall_clock().as_millisecond();
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if state.refresh(feed, bus, now) {
-            let waiting = approvals.sessions();
-            state.model.questions(waiting.iter().map(String::as_str));
+            let waiting = approvals.list();
+            state.model.questions(waiting.iter().map(|(question, _)| question.fields()));
             state.model.settle(now);
         }
         look(&state.model, now)

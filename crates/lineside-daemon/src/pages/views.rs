@@ -11,7 +11,7 @@ use axum::response::{Html, IntoResponse as _, Response};
 use lineside::automation::jobs::{Which, WhichState};
 use lineside::core::EventId;
 use lineside::json::{Map, Value};
-use lineside::log::{Look, LookError, Query as LogQuery};
+use lineside::log::{Decision, Look, LookError, Query as LogQuery};
 use lineside::wire;
 use lineside_dashboard::flow::Flow;
 use lineside_dashboard::page::{self, Shell};
@@ -211,6 +211,12 @@ async fn root_of(daemon: &Daemon, session: &str) -> Result<String, String> {
     Ok(last.map_or_else(|| session.to_owned(), |decision| decision.tree))
 }
 
+/// The questions of a tree of sessions that wait for a person.
+fn waiting_in(daemon: &Daemon, root: &str) -> Vec<Decision> {
+    let waiting = daemon.approvals.list().into_iter().filter(|(question, _)| question.text("root") == root);
+    waiting.filter_map(|(question, left)| Decision::of_question(&question.to_json(left))).collect()
+}
+
 pub(super) async fn timeline(
     State(daemon): State<Arc<Daemon>>,
     Path(session): Path<String>,
@@ -225,7 +231,7 @@ pub(super) async fn timeline(
         Ok(found) => found.unwrap_or_default(),
         Err(why) => return failed(&why),
     };
-    let content = pages::timeline::content(&session, &root, &found);
+    let content = pages::timeline::content(&session, &root, &waiting_in(&daemon, &root), &found);
     let shell = Shell {
         view: "/sessions",
         title: "Timeline",
@@ -241,7 +247,9 @@ pub(super) async fn timeline_data(
     Path(session): Path<String>,
 ) -> Response {
     let data = async {
-        let query = LogQuery::of_tree(&root_of(&daemon, &session).await?);
+        let root = root_of(&daemon, &session).await?;
+        let (query, waiting) = (LogQuery::of_tree(&root), waiting_in(&daemon, &root));
+        let asked = waiting.clone();
         let now = daemon.bus().wall_clock().as_millisecond();
         let made = ask(&daemon, move |look| {
             let decisions = look.decisions(&query, DRAWN)?;
@@ -250,9 +258,9 @@ pub(super) async fn timeline_data(
                 news.extend(look.since(decision.id)?.into_iter().map(|news| (decision.id, news)));
             }
             news.sort_by_key(|(_, news): &(EventId, _)| news.time);
-            Ok(pages::timeline::data(&decisions, &news, now))
+            Ok(pages::timeline::data(&asked, &decisions, &news, now))
         });
-        Ok::<_, String>(made.await?.unwrap_or_else(|| pages::timeline::data(&[], &[], now)))
+        Ok::<_, String>(made.await?.unwrap_or_else(|| pages::timeline::data(&waiting, &[], &[], now)))
     };
     match data.await {
         Ok(data) => ([(header::CONTENT_TYPE, "application/json")], data).into_response(),

@@ -9,7 +9,7 @@ use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use lineside::core::Strength;
 use lineside::dialects::native::ApprovalSettings;
-use lineside::json::Value;
+use lineside::json::{Value, from_str};
 use lineside::prelude::*;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -283,6 +283,16 @@ async fn a_person_answers_a_question_on_the_page_and_the_agent_goes_on() {
                 break page;
             }
         };
+        // It is seen where its agent is looked at as well, with what waits.
+        let timeline = browser.get("/dashboard/sessions/s").await.text;
+        assert!(timeline.contains("<tr class=\"pending\">") && timeline.contains("git push"), "{timeline}");
+        assert!(timeline.contains("<a href=\"/dashboard/approvals\">waits for a person</a>"), "{timeline}");
+        let data: Value = from_str(&browser.get("/dashboard/sessions/s/data").await.text).unwrap();
+        let bar = &data["bars"][0];
+        assert_eq!((&bar[3], &bar[4]), (&Value::Null, &json!("before_tool Bash git push")), "{data}");
+        assert_eq!(data["lanes"][bar[0].as_u64().unwrap() as usize][0], json!("s"), "{data}");
+        let fleet = browser.get("/dashboard").await.text;
+        assert!(fleet.contains("waits for a person · before_tool Bash git push"), "{fleet}");
         let id = page.split("action=\"/dashboard/approvals/").nth(1).unwrap().split('"').next().unwrap();
         let path = format!("/dashboard/approvals/{id}");
         assert_eq!(browser.post(&path, "answer=perhaps+once").await.status, 400);

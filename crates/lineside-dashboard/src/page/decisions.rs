@@ -7,7 +7,7 @@ use lineside_core::{Timestamp, tool_class};
 use lineside_log::Decision;
 use maud::{Markup, html};
 
-use super::{decision_link, session_link, verdict};
+use super::{BASE, decision_link, session_link, verdict};
 use crate::text::{head, line, number, took};
 
 /// The longest text of what a call is about, in bytes.
@@ -20,20 +20,22 @@ pub fn content(decisions: &[Decision], lost: u64, most: usize) -> Markup {
         h1 { "Decisions" span.count { (decisions.len()) @if decisions.len() == most { " latest" } } }
         @if lost > 0 { p.banner { (number(lost)) " records of this time are not in the log." } }
         @if decisions.is_empty() { p.none { "No decision fits." } }
-        @else { (table(decisions)) }
+        @else { (table(&[], decisions)) }
     }
 }
 
-/// A row for each of these decisions, the latest first.
-pub(super) fn table(decisions: &[Decision]) -> Markup {
+/// A row for each of these decisions, the latest first, and above them one for each that waits for a person.
+pub(super) fn table(waiting: &[Decision], decisions: &[Decision]) -> Markup {
+    let rows =
+        decisions.iter().map(|decision| (decision, false)).chain(waiting.iter().map(|asked| (asked, true)));
     html! {
             div.scroll { table.rows.fold {
                 thead { tr { th { "time" } th { "verdict" } th { "agent" } th { "point" } th { "what" } th { "by" } th { "reason" } th.num { "took" } } }
                 tbody {
-                    @for decision in decisions.iter().rev() {
-                        tr {
-                            td.num { (decision_link(&decision.id.to_string(), &time(decision.time))) }
-                            td { (verdict(decision.verdict.as_str())) @if decision.failures > 0 { " " span.v-failed title="a hook failed" { "!" } } @if decision.changes > 0 { " " span.v-changed title="changed by a hook" { "~" } } }
+                    @for (decision, waits) in rows.rev() {
+                        tr.pending[waits] {
+                            td.num { @if waits { (time(decision.time)) } @else { (decision_link(&decision.id.to_string(), &time(decision.time))) } }
+                            td { (verdict(decision.verdict.as_str())) @if waits { " " a href={ (BASE) "/approvals" } { "waits for a person" } } @if decision.failures > 0 { " " span.v-failed title="a hook failed" { "!" } } @if decision.changes > 0 { " " span.v-changed title="changed by a hook" { "~" } } }
                             td { (session_link(&decision.session, decision.agent_type.as_deref().unwrap_or(&decision.agent))) }
                             td.dim { (decision.point) }
                             td.text { @if let Some(tool) = &decision.tool { b { (line(tool)) } " " } span.mono { (about(decision)) } }

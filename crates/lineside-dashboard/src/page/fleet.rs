@@ -105,7 +105,7 @@ fn attention(model: &Model, beside: &Beside, now: i64, fits: &dyn Fn(&str) -> bo
                         @if !agent.host.is_empty() { (agent.host) " · " }
                         @if !agent.project.is_empty() { (agent.project) " · " }
                         (why(agent))
-                        @if !agent.doing.is_empty() { " · " (agent.doing) }
+                        @if !agent.doing().is_empty() { " · " (agent.doing()) }
                     }
                 }
             }

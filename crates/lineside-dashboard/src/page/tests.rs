@@ -107,9 +107,10 @@ fn whatever_stands_in_a_field_is_shown_and_nothing_more() {
             lineage::Chosen { session: text.to_owned(), coverage: text.to_owned(), hooks: vec![in_force] };
         harmless(&whole(&lineage::content(&model, Some(&chosen), &|_| true)), "lineage");
         let why = decision(text);
+        let decided = std::slice::from_ref(&why.decision);
         harmless(&whole(&decision::content(&why)), "decision");
         harmless(&whole(&decisions::content(std::slice::from_ref(&why.decision), 1, 9)), "decisions");
-        harmless(&whole(&timeline::content(text, text, std::slice::from_ref(&why.decision))), "timeline");
+        harmless(&whole(&timeline::content(text, text, decided, decided)), "timeline");
         let job = hooks::JobRow {
             state: "dead".to_owned(),
             about: text.to_owned(),
@@ -222,7 +223,7 @@ fn a_tool_is_a_bar_from_its_decision_to_its_end() {
     let mut after = before.clone();
     after.point = "after_tool".to_owned();
     after.time = Timestamp::from_millisecond(before.time.as_millisecond() + 500).unwrap();
-    let data = |all: &[_]| lineside_core::json::from_str::<Value>(&timeline::data(all, &[], 0)).unwrap();
+    let data = |all: &[_]| lineside_core::json::from_str::<Value>(&timeline::data(&[], all, &[], 0)).unwrap();
     let begin = before.time.as_millisecond();
     let pending = data(std::slice::from_ref(&before));
     assert_eq!((&pending["bars"][1][3], &pending["lanes"][0][0]), (&Value::Null, &json!("ls")), "{pending}");
@@ -239,7 +240,7 @@ fn background_work_is_a_bar_in_the_lane_of_its_event() {
     let why = decision("ls");
     let (id, begin) = (why.decision.id, why.decision.time.as_millisecond());
     let news: Vec<_> = why.since.into_iter().map(|news| (id, news)).collect();
-    let data = timeline::data(&[why.decision], &news, 99);
+    let data = timeline::data(&[], &[why.decision], &news, 99);
     let data = lineside_core::json::from_str::<Value>(&data).unwrap();
     let bar = &data["bars"][1];
     assert_eq!(

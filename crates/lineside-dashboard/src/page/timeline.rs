@@ -16,9 +16,9 @@ const HOOKS: u8 = 0;
 const TOOL: u8 = 1;
 const WORK: u8 = 2;
 
-/// The frame of the timeline of the tree that a session is in.
+/// The frame of the timeline of the tree that a session is in, with its questions that wait for a person.
 #[must_use]
-pub fn content(session: &str, root: &str, decisions: &[Decision]) -> Markup {
+pub fn content(session: &str, root: &str, waiting: &[Decision], decisions: &[Decision]) -> Markup {
     html! {
         h1 { "Timeline" span.count { (line(root)) } }
         div.toolbar {
@@ -36,18 +36,18 @@ pub fn content(session: &str, root: &str, decisions: &[Decision]) -> Markup {
             p.tip #tip hidden {}
         }
         h2 { "Its decisions" }
-        (decisions::table(decisions))
+        (decisions::table(waiting, decisions))
     }
 }
 
 /// The data of the timeline: `now`, `lanes` of session, name and depth, and `bars` of lane, kind, begin, end or null, text,
-/// verdict and event. Times are in milliseconds since 1970.
+/// verdict and event. Hooks without an end are those whose question waits for a person. Times are in milliseconds since 1970.
 #[must_use]
-pub fn data(decisions: &[Decision], news: &[(EventId, News)], now: i64) -> String {
+pub fn data(waiting: &[Decision], decisions: &[Decision], news: &[(EventId, News)], now: i64) -> String {
     let mut lanes: Vec<Value> = Vec::new();
     let mut lane_of: HashMap<&str, usize> = HashMap::new();
-    let mut order: Vec<&Decision> = decisions.iter().collect();
-    order.sort_by_key(|decision| (decision.depth, decision.row));
+    let mut order: Vec<&Decision> = decisions.iter().chain(waiting).collect();
+    order.sort_by_key(|decision| decision.depth);
     for decision in order {
         lane_of.entry(&decision.session).or_insert_with(|| {
             let label = decision.agent_type.as_deref().unwrap_or(&decision.agent);
@@ -58,15 +58,22 @@ pub fn data(decisions: &[Decision], news: &[(EventId, News)], now: i64) -> Strin
     let mut bars: Vec<Value> = Vec::new();
     let mut running: HashMap<(&str, String), usize> = HashMap::new();
     let mut lane_of_event: HashMap<EventId, usize> = HashMap::new();
+    let label = |decision: &Decision| {
+        let tool = line(decision.tool.as_deref().unwrap_or_default()).into_owned();
+        format!("{} {tool} {}", decision.point, decisions::about(decision))
+    };
+    for asked in waiting {
+        let (lane, begin) = (lane_of.get(&*asked.session), asked.time.as_millisecond());
+        bars.push(json!([lane, HOOKS, begin, null(), label(asked), asked.verdict, asked.id.to_string()]));
+    }
     for decision in decisions {
         let lane = lane_of.get(&*decision.session).copied().unwrap_or_default();
         let begin = decision.time.as_millisecond();
         let end = micros(begin).saturating_add(i64::try_from(decision.took.as_micros()).unwrap_or_default());
         lane_of_event.insert(decision.id, lane);
         let tool = decision.tool.as_deref().unwrap_or_default();
-        let label = format!("{} {} {}", decision.point, line(tool), decisions::about(decision));
         let id = decision.id.to_string();
-        bars.push(json!([lane, HOOKS, begin, end as f64 / 1e3, label, decision.verdict, id]));
+        bars.push(json!([lane, HOOKS, begin, end as f64 / 1e3, label(decision), decision.verdict, id]));
         let call = || (&*decision.session, call_of(decision, tool));
         match &*decision.point {
             "before_tool" if !decision.verdict.is_final() => {

@@ -128,15 +128,15 @@ pub struct Agent {
     pub failures: u64,
     /// How long the hooks of an event took, of those where one ran.
     pub times: Times,
-    /// What the last decision was about, and what it was.
-    pub doing: String,
-    /// See [`doing`](Self::doing).
+    /// What the last decision was.
     pub verdict: Strength,
+    /// What that was about.
+    doing: String,
+    /// What waits for a person longest, where a question does.
+    pub(super) waits: Option<String>,
     signs: u8,
     /// Events a second, as of the last one.
     pace: f64,
-    /// How many questions about it wait for a person.
-    pub(super) questions: u32,
     in_row: u32,
     tools: u32,
     calls: [u64; CALLS],
@@ -177,11 +177,11 @@ impl Agent {
             verdicts: [0; Strength::ALL.len()],
             failures: 0,
             times: Times::default(),
-            doing: String::new(),
             verdict: Strength::Continue,
+            doing: String::new(),
+            waits: None,
             signs: 0,
             pace: 0.0,
-            questions: 0,
             in_row: 0,
             tools: 0,
             calls: [0; CALLS],
@@ -231,18 +231,24 @@ impl Agent {
             self.timed_out = now;
         }
         self.is_untrusted |= decided.is_untrusted;
-        self.doing.clear();
-        self.doing.push_str(&head(point, NAME));
-        if let Some(tool) = tool {
-            self.doing.push(' ');
-            self.doing.push_str(&head(tool, NAME));
-        }
+        self.doing = phrase([point, tool.unwrap_or_default(), ""]);
+    }
+
+    /// A question about this point, tool and argument waits for a person.
+    pub(super) fn waits(&mut self, words: [&str; 3]) {
+        self.waits.get_or_insert_with(|| phrase(words));
+    }
+
+    /// What waits for a person, else what the last decision was about.
+    #[must_use]
+    pub fn doing(&self) -> &str {
+        self.waits.as_ref().unwrap_or(&self.doing)
     }
 
     /// Finds out how it stands, and says whether that is shown otherwise than before.
     pub(super) fn settle(&mut self, now: i64) -> bool {
         let quiet = now - self.last;
-        self.state = if self.questions > 0 || (self.verdict == Strength::Ask && quiet < SHOWN) {
+        self.state = if self.waits.is_some() || (self.verdict == Strength::Ask && quiet < SHOWN) {
             State::Waiting
         } else if self.verdict.is_final() && self.events() > 0 && quiet < SHOWN {
             State::Blocked
@@ -307,6 +313,13 @@ impl Agent {
     pub fn wants_a_look(&self) -> bool {
         self.signs != 0 || matches!(self.state, State::Waiting | State::Stuck)
     }
+}
+
+/// Words of outside in a line; those that are empty are left out.
+fn phrase(words: [&str; 3]) -> String {
+    let shown: Vec<String> =
+        words.iter().filter(|word| !word.is_empty()).map(|word| head(word, NAME)).collect();
+    shown.join(" ")
 }
 
 /// A call, to be compared with others: never 0.

@@ -163,9 +163,13 @@ async fn a_question_that_is_older_than_the_model_has_its_agent_wait() {
     let mut heard = Heard::new();
     let (_one, _other) = (heard.session("one").await, heard.session("other").await);
     heard.hears(1);
-    heard.model.questions(["one", "one", "elsewhere"].into_iter());
+    let question = |session: &str, about: &str| json!({"session": session, "point": "before_tool", "tool": "Bash", "about": about});
+    let mut waits = |waiting: &[Value]| heard.model.questions(waiting.iter().filter_map(Value::as_object));
+    waits(&[question("one", "git push"), question("one", "ls"), question("elsewhere", "ls")]);
     assert_eq!(heard.state("one", 2).0, State::Waiting);
     assert_eq!(heard.state("other", 2).0, State::Idle);
-    heard.model.questions(["other"].into_iter());
+    assert_eq!(heard.model.agent("one").unwrap().doing(), "before_tool Bash git push");
+    heard.model.questions([question("other", "")].iter().filter_map(Value::as_object));
+    assert_eq!(heard.model.agent("one").unwrap().doing(), "");
     assert_eq!((heard.state("one", 3).0, heard.state("other", 3).0), (State::Idle, State::Waiting));
 }

@@ -105,7 +105,7 @@ async fn the_model_is_the_same_of_signals_and_of_lines() {
                     a.verdicts,
                     a.failures,
                     a.signs(),
-                    a.doing
+                    a.doing()
                 )
             })
             .collect();

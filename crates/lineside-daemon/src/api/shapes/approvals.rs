@@ -35,6 +35,8 @@ pub struct WaitingApproval {
     pub session: String,
     /// See `session`.
     pub root: String,
+    /// How far the session is below that.
+    pub depth: u32,
     /// The agent.
     pub agent: String,
     /// The agent program.
@@ -47,6 +49,8 @@ pub struct WaitingApproval {
     pub point: String,
     /// The tool.
     pub tool: Option<String>,
+    /// What the call is about: the beginning of its command, else of its paths or of another text that says it.
+    pub about: Option<String>,
     /// The payload as hooks have left it; its beginning as a text where it is long.
     pub payload: Value,
     /// The digest of the whole payload.
