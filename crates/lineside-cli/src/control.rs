@@ -17,7 +17,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::daemon_paths::{DaemonArgs, DaemonPaths};
 use crate::painter::one_line;
-use crate::past_places::state_of;
+use crate::past_places;
 use crate::project::Found;
 use crate::style::{Style, Styles, Tone, count, print, print_json, tell};
 use crate::{cluster, excerpt, places, project};
@@ -127,7 +127,10 @@ pub(crate) async fn status(args: &StatusArgs, styles: Styles) -> Result<ExitCode
     };
     status.insert("socket".to_owned(), json!(paths.socket));
     // Another one than the account's, where the daemon was started with it.
-    status.insert("state".to_owned(), json!(state_of(&paths.socket).unwrap_or_else(|| paths.state.clone())));
+    status.insert(
+        "state".to_owned(),
+        json!(past_places::at(&paths.socket).map_or_else(|| paths.state.clone(), |last| last.state)),
+    );
     let here = here(&paths);
     let is_held = here.as_ref().is_none_or(|found| found.is_of_programs_alone() || found.is_trusted());
     let sound = is_held && !findings(&status).any(|finding| finding["severity"] == "error");

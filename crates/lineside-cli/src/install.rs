@@ -19,6 +19,7 @@ use crate::hosts::finding::Finding;
 use crate::hosts::machine;
 use crate::on_path::{OnPath, own_command, own_path};
 use crate::painter::one_line;
+use crate::person::refuse_agents;
 use crate::places::{environment, granted_places, shown};
 use crate::project::{find, of_user};
 use crate::style::{Style, Styles, Tone, count, print, print_json, print_unbroken, tell};
@@ -132,6 +133,17 @@ impl WhichArgs {
         (!self.dry_run).then_some(&self.daemon)
     }
 
+    /// Refuses what stands below an agent of a daemon that the entries of a project name: those of the user are looked at
+    /// wherever guards are taken off.
+    async fn refuse_agents(&self, hosts: &[Host], places: &Places) -> Result<()> {
+        let named = |host: &Host| machine::recorded(*host, self.level(), places);
+        for daemon in hosts.iter().filter_map(named).filter(|_| !self.dry_run) {
+            let paths = DaemonPaths { socket: daemon.socket, state: daemon.state };
+            refuse_agents(&DaemonArgs::at(&paths)).await?;
+        }
+        Ok(())
+    }
+
     fn level(&self) -> Level {
         if self.project.is_some() { Level::Project } else { Level::User }
     }
@@ -183,6 +195,7 @@ pub(crate) async fn run(args: &InstallArgs, styles: Styles) -> Result<ExitCode> 
     let OnPath { program, remark } = own_command()?;
     let program = asking(program, &which.daemon)?;
     let hosts = which.hosts(&places)?;
+    which.refuse_agents(&hosts, &places).await?;
     let mut report = Report::new(which, places.clone(), styles);
     if let Some(remark) = &remark {
         report.remark(remark);
@@ -265,6 +278,7 @@ pub(crate) async fn run_uninstall(args: &UninstallArgs, styles: Styles) -> Resul
     let (places, paths) = (which.places()?, which.daemon.paths()?);
     // A program that is gone may have left its settings.
     let hosts = which.chosen(|| SERVED.to_vec());
+    which.refuse_agents(&hosts, &places).await?;
     let mut report = Report::new(which, places.clone(), styles);
     let mut failed = false;
     for host in hosts {

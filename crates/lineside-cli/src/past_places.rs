@@ -4,7 +4,8 @@
 //! What stands below an agent may name another state folder for the socket of its daemon; the records of that daemon's agents
 //! are in the one that is written down here.
 
-use std::fs::OpenOptions;
+use std::collections::BTreeSet;
+use std::fs::{self, OpenOptions};
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -39,11 +40,20 @@ pub(crate) fn are_past(places: &Places) -> bool {
     read(&places.state.join(FILE)).is_some_and(|known| Some(known) == text(places))
 }
 
-/// The state folder of the daemon that was last at a socket, if that is known.
-pub(crate) fn state_of(socket: &Path) -> Option<PathBuf> {
+/// The places of the daemon that was last at a socket, if they are known.
+pub(crate) fn at(socket: &Path) -> Option<Places> {
     let known: Value = from_str(&read(&beside(socket)?)?).ok()?;
-    let state = Path::new(known.get("state")?.as_str()?);
-    state.is_absolute().then(|| state.to_path_buf())
+    let place =
+        |name| Some(Path::new(known.get(name)?.as_str()?).to_path_buf()).filter(|path| path.is_absolute());
+    let (home, config, state) = (place("home")?, place("config")?, place("state")?);
+    Some(Places { home, config, state, socket: socket.to_path_buf() })
+}
+
+/// The places of the daemons of this account that listen now, as far as the system shows sockets.
+pub(crate) fn listening() -> Vec<Places> {
+    let shown = fs::read_to_string("/proc/net/unix").unwrap_or_default();
+    let sockets: BTreeSet<&str> = shown.lines().filter_map(|line| line.get(line.find(" /")? + 1..)).collect();
+    sockets.into_iter().filter_map(|socket| at(Path::new(socket))).collect()
 }
 
 fn beside(socket: &Path) -> Option<PathBuf> {
@@ -71,25 +81,29 @@ fn text(Places { home, config, state, socket }: &Places) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::os::unix::net::UnixListener;
 
     use super::*;
 
     #[test]
-    fn the_state_of_a_daemon_is_found_by_its_socket_and_nothing_else_is_read_there() {
+    fn the_places_of_a_daemon_are_found_by_its_socket_and_nothing_else_is_read_there() {
         let folder = tempfile::tempdir().unwrap();
         let [home, config, state] = ["home", "config", "state"].map(|name| folder.path().join(name));
         let [one, other] = ["one.sock", "other.sock"].map(|name| folder.path().join(name));
         let places = Places { home, config, state, socket: one.clone() };
         fs::create_dir(&places.state).unwrap();
-        assert!(!are_past(&places) && state_of(&one).is_none());
+        assert!(!are_past(&places) && at(&one).is_none());
         remember(&places);
         assert!(are_past(&places));
-        assert_eq!((state_of(&one), state_of(&other)), (Some(places.state.clone()), None));
+        assert_eq!((at(&one).as_ref(), at(&other)), (Some(&places), None));
+        assert!(!listening().contains(&places));
+        let listens = UnixListener::bind(&one).unwrap();
+        assert_eq!(listening().contains(&places), cfg!(target_os = "linux"));
+        drop(listens);
         assert!(!are_past(&Places { socket: other.clone(), ..places }));
         std::os::unix::fs::symlink(beside(&one).unwrap(), beside(&other).unwrap()).unwrap();
-        assert_eq!(state_of(&other), None, "a link");
-        fs::write(beside(&one).unwrap(), r#"{"state": "relative"}"#).unwrap();
-        assert_eq!(state_of(&one), None);
+        assert_eq!(at(&other), None, "a link");
+        fs::write(beside(&one).unwrap(), r#"{"home": "/h", "config": "/c", "state": "relative"}"#).unwrap();
+        assert_eq!(at(&one), None);
     }
 }

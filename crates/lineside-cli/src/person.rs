@@ -33,7 +33,7 @@ use crate::style::tell;
 /// This process stands below an agent, or it is not known whether it does.
 pub(crate) async fn refuse_agents(named: &DaemonArgs) -> Result<()> {
     refuse_seen(named).await?;
-    let daemons = daemons(named)?;
+    let daemons = daemons(named, past_places::listening())?;
     let states: Vec<&Path> = daemons.iter().map(|daemon| &*daemon.state).collect();
     if are_elsewhere(&states) {
         bail!(
@@ -53,7 +53,7 @@ pub(crate) async fn refuse_seen(named: &DaemonArgs) -> Result<()> {
             "{GRANT} is set, so this stands below an agent, which does not take off its own guards; {INSTEAD}"
         );
     }
-    let daemons = daemons(named)?;
+    let daemons = daemons(named, past_places::listening())?;
     let states: Vec<&Path> = daemons.iter().map(|daemon| &*daemon.state).collect();
     if let Some(agent) = agent_above(std::process::id(), &states) {
         bail!("{}", agent.refusal());
@@ -96,11 +96,12 @@ pub(crate) fn types(word: &str, purpose: &str, elsewhere: &dyn Display) -> Resul
 
 const INSTEAD: &str = "a person does it in a terminal that no agent has started";
 
-/// The daemon that is meant, those near it, those that entries name, and those that were last at the sockets of all these.
+/// The daemon that is meant, those near it, be they the usual ones or among these others, those that entries name, and those
+/// that were last at the sockets of all these.
 ///
 /// # Errors
 /// As [`DaemonArgs::paths`].
-pub(crate) fn daemons(named: &DaemonArgs) -> Result<Vec<DaemonPaths>> {
+pub(crate) fn daemons(named: &DaemonArgs, others: Vec<Daemon>) -> Result<Vec<DaemonPaths>> {
     // The switch may stand in either folder, and hooks are in that of the settings, however the path to them is written.
     let folders = |daemon: &Daemon| {
         let found = |folder: &Path| folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
@@ -114,7 +115,7 @@ pub(crate) fn daemons(named: &DaemonArgs) -> Result<Vec<DaemonPaths>> {
     };
     let usual = DaemonArgs::default().places(Named::default())?;
     let own = Daemon::of(&Account::own(), &Named::default());
-    let near = [Some(usual), own].into_iter().flatten().filter(is_near).map(paths);
+    let near = [Some(usual), own].into_iter().flatten().chain(others).filter(is_near).map(paths);
     let named = paths(named);
     let places = of_user(environment());
     let recorded = SERVED.into_iter().filter_map(|host| machine::recorded(host, Level::User, &places));
@@ -122,7 +123,7 @@ pub(crate) fn daemons(named: &DaemonArgs) -> Result<Vec<DaemonPaths>> {
     let mut all: BTreeSet<DaemonPaths> = [named.clone()].into_iter().chain(near).chain(recorded).collect();
     // A state folder is as soon named as a home; the one of the daemon that was last at the socket counts as well.
     let last = |daemon: &DaemonPaths| {
-        let state = past_places::state_of(&daemon.socket)?;
+        let state = past_places::at(&daemon.socket)?.state;
         Some(DaemonPaths { socket: daemon.socket.clone(), state })
     };
     let last: Vec<_> = all.iter().filter_map(last).collect();

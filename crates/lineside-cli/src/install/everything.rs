@@ -84,7 +84,7 @@ impl Everything {
     fn find() -> Result<Self> {
         let (places, own) = (granted_places(None)?, DaemonArgs::default());
         let of_account = own.places(Named::default())?;
-        let daemons = daemons(&own)?;
+        let daemons = daemons(&own, Vec::new())?;
         let mut entries = BTreeSet::new();
         for daemon in &daemons {
             for file in recorded(&daemon.state) {

@@ -21,12 +21,17 @@ impl<'a> Daemon<'a> {
     }
 
     pub(crate) fn start_with(stage: &'a Stage, arguments: &[&str]) -> Self {
+        let socket = stage.path("home/.local/state/lineside/lineside.sock");
+        Self::at(stage, arguments, socket.to_str().unwrap())
+    }
+
+    /// Starts it with these arguments, which put its socket there.
+    pub(crate) fn at(stage: &'a Stage, arguments: &[&str], socket: &str) -> Self {
         let mut child = stage.command(arguments).spawn().unwrap();
         let mut ready = String::new();
         let mut out = BufReader::new(child.stdout.take().unwrap());
         out.read_line(&mut ready).unwrap();
-        let expected =
-            format!("ready: {}\n", stage.path("home/.local/state/lineside/lineside.sock").display());
+        let expected = format!("ready: {socket}\n");
         if ready != expected {
             child.kill().ok();
             panic!("not ready but {ready:?}: {:?}", child.wait_with_output());

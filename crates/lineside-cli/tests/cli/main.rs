@@ -9,6 +9,7 @@ mod approvals;
 mod ascii;
 mod automations;
 mod beginning;
+mod below;
 mod cluster;
 mod daemon;
 mod daemon_kills;
