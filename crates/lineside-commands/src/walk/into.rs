@@ -110,7 +110,8 @@ impl Walk<'_> {
     /// Paths in words of which it is not known what the program does with them: operands of one without a row, and values of
     /// options that a row has not.
     pub(super) fn mentions(&mut self, words: &[Value], reading: &Reading, index: usize) {
-        if !words.iter().skip(1).any(|word| word.text.contains(['.', '/'])) || self.is_awk_of_names(reading) {
+        if !words.iter().skip(1).any(|word| word.text.contains(['.', '/'])) || self.is_awk_that_reads(reading)
+        {
             return;
         }
         let is_python = self.way.last().is_some_and(|name| name.starts_with("python"));

@@ -357,12 +357,19 @@ impl Walk<'_> {
         }
     }
 
-    /// `awk -F= '{print $1}' .env`.
-    pub(super) fn is_awk_of_names(&self, reading: &Reading) -> bool {
-        let [code, file] = reading.operands.as_slice() else { return false };
+    /// Whether awk does no more with its files than to read them: its code writes nothing and starts nothing.
+    pub(super) fn is_awk_that_reads(&self, reading: &Reading) -> bool {
+        let code = reading.operands.first().and_then(Value::plain);
         self.way.last().is_some_and(|name| name.ends_with("awk"))
-            && (code.plain(), file.plain()) == (Some("{print $1}"), Some(".env"))
-            && reading.given.len() == 1
+            && reading.given.iter().all(|given| given.is("-F"))
+            && code.is_some_and(|code| !code.contains(['>', '|', '@']) && !code.contains("system"))
+    }
+
+    /// `awk -F= '{print $1}' .env`.
+    fn is_awk_of_names(&self, reading: &Reading) -> bool {
+        let words = reading.operands.iter().map(Value::plain);
+        self.is_awk_that_reads(reading)
+            && words.eq([Some("{print $1}"), Some(".env")])
             && reading.values("-F").next().and_then(Value::plain) == Some("=")
     }
 
