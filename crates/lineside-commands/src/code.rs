@@ -10,9 +10,11 @@ mod table;
 mod tokens;
 mod values;
 
+use std::collections::HashSet;
+
 use self::arguments::{arguments, handed_on, keyed, statement};
 use self::bound::Bindings;
-use self::paths::{of_block, opened_by_perl, opened_path, unknown_path};
+use self::paths::{is_mode, is_word, of_block, opened_by_perl, opened_path, unknown_path};
 use self::settled::{Given, settled};
 use self::table::{Does, does, is_in_memory, is_statement};
 use self::tokens::{Token, tokens};
@@ -97,6 +99,13 @@ pub(crate) fn calls(text: &str, language: &str, home: &str, here: &str) -> Vec<C
 
 fn called_by(tokens: &[Token], text: &str, language: &str) -> Vec<Call> {
     let mut all = Vec::new();
+    let defined = tokens.windows(2).filter_map(|two| match two {
+        [Token::Name(word), Token::Name(name)] if matches!(word.as_str(), "def" | "function") => {
+            Some(name.as_str())
+        }
+        _ => None,
+    });
+    let own: HashSet<&str> = defined.collect();
     let mut open: Option<usize> = None;
     for (at, token) in tokens.iter().enumerate() {
         match token {
@@ -112,8 +121,8 @@ fn called_by(tokens: &[Token], text: &str, language: &str) -> Vec<Call> {
                         _ => None,
                     }));
                 }
-                // A lone `run` or `remove` is a function of the code's own.
-                if let Some(does) = does(language, name) {
+                // A lone `run` or `remove` may be a function of the code's own.
+                if let Some(does) = does(language, name).filter(|_| !own.contains(&name.as_str())) {
                     open = Some(at);
                     let handed = handed_on(tokens, at).or_else(|| of_block(&tokens[at + 1..], language));
                     let behind = handed.as_deref().unwrap_or(&tokens[at + 1..]);
@@ -160,7 +169,7 @@ fn called_by(tokens: &[Token], text: &str, language: &str) -> Vec<Call> {
                     at >= 2 && matches!(&tokens[at - 2], Token::Name(name) if name.ends_with("Path"));
                 let is_alone = at >= 1
                     && tokens[at - 1] == Token::Sign('(')
-                    && (at == 1 || !matches!(&tokens[at - 2], Token::Name(_)));
+                    && (at == 1 || !matches!(&tokens[at - 2], Token::Name(name) if !is_word(name)));
                 // `(Path("x") / "y").unlink()`: what stands before it is the folder.
                 let below = at >= 1
                     && tokens[at - 1] == Token::Sign('/')
@@ -260,7 +269,12 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
                     && matches!(&three[1], Token::Sign('=' | ':'))
                     && matches!(&three[2], Token::Name(name) if name.eq_ignore_ascii_case("true"))
             });
-            let in_list = matches!(arguments.first(), Some(Token::Sign('[')));
+            // `run(["x"])`, `run(args=["x"])`.
+            let is_args = |three: &[Token]| matches!(three, [Token::Name(name), Token::Sign('='), Token::Sign('[')] if name == "args");
+            let list = match arguments.first() {
+                Some(Token::Sign('[')) => Some(0),
+                _ => arguments.windows(3).position(is_args).map(|at| at + 2),
+            };
             let in_list_behind = matches!(arguments.get(1), Some(Token::Sign('[')));
             match (first.or_else(|| keyed(arguments, &["args"])), through_shell) {
                 (Some(text), true) => all.push(Call::Shell { text, listed: true }),
@@ -273,12 +287,10 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
                     let words = std::iter::once(text.as_str()).chain(rest.iter().copied());
                     all.push(Call::Program(words.map(str::to_owned).collect()));
                 }
-                (None, _) if in_list => {
-                    let end = arguments
-                        .iter()
-                        .position(|token| *token == Token::Sign(']'))
-                        .unwrap_or(arguments.len());
-                    let words = arguments[..end].iter().filter_map(|token| {
+                (None, _) if list.is_some() => {
+                    let list = &arguments[list.unwrap_or_default()..];
+                    let end = list.iter().position(|token| *token == Token::Sign(']')).unwrap_or(list.len());
+                    let words = list[..end].iter().filter_map(|token| {
                         if let Token::Text(text) = token { Some(text.clone()) } else { None }
                     });
                     all.push(Call::Program(words.collect()));
@@ -402,6 +414,15 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
                 return;
             };
             let mode = keyed(arguments, &["mode"]).or_else(|| texts.get(1).map(|mode| (*mode).to_owned()));
+            // `path.open("w")`, of what is not known.
+            let of_module =
+                |name: &str| matches!(name, "io" | "codecs" | "gzip" | "bz2" | "lzma" | "tarfile");
+            if language == "python"
+                && name.strip_suffix(".open").is_some_and(|of| !of_module(of))
+                && is_mode(&path)
+            {
+                return;
+            }
             let mode = mode.as_deref().unwrap_or("r");
             if mode.contains(['w', 'a', 'x', '+', '>']) {
                 all.push(Call::Write(path));

@@ -67,6 +67,23 @@ fn a_name_that_is_bound_once_to_a_path_is_that_path() {
                 "def save(path, text):\n  open(path, \"w\").write(text)\nsave(\"a\", \"x\")",
                 "/proj/a",
             ),
+            ("python3", "root = Path(\".\"); root.joinpath(\"a\", \"b\").write_text(\"x\")", "/proj/a/b"),
+            ("python3", "p = Path(\"a\"); p.write_text(p.read_text().replace(\"b\", \"c\"))", "/proj/a"),
+            (
+                "python3",
+                "with open(f\"{os.environ['HOME']}/.bashrc\", \"a\") as f: f.write(\"x\")",
+                "/home/dev/.bashrc",
+            ),
+            (
+                "node",
+                "const {join}=require(\"path\"); fs.writeFileSync(join(process.env.HOME,\".claude\",\"settings.json\"),\"{}\")",
+                "/home/dev/.claude/settings.json",
+            ),
+            (
+                "node",
+                "import {writeFileSync as w} from \"node:fs\"; w(process.cwd()+\"/a\", \"{}\")",
+                "/proj/a",
+            ),
             (
                 "node",
                 "const p = path.join(os.homedir(), \".claude\",\"settings.json\"); fs.writeFileSync(p,\"{}\")",
@@ -125,6 +142,13 @@ fn a_name_that_is_bound_once_to_a_path_is_that_path() {
             ("python3", "p = Path(\"a\"); p.unlink()", "/proj/a"),
             ("python3", "p = Path(\"a\"); shutil.rmtree(p)", "/proj/a"),
             ("python3", "def drop(p):\n  os.remove(p)\ndrop(\"a\")\ndrop(\"b\")", "/proj/b"),
+            ("python3", "a, b = \"src\", \"build\"; shutil.rmtree(b)", "/proj/build"),
+            ("python3", "f = Path(\"a\")\nif f.exists():\n  f.unlink()", "/proj/a"),
+            (
+                "node",
+                "const target = path.resolve(os.homedir(), \"old\"); await fs.rm(target, {recursive:true})",
+                "/home/dev/old",
+            ),
             ("node", "function drop(p) { fs.rmSync(p) }\ndrop(\"a\")", "/proj/a"),
         ],
     );
@@ -181,6 +205,20 @@ fn a_name_that_is_bound_once_to_words_is_that_command() {
             "for c in ([\"git\",\"fetch\"],[\"git\",\"reset\",\"--hard\"]): subprocess.run(c)",
             "git reset --hard",
         ),
+        (
+            "python3",
+            "cmd = [\"git\",\"push\"]\nif force: cmd.append(\"--force\")\nsubprocess.run(cmd)",
+            "git push --force",
+        ),
+        (
+            "python3",
+            "cmd = [\"git\",\"push\"]; cmd += [\"--force\"]; subprocess.run(cmd)",
+            "git push --force",
+        ),
+        ("python3", "cmd = [\"git\",\"status\"]; cmd.append(x); subprocess.run(cmd)", "git status *"),
+        ("python3", "subprocess.run(args=[\"git\",\"push\",\"--force\"])", "git push --force"),
+        ("node", "const cmds=[\"ls\", \"git push -f\"]; cmds.forEach(c => execSync(c))", "git push -f"),
+        ("node", "const sh = promisify(exec); await sh(\"git push -f\")", "git push -f"),
         ("node", "const args=[\"push\",\"--force\"]; spawnSync(\"git\",args)", "git push --force"),
         ("node", "const run=c=>execSync(c); run(\"git push -f\")", "git push -f"),
         ("node", "const run = (c, o) => { execSync(c, o) }; run(\"git push -f\", {})", "git push -f"),
@@ -217,6 +255,31 @@ fn clean_ups_by_loops_and_names_are_those_of_what_is_named() {
     }
 }
 
+/// What is written into a file is no path, and what the code made itself is none that is lost.
+#[test]
+fn everyday_code_is_neither_unclear_nor_elsewhere() {
+    for (language, code) in [
+        ("python3", "gi = Path(\".gitignore\"); gi.write_text(\"/target\\n\")"),
+        ("python3", "x.write_text(\".env\"); rc.open(\"a\").write(\"/usr/bin/env\")"),
+        ("python3", "d = tempfile.mkdtemp(); print(d); shutil.rmtree(d)"),
+        ("node", "const d = fs.mkdtempSync(path.join(os.tmpdir(),\"x-\")); fs.rmSync(d,{recursive:true})"),
+        ("python3", "key = os.environ.get(\"OPENAI_API_KEY\"); print(\"set\" if key else \"missing\")"),
+        (
+            "python3",
+            "def run(cmd):\n  print(\"+\", cmd)\n  return subprocess.run(cmd, shell=True)\nrun(\"make build\")",
+        ),
+    ] {
+        let analysis = read(language, code);
+        assert!(analysis.unclear.is_empty() && analysis.traits.is_empty(), "{code}: {analysis:?}");
+        let mut paths = analysis.touches.iter().map(|touch| touch.path.as_str());
+        assert!(
+            paths.all(|path| path == "/proj/.gitignore" || path.starts_with("/tmp/")),
+            "{code}: {analysis:?}"
+        );
+        assert!(analysis.programs.iter().all(|program| program.name.pattern() != "make build"), "{code}");
+    }
+}
+
 /// A text that a name had once does not hide what it is later, or elsewhere.
 #[test]
 fn a_name_that_is_bound_in_another_way_is_not_that_text() {
@@ -235,8 +298,6 @@ fn a_name_that_is_bound_in_another_way_is_not_that_text() {
     let code =
         "keep = [\".git\", \".env\"]\nfor f in os.listdir(\".\"):\n  if f in keep: continue\n  os.remove(f)";
     assert!(touched(Access::Delete, "python3", code).iter().all(|path| path != "/proj/.git"));
-    let code = "cmd = [\"git\", \"status\"]\ncmd.append(x)\nsubprocess.run(cmd)";
-    assert!(read("python3", code).programs.iter().all(|program| program.name.pattern() != "git"));
 }
 
 /// What is put in the place of names is bounded: such texts took memory or time without an end.

@@ -74,14 +74,19 @@ impl<'a> Bindings<'a> {
             self.0.entry(name).or_default().1 += 1;
         } else if is_set(tokens, at) && within != Some('(') || is_typed(tokens, at) && within.is_none() {
             self.0.entry(name).or_default().0 += 1;
-        } else if changes && is_sign(1, '=') {
+        } else if changes && is_sign(1, '=') && !is_sign(2, '[') {
             self.0.entry(name).or_default().1 += 1;
         }
         // `a, b = …`.
         if matches!(at.checked_sub(1).map(|at| &tokens[at]), None | Some(Token::Sign('\n' | ';' | ':'))) {
             let names = behind.iter().take(8).take_while(|token| matches!(token, Token::Name(_))).count();
             if names > 0 && is_set(tokens, at + names) {
-                self.names(&tokens[at..at + names]);
+                // The name before the `=` is counted there; texts are bound one by one.
+                let texts =
+                    tokens[at + names + 2..].iter().take_while(|token| matches!(token, Token::Text(_)));
+                if texts.count() <= names {
+                    self.names(&tokens[at..at + names]);
+                }
             }
         }
     }
@@ -109,9 +114,8 @@ impl<'a> Bindings<'a> {
     }
 }
 
-/// Methods that change a list.
-const CHANGES: [&str; 9] =
-    ["append", "extend", "insert", "push", "unshift", "pop", "remove", "reverse", "clear"];
+/// Methods that change a list in other ways than by what is added at its end.
+const CHANGES: [&str; 6] = ["insert", "unshift", "pop", "remove", "reverse", "clear"];
 
 /// Whether what stands here is set to what stands behind it.
 pub(super) fn is_set(tokens: &[Token], at: usize) -> bool {

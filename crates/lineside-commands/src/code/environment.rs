@@ -118,7 +118,11 @@ fn is_hidden(tokens: &[Token], at: usize) -> bool {
         [Token::Sign('[' | '('), _, close, ..] if closes(close) => at + 4,
         _ => at + 1,
     };
+    // `x if NAME else y`.
+    let is_asked = matches!(before, [.., Token::Name(word)] if word == "if")
+        && matches!(tokens.get(end), Some(Token::Name(word)) if word == "else");
     is_in
+        || is_asked
         || is_within
         || before.last().is_some_and(|token| *token == Token::Sign('!') || hides(token))
         || matches!(tokens.get(end), Some(Token::Sign('?' | '=' | '&' | '!')))

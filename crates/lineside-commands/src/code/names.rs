@@ -51,6 +51,12 @@ pub(super) fn imported(tokens: &[Token]) -> Vec<Token> {
                 Token::Sign(')'),
                 ..,
             ] if call == "getattr" => (format!("{of}.{name}"), 5),
+            // `promisify(exec)` is called as `exec` is.
+            [Token::Name(wrap), Token::Sign('('), Token::Name(call), Token::Sign(')'), ..]
+                if matches!(wrap.as_str(), "promisify" | "util.promisify") =>
+            {
+                (call.clone(), 4)
+            }
             // `fs["unlinkSync"](…)`.
             [
                 Token::Name(of),
@@ -103,6 +109,9 @@ pub(super) fn renamed(mut tokens: Vec<Token>, language: &str, is_call: impl Fn(&
             }
             _ => {}
         }
+        if is(tokens.get(at), '{') && language == "node" {
+            taken_apart(&tokens[at + 1..], &mut known);
+        }
         // `execSync: e` and `execSync as e`.
         if let Some(call) = from.as_deref().filter(|name| is_call(name)) {
             let is_renamed = is(tokens.get(at + 1), ':') || name(tokens.get(at + 1)) == Some("as");
@@ -141,6 +150,34 @@ fn taken_from(module: &str, tokens: &[Token], from: usize, known: &mut HashMap<S
         at += if renamed { 3 } else { 1 };
     }
     at
+}
+
+/// The names of `{a, b: c} = require("module")` and of `import {a, b as c} from "module"`.
+fn taken_apart(tokens: &[Token], known: &mut HashMap<String, String>) {
+    let end = tokens.iter().take(64).position(|token| *token == Token::Sign('}')).unwrap_or_default();
+    let module = match &tokens[end..] {
+        [_, Token::Sign('='), Token::Name(call), Token::Sign('('), Token::Text(module), ..]
+            if call == "require" =>
+        {
+            module
+        }
+        [_, Token::Name(from), Token::Text(module), ..] if from == "from" => module,
+        _ => return,
+    };
+    let module = module.trim_start_matches("node:").trim_end_matches("/promises");
+    if !matches!(module, "fs" | "path" | "os" | "child_process" | "process" | "util") {
+        return;
+    }
+    let mut rest = &tokens[..end];
+    while let [Token::Name(call), behind @ ..] = rest {
+        let (given, next) = match behind {
+            [Token::Sign(':'), Token::Name(given), next @ ..] => (given, next),
+            [Token::Name(word), Token::Name(given), next @ ..] if word == "as" => (given, next),
+            next => (call, next),
+        };
+        known.insert(given.clone(), format!("{module}.{call}"));
+        rest = next;
+    }
 }
 
 fn real(given: &str, known: &HashMap<String, String>) -> String {

@@ -12,9 +12,18 @@ pub(super) fn opened_path(tokens: &[Token], at: usize) -> Option<Call> {
         Some(Token::Text(mode)) => mode.as_str(),
         _ => "r",
     };
-    let is_mode = mode.len() < 4 && mode.chars().all(|sign| "rwaxbt+".contains(sign));
-    let writes = is_mode && mode.contains(['w', 'a', 'x', '+']);
+    let writes = is_mode(mode) && mode.contains(['w', 'a', 'x', '+']);
     Some(if writes { Call::Write(path.clone()) } else { Call::Read(path.clone()) })
+}
+
+/// Whether a name is a word of Python that a group may stand behind, and no call.
+pub(super) fn is_word(name: &str) -> bool {
+    matches!(name, "return" | "await" | "yield" | "in" | "if" | "not" | "and" | "or" | "else" | "with")
+}
+
+/// Whether a text says how a file is opened.
+pub(super) fn is_mode(text: &str) -> bool {
+    text.len() < 4 && text.chars().all(|sign| "rwaxbt+".contains(sign))
 }
 
 /// `path.unlink()`, `path.rename("x")`: a deletion of what no text stands for.

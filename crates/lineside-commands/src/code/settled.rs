@@ -80,7 +80,7 @@ impl Settling<'_> {
                 self.open.push(self.out.len());
                 self.out.push(Token::Sign(*sign));
             }
-            Token::Sign(sign @ (')' | ']' | '}')) => self.close(*sign),
+            Token::Sign(sign @ (')' | ']' | '}')) => self.close(*sign, tokens.get(at + 1)),
             // A line goes on within a group.
             Token::Sign('\n')
                 if self.open.last().is_some_and(|from| self.out.get(*from) != Some(&Token::Sign('{'))) => {}
@@ -100,6 +100,7 @@ impl Settling<'_> {
     fn name(&mut self, name: &str, tokens: &[Token], at: usize) {
         let next = tokens.get(at + 1);
         let defines = ["def", "function", "class", "for", "as"].map(str::to_owned).map(Token::Name);
+        self.change(name, &tokens[at + 1..]);
         let is_key = name == "cwd" && next == Some(&Token::Sign(':'));
         if is_set(tokens, at)
             || is_typed(tokens, at)
@@ -119,20 +120,46 @@ impl Settling<'_> {
         }
         if let Some((of, method)) = name.rsplit_once('.') {
             let is_path = self.given.language == "python" && OF_PATHS.contains(&method);
-            if (is_path || method == "split")
-                && let Some(Value::Text(text)) = self.value(of, at)
-            {
-                if is_path {
-                    self.out.extend([Token::Name("Path".to_owned()), Token::Sign('(')]);
+            let is_other = matches!(method, "split" | "joinpath" | "forEach" | "map");
+            match self.value(of, at).filter(|_| is_path || is_other) {
+                Some(Value::Text(text)) => {
+                    if is_path {
+                        self.out.extend([Token::Name("Path".to_owned()), Token::Sign('(')]);
+                    }
+                    self.put(text);
+                    self.out.extend(is_path.then_some(Token::Sign(')')));
+                    return self.out.push(Token::Name(format!(".{method}")));
                 }
-                self.put(text);
-                self.out.extend(is_path.then_some(Token::Sign(')')));
-                return self.out.push(Token::Name(format!(".{method}")));
+                Some(Value::List(words)) if is_other => {
+                    self.out.push(Token::Sign('['));
+                    self.out.extend(words);
+                    return self.out.extend([Token::Sign(']'), Token::Name(format!(".{method}"))]);
+                }
+                _ => {}
             }
         }
         match values::plain(name, self.given.home, self.given.here) {
             Some(text) if !opens => self.put(text.to_owned()),
             _ => self.out.push(Token::Name(name.to_owned())),
+        }
+    }
+
+    /// Adds what a list is given at its end: `words.append("a")`, `words += ["a"]`; what is not known of it as that.
+    fn change(&mut self, name: &str, behind: &[Token]) {
+        let (of, method) = name.rsplit_once('.').unwrap_or((name, ""));
+        let more = match (method, behind) {
+            ("append" | "push", [Token::Sign('('), more @ ..])
+            | ("extend", [Token::Sign('('), Token::Sign('['), more @ ..])
+            | ("", [Token::Sign('+'), Token::Sign('='), Token::Sign('['), more @ ..]) => more,
+            ("extend", [Token::Sign('('), ..]) => &[],
+            _ => return,
+        };
+        if let Some(Value::List(words)) = self.known.get_mut(of) {
+            let texts = more.iter().take_while(|token| is_text(token)).count();
+            words.extend_from_slice(&more[..texts]);
+            if !matches!(more.get(texts), Some(Token::Sign(')' | ']'))) {
+                words.push(Token::Text(UNKNOWN.to_string()));
+            }
         }
     }
 
@@ -166,7 +193,7 @@ impl Settling<'_> {
         }
     }
 
-    fn close(&mut self, sign: char) {
+    fn close(&mut self, sign: char, next: Option<&Token>) {
         let Some(from) = self.open.pop() else { return self.out.push(Token::Sign(sign)) };
         if let Some((from, words)) = split(&self.out, from) {
             self.out.truncate(from);
@@ -174,6 +201,14 @@ impl Settling<'_> {
             self.out.push(Token::Sign('['));
             self.out.extend(words.into_iter().map(Token::Text));
             return self.out.push(Token::Sign(']'));
+        } else if let Some((from, path)) = path(&self.out, from) {
+            self.out.truncate(from);
+            // A method of it is asked for.
+            if matches!(next, Some(Token::Name(method)) if method.starts_with('.')) {
+                self.out.extend([Token::Name("Path".to_owned()), Token::Sign('('), Token::Text(path)]);
+                return self.out.push(Token::Sign(')'));
+            }
+            return self.put(path);
         } else if let Some(Token::Name(name)) = from.checked_sub(1).map(|at| &self.out[at])
             && let Some(text) = values::called(name, &self.out[from + 1..], self.given.home, self.given.here)
         {
@@ -192,6 +227,7 @@ impl Settling<'_> {
         if self.given.language == "python" && self.open.last().is_some_and(is_argument) {
             return;
         }
+        self.bind_each();
         let (name, value) = match self.out.as_slice() {
             [rest @ .., Token::Sign('='), Token::Text(text)] => (bound(rest), Value::Text(text.clone())),
             [.., Token::Sign(']')] => {
@@ -202,10 +238,6 @@ impl Settling<'_> {
                 };
                 let ([rest @ .., Token::Sign('=')], true) = (rest, words.iter().all(is_text)) else { return };
                 (bound(rest), Value::List(words.to_vec()))
-            }
-            out if self.given.language == "python" => {
-                let Some((rest, path)) = path_at_end(out) else { return };
-                (bound(rest), Value::Text(path))
             }
             _ => return,
         };
@@ -218,6 +250,23 @@ impl Settling<'_> {
             value => value,
         };
         self.known.insert(name.to_owned(), value);
+    }
+
+    /// Binds the names of `a, b = "c", "d"`.
+    fn bind_each(&mut self) {
+        let count = self.out.iter().rev().take_while(|token| is_text(token)).count();
+        let Some(from) = self.out.len().checked_sub(2 * count + 1).filter(|_| count > 1) else { return };
+        if self.out[from + count] != Token::Sign('=') {
+            return;
+        }
+        for number in 0..count {
+            if let (Token::Name(name), Token::Text(text)) =
+                (&self.out[from + number], &self.out[from + count + 1 + number])
+                && self.given.bindings.is_once(name)
+            {
+                self.known.insert(name.clone(), Value::Text(text.clone()));
+            }
+        }
     }
 
     /// What a name is bound to here, as far as there is room for it.
@@ -273,8 +322,12 @@ fn is_text(token: &Token) -> bool {
     matches!(token, Token::Text(_))
 }
 
+fn text(token: &Token) -> Option<&str> {
+    if let Token::Text(text) = token { Some(text) } else { None }
+}
+
 fn length(token: &Token) -> usize {
-    if let Token::Text(text) = token { text.len() } else { 0 }
+    text(token).map_or(0, str::len)
 }
 
 /// The name that is bound at the end of these tokens, which may stand with its type.
@@ -286,24 +339,31 @@ fn bound(tokens: &[Token]) -> Option<&str> {
     }
 }
 
-/// A path at the end of a statement, and what stands before its `=`: `Path("a")`, `Path("a", "b") / "c"`.
-fn path_at_end(tokens: &[Token]) -> Option<(&[Token], String)> {
-    let (front, below) = match tokens {
-        [front @ .., Token::Sign('/'), Token::Text(below)] => (front, Some(below.as_str())),
-        front => (front, None),
+/// The path that a call makes of texts whose group begins there, and where it begins: `Path("a", "b")`, `Path("a").joinpath("b")`.
+fn path(out: &[Token], from: usize) -> Option<(usize, String)> {
+    let (folder, from, parts) = match (&out[..from], &out[from + 1..]) {
+        (
+            [
+                ..,
+                Token::Name(path),
+                Token::Sign('('),
+                Token::Text(folder),
+                Token::Sign(')'),
+                Token::Name(join),
+            ],
+            parts,
+        ) if join == ".joinpath" && path.ends_with("Path") => (Some(folder), from - 5, parts),
+        ([.., Token::Text(folder), Token::Name(join)], parts) if join == ".joinpath" => {
+            (Some(folder), from - 2, parts)
+        }
+        ([.., Token::Name(path)], parts) if path.ends_with("Path") && !parts.is_empty() => {
+            (None, from - 1, parts)
+        }
+        _ => return None,
     };
-    let [front @ .., Token::Sign(')')] = front else { return None };
-    let first = front.iter().rposition(|token| !is_text(token))?;
-    let ([rest @ .., Token::Sign('='), Token::Name(path), Token::Sign('(')], texts) =
-        front.split_at(first + 1)
-    else {
-        return None;
-    };
-    let texts = texts
-        .iter()
-        .filter_map(|token| if let Token::Text(text) = token { Some(text.as_str()) } else { None });
-    let parts: Vec<&str> = texts.chain(below).collect();
-    (path.ends_with("Path") && !parts.is_empty()).then(|| (rest, parts.join("/")))
+    let parts: Option<Vec<&str>> =
+        folder.map(String::as_str).into_iter().map(Some).chain(parts.iter().map(text)).collect();
+    Some((from, parts?.join("/")))
 }
 
 /// The words of a text that is split where its group begins, and where it does: `"a b".split()`, `shlex.split("a b")`.

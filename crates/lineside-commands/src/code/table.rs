@@ -83,10 +83,9 @@ const CALLS: &[(&str, &str, Does)] = &[
         "open io.open FileIO codecs.open gzip.open bz2.open lzma.open tarfile.open ZipFile",
         Does::Open,
     ),
-    ("python", "read_text read_bytes", Does::Read),
     (
         "python",
-        "write_text write_bytes touch os.truncate os.chmod os.chown os.utime os.mkfifo logging.basicConfig basicConfig \
+        "os.truncate os.chmod os.chown os.utime os.mkfifo logging.basicConfig basicConfig \
          FileHandler RotatingFileHandler TimedRotatingFileHandler WatchedFileHandler",
         Does::Write,
     ),

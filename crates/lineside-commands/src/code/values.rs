@@ -1,7 +1,7 @@
 //! What code of other languages says of paths before it uses them: the home, the folder at hand, texts that are joined.
 
 use super::tokens::Token;
-use crate::value::UNKNOWN;
+use crate::value::{FRESH, UNKNOWN};
 
 /// What a word of a language is worth.
 #[derive(Clone, Copy)]
@@ -16,6 +16,9 @@ enum Worth {
     Argument,
     /// Its arguments with slashes between them.
     Joined,
+    /// The folder of temporary files, and a new one within it.
+    Temporary,
+    Fresh,
 }
 
 /// Words of all languages: none of them means something else in another.
@@ -24,15 +27,21 @@ const WORDS: &[(&str, Worth)] = &[
     ("os.getcwd getcwd Path.cwd process.cwd Dir.pwd Dir.getwd cwd", Worth::Here),
     ("os.environ os.environ.get os.getenv getenv ENV ENV.fetch process.env ENVIRON", Worth::Environment),
     (
-        "os.path.expanduser expanduser os.path.expandvars os.path.abspath os.path.realpath path.resolve \
+        "os.path.expanduser expanduser os.path.expandvars os.path.abspath os.path.realpath \
          File.expand_path realpath glob expand",
         Worth::Argument,
     ),
-    ("os.path.join path.join File.join", Worth::Joined),
+    ("os.path.join path.join path.posix.join path.resolve File.join", Worth::Joined),
+    ("tempfile.gettempdir os.tmpdir Dir.tmpdir", Worth::Temporary),
+    (
+        "tempfile.mkdtemp mkdtemp tempfile.mktemp mkdtempSync fs.mkdtempSync fs.mkdtemp Dir.mktmpdir",
+        Worth::Fresh,
+    ),
 ];
 
 /// What stands for the home within a text, where no mark of a hole does.
-const HOMES: [&str; 2] = ["$ENV{HOME}/", "#{ENV['HOME']}/"];
+const HOMES: [&str; 4] =
+    ["$ENV{HOME}/", "#{ENV['HOME']}/", "{os.environ['HOME']}/", "{os.environ[\"HOME\"]}/"];
 
 /// The code with the home in the place of what stands for it within a text.
 pub(super) fn at_home(text: &str, home: &str) -> String {
@@ -59,6 +68,8 @@ pub(super) fn called(name: &str, arguments: &[Token], home: &str, here: &str) ->
     match (worth(name)?, arguments) {
         (Worth::Home, _) => Some(home.to_owned()),
         (Worth::Here, _) => Some(here.to_owned()),
+        (Worth::Temporary, _) => Some("/tmp".to_owned()),
+        (Worth::Fresh, _) => Some(format!("/tmp/{FRESH}")),
         (Worth::Environment, [Token::Text(key) | Token::Name(key), ..]) => match key.as_str() {
             "HOME" => Some(home.to_owned()),
             "PWD" => Some(here.to_owned()),
