@@ -84,7 +84,9 @@ pub(crate) async fn run(args: &ExplainArgs, styles: Styles) -> Result<ExitCode> 
         Some(paths) => by_daemon(&text, &name, &paths).await?,
         None => by_what_is_here(&text, &name, &args.places).await?,
     };
-    let explained = ExplainedSubject { explanation, note, command };
+    let is_off = args.ask.of_daemon().is_ok_and(|paths| paths.switch().is_off());
+    let notes = is_off.then(|| OFF.to_owned()).into_iter().chain(note).collect();
+    let explained = ExplainedSubject { explanation, notes, command };
     if args.json {
         print_json(&explained.object()?)?;
     } else {
@@ -93,11 +95,14 @@ pub(crate) async fn run(args: &ExplainArgs, styles: Styles) -> Result<ExitCode> 
     Ok(ExitCode::SUCCESS)
 }
 
+/// What is said while hooks are off, of what they would say otherwise.
+const OFF: &str = "hooks are off, so that every event passes; `lineside on` switches them on";
+
 /// What was explained, and what became of it.
 pub(crate) struct ExplainedSubject {
     explanation: Explanation,
-    /// That hooks are not trusted.
-    note: Option<String>,
+    /// That hooks are off, or not trusted.
+    notes: Vec<String>,
     command: Option<(String, Scene)>,
 }
 
@@ -109,7 +114,8 @@ impl ExplainedSubject {
     pub(crate) async fn of_command(command: &str, shell: &str, paths: &DaemonPaths) -> Result<Self> {
         let scene = CommandArgs::of_shell(shell).scene(&PlaceArgs::of(None))?;
         let (explanation, note) = by_daemon(&event_of(command), "the command", paths).await?;
-        Ok(Self { explanation, note, command: Some((command.to_owned(), scene)) })
+        let notes = note.into_iter().collect();
+        Ok(Self { explanation, notes, command: Some((command.to_owned(), scene)) })
     }
 
     /// What would become of the event of this text, where this process works.
@@ -118,7 +124,7 @@ impl ExplainedSubject {
     /// The text is no event, or the daemon does not answer.
     pub(crate) async fn of_event(text: &str, paths: &DaemonPaths) -> Result<Self> {
         let (explanation, note) = by_daemon(text.as_bytes(), "the event", paths).await?;
-        Ok(Self { explanation, note, command: None })
+        Ok(Self { explanation, notes: note.into_iter().collect(), command: None })
     }
 
     /// As programs read it.
@@ -132,7 +138,7 @@ impl ExplainedSubject {
 
     /// As people read it.
     pub(crate) fn lines(&self, columns: Option<usize>, style: Style) -> Vec<String> {
-        let Self { explanation, note, command } = self;
+        let Self { explanation, notes, command } = self;
         let mut lines = vec![page::verdict(&explanation.foreseen, style)];
         if let Some((command, scene)) = command {
             lines.extend(report::lines(command, scene, &explanation.hooks, columns, style));
@@ -144,7 +150,7 @@ impl ExplainedSubject {
         }
         let found = explanation.diagnostics.iter();
         lines.extend(found.map(|diagnostic| format!("  {}", finding(diagnostic, style))));
-        lines.extend(note.iter().flat_map(|note| [String::new(), note.clone()]));
+        lines.extend(notes.iter().flat_map(|note| [String::new(), note.clone()]));
         lines
     }
 }

@@ -7,7 +7,6 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::LazyLock;
 
 use serde::Serialize;
-use unicode_width::UnicodeWidthStr as _;
 
 use crate::painter::{in_ascii, json_line};
 
@@ -178,15 +177,15 @@ fn wrapped(line: &str, columns: Option<usize>) -> Cow<'_, str> {
     text.into()
 }
 
-/// How many columns a text takes without its colours.
-pub(crate) fn shown_width(text: &str) -> usize {
+/// How many columns a text takes: its characters without its colours.
+fn shown_width(text: &str) -> usize {
     let mut width = 0;
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('\x1b') {
-        width += before.width();
+        width += before.chars().count();
         rest = after.split_once('m').map_or("", |(_, after)| after);
     }
-    width + rest.width()
+    width + rest.chars().count()
 }
 
 /// How wide a page is that cannot be of any width, when no terminal says so.

@@ -62,8 +62,8 @@ pub(crate) fn question(question: &Value, columns: usize, style: Style) -> Vec<St
     let id = text("id");
     for (words, what) in [
         (format!("allow {id}"), "this once"),
-        (format!("allow {id} --session"), "the same, in this session"),
-        (format!("allow {id} --pattern PATTERN"), "what fits, in the project"),
+        (format!("allow {id} --session"), "the same, session-wide"),
+        (format!("allow {id} --pattern PATTERN"), "what fits, project-wide"),
         (format!("deny {id} --reason TEXT"), "the agent reads why"),
     ] {
         let command = format!("lineside approvals {words}");

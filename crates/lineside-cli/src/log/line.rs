@@ -11,7 +11,7 @@ use crate::page::fitting::{column, cut, width, wrapped};
 use crate::page::milliseconds;
 use crate::page::subject::subject;
 use crate::painter::in_passing;
-use crate::style::{AGENTS, Style, Tone, shown_width};
+use crate::style::{AGENTS, Style, Tone};
 
 /// The columns of a row; what it is about gets the rest.
 const TIME: usize = 8;
@@ -21,6 +21,8 @@ const POINT: usize = 16;
 const PROGRAM: usize = 9;
 const WIDE: usize = 110;
 const TOOK: usize = 9;
+/// What stands there of a question that waits, without its dashes.
+const WAITS: usize = " waits ".len();
 /// Where the session begins, and under it the label of a detail.
 const INDENT: usize = TIME + 3;
 /// Where the point begins, and under it the text of a detail.
@@ -41,6 +43,13 @@ pub(crate) enum Order {
     ByTime,
     /// Those of a tree of sessions together.
     ByTree,
+}
+
+/// Whether a row is that of a question which waits.
+#[derive(Clone, Copy)]
+enum Waits {
+    No,
+    Yes,
 }
 
 /// The page of the log.
@@ -79,7 +88,7 @@ impl Lines {
     /// The heading where the decision begins a day or a tree, and its row with what stands below it.
     pub(crate) fn of_one(&mut self, decision: &Decision) -> (Option<String>, Vec<String>) {
         let heading = self.heading(decision);
-        let mut row = vec![self.row(decision)];
+        let mut row = vec![self.row(decision, Waits::No)];
         row.extend(self.below(decision));
         (heading, row)
     }
@@ -87,10 +96,7 @@ impl Lines {
     /// The same of a question that waits for a person, dashed.
     pub(crate) fn of_waiting(&mut self, asked: &Decision) -> (Option<String>, Vec<String>) {
         let (heading, mut row) = self.of_one(asked);
-        if let Some(first) = row.first_mut() {
-            let dashes = self.width.saturating_sub(shown_width(first) + 7);
-            first.push_str(&self.style.paint(Tone::Asked, &format!(" {} waits", "┄".repeat(dashes))));
-        }
+        row[0] = self.row(asked, Waits::Yes);
         (heading, row)
     }
 
@@ -148,13 +154,21 @@ impl Lines {
         Some(self.style.paint(Tone::Dim, &cut(&format!("── {heading} {rule}"), self.width)))
     }
 
-    fn row(&mut self, decision: &Decision) -> String {
+    fn row(&mut self, decision: &Decision, waits: Waits) -> String {
         let (symbol, tone) = mark(decision);
         let about = about(decision);
         let branch = self.branch(decision);
         let program = self.program(decision.host.as_deref());
         let room = self.width - TEXT - width(&program) - POINT - 1 - TOOK;
         let took = if decision.runs > 0 { milliseconds(decision.took) } else { String::new() };
+        let (about, took, took_tone) = match waits {
+            Waits::No => (column(&about, room), format!("{took:>TOOK$}"), Tone::Dim),
+            Waits::Yes => {
+                let about = cut(&about, room);
+                let dashes = "┄".repeat(room + TOOK - width(&about) - WAITS);
+                (about, format!(" {dashes} waits"), Tone::Asked)
+            }
+        };
         let loud = if decision.verdict > Strength::Allow { Tone::Bold } else { Tone::Plain };
         let row = format!(
             "{} {} {} {}{} {}{}",
@@ -163,8 +177,8 @@ impl Lines {
             self.session(&decision.session, &branch),
             self.style.paint(Tone::Dim, &program),
             column(&decision.point, POINT),
-            self.style.paint(loud, &column(&about, room)),
-            self.style.paint(Tone::Dim, &format!("{took:>TOOK$}")),
+            self.style.paint(loud, &about),
+            self.style.paint(took_tone, &took),
         );
         row.trim_end().to_owned()
     }

@@ -24,6 +24,16 @@ fn the_table_says_who_would_run_and_why_the_others_not() {
 }
 
 #[test]
+fn that_hooks_are_off_is_told() {
+    let stage = stage();
+    let off = "hooks are off, so that every event passes; `lineside on` switches them on";
+    let told = || stage.run(&["explain", "rm -rf x"], "").out.contains(off);
+    assert!(!told());
+    assert_eq!(stage.run(&["off"], "").code, Some(0));
+    assert!(told());
+}
+
+#[test]
 fn an_untrusted_project_is_told() {
     let said = stage().run(&["explain", "-"], shell("ls"));
     insta::assert_snapshot!(said.out);

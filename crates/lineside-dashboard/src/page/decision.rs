@@ -98,7 +98,10 @@ fn considered(hook: &Considered) -> Markup {
                 p { b { (line(&hook.hook)) } " " span.said { (what) } @if let Some(time) = hook.took { span.took { (took(time)) } } }
                 @if !detail.is_empty() { p.detail { (detail) } }
                 p.dim {
-                    (hook.layer) " · " (hook.part) " · priority " (hook.priority) " · " (hook.dialect)
+                    (hook.layer) " · " (hook.part) " · "
+                    // Behind all others is no priority that an author has set.
+                    @if hook.priority > i32::MIN { "priority " (hook.priority) " · " }
+                    (hook.dialect)
                     @if let Some(origin) = &hook.origin { " · " code { (line(origin)) } }
                 }
             }

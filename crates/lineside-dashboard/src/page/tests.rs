@@ -236,6 +236,14 @@ fn a_tool_is_a_bar_from_its_decision_to_its_end() {
 }
 
 #[test]
+fn a_hook_behind_all_others_has_no_priority_that_is_shown() {
+    let mut why = decision("ls");
+    assert!(decision::content(&why).into_string().contains("priority 0"));
+    why.hooks.iter_mut().for_each(|hook| hook.priority = i32::MIN);
+    assert!(!decision::content(&why).into_string().contains("priority"));
+}
+
+#[test]
 fn background_work_is_a_bar_in_the_lane_of_its_event() {
     let why = decision("ls");
     let (id, begin) = (why.decision.id, why.decision.time.as_millisecond());

@@ -4,7 +4,8 @@ use super::*;
 
 #[test]
 fn a_question_that_waits_is_in_the_timeline_of_its_session_and_is_what_that_does() {
-    let mut stage = Stage::new((180, 24)).fleet(4);
+    // Colours have no width.
+    let mut stage = Stage::new((180, 24)).fleet(4).coloured();
     stage.told(&Ask::Approvals, Told::Approvals(vec![question()]));
     stage.press("G");
     let fleet = stage.text();
@@ -16,6 +17,8 @@ fn a_question_that_waits_is_in_the_timeline_of_its_session_and_is_what_that_does
     insta::assert_snapshot!("timeline_that_waits", stage.text());
     stage.press("G⏎");
     assert_eq!((stage.top.view().kind, &*stage.top.view().about), (Kind::Question, "1f3a9c07"));
+    stage.size = (80, 24);
+    assert!(stage.text().contains("PATTERN  what fits, project-wide"), "{}", stage.text());
     // Once it is answered it is gone, and so from the timeline of the tree.
     stage.press("⎋t");
     assert!(stage.text().contains("git push origin main"), "{}", stage.text());
