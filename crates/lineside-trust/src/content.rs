@@ -61,8 +61,6 @@ pub struct Content {
     root: PathBuf,
     items: Vec<Item>,
     folders: Vec<PathBuf>,
-    /// Below the root: the folders of files that are loaded by others.
-    loaded: BTreeSet<PathBuf>,
     bytes: BTreeMap<String, Vec<u8>>,
     marks: Marks,
 }
@@ -188,7 +186,6 @@ impl Content {
             bytes: BTreeMap::new(),
             seen: BTreeSet::new(),
             walked: BTreeSet::new(),
-            loaded: BTreeSet::new(),
             size: 0,
             marks: Marks::begin(),
         };
@@ -203,9 +200,9 @@ impl Content {
                 }
             }
         }
-        let Reading { items, bytes, seen, walked, loaded, marks, .. } = reading;
+        let Reading { items, bytes, seen, walked, marks, .. } = reading;
         let folders = seen.union(&walked).cloned().collect();
-        Ok(Self { items: items.into_values().collect(), folders, loaded, bytes, marks, root })
+        Ok(Self { items: items.into_values().collect(), folders, bytes, marks, root })
     }
 
     /// The root of the project, without links.
@@ -230,11 +227,6 @@ impl Content {
     #[must_use]
     pub fn marks(&self) -> &Marks {
         &self.marks
-    }
-
-    /// Below the root: the folders of files that are loaded by others.
-    pub(crate) fn loaded(&self) -> &BTreeSet<PathBuf> {
-        &self.loaded
     }
 
     /// The bytes of an item; of a link, where that leads.
@@ -290,7 +282,6 @@ struct Reading<'a> {
     seen: BTreeSet<PathBuf>,
     /// Folders that were looked through for what is loaded.
     walked: BTreeSet<PathBuf>,
-    loaded: BTreeSet<PathBuf>,
     size: usize,
     marks: Marks,
 }
@@ -356,8 +347,6 @@ impl Reading<'_> {
     fn take_loaded(&mut self, path: &Path, fits: Option<&Searcher>) -> Result<(), ReadContentError> {
         let folder = fs::symlink_metadata(path).ok().filter(Metadata::is_dir);
         let Some(found) = folder else {
-            let folder = path.parent().and_then(|folder| folder.strip_prefix(self.root).ok());
-            self.loaded.extend(folder.map(Path::to_path_buf));
             return self.take(path, true);
         };
         let open = |source: std::io::Error| ReadContentError::Open {

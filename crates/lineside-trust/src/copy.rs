@@ -2,9 +2,10 @@
 //! runs are the bytes that were trusted.
 //!
 //! A content has a folder of copies, by its digest, in which each file lies where it lies in its project, so that a script
-//! finds what was trusted beside it. Copies are made when a file is run first, with everything in its folder.
+//! finds what was trusted beside it. All of them are made when one is run first: a file may load any other, over links too.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, symlink};
@@ -28,11 +29,9 @@ pub struct Copies {
     items: BTreeMap<PathBuf, Item>,
     /// Below the root: folders of which everything is content.
     whole: BTreeSet<PathBuf>,
-    /// Below the root: folders of files that are loaded by what is run.
-    loaded: BTreeSet<PathBuf>,
     store: Store,
-    /// By folder: the copies that were made of it, each with its state.
-    made: Mutex<HashMap<PathBuf, Marks>>,
+    /// The states of the copies, once they were made.
+    made: Mutex<Option<Marks>>,
 }
 
 /// Why a file of a project is not run. Completes "the file is not run: ".
@@ -53,7 +52,7 @@ impl Copies {
         let below = |folder: &PathBuf| folder.strip_prefix(&root).ok().map(Path::to_path_buf);
         let whole = content.folders().iter().filter_map(below).collect();
         let items = content.items().iter().map(|item| (PathBuf::from(&item.path), item.clone())).collect();
-        Self { folder, whole, items, root, store, loaded: content.loaded().clone(), made: Mutex::default() }
+        Self { folder, whole, items, root, store, made: Mutex::default() }
     }
 
     /// The folder of all of them.
@@ -68,14 +67,18 @@ impl Copies {
     /// It cannot be copied.
     pub fn path(&self, path: &Path) -> Result<Option<PathBuf>, CopyFileError> {
         let Some(below) = self.leads_to(path) else { return Ok(None) };
-        self.made(below.parent().unwrap_or(Path::new("")))?;
-        self.loaded.iter().try_for_each(|folder| self.made(folder))?;
+        self.make()?;
         Ok(Some(self.folder.join(below)))
     }
 
-    /// The file of the content that a path leads to, over the links that were trusted.
+    /// By which path the copy of the file has its name that a path leads to, over the links that were trusted. A script that
+    /// is a link finds what lies beside the link.
     fn leads_to(&self, path: &Path) -> Option<PathBuf> {
-        let mut rest: Vec<_> = steps(path.strip_prefix(&self.root).ok()?);
+        let below = path.strip_prefix(&self.root).ok()?;
+        let mut rest: Vec<_> = steps(below);
+        // A folder on the way to `..` may have no copy.
+        let mut name: Option<PathBuf> =
+            (!rest.iter().any(|step| step == "..")).then(|| below.components().collect());
         let (mut at, mut links) = (PathBuf::new(), 0);
         while let Some(step) = rest.pop() {
             if step == ".." {
@@ -85,6 +88,9 @@ impl Copies {
             at.push(step);
             let Some(Item { kind: Kind::Link, digest, .. }) = self.items.get(&at) else { continue };
             links += 1;
+            if rest.is_empty() {
+                name.get_or_insert_with(|| at.clone());
+            }
             let target = self.target(&at, digest).filter(|_| links <= LINKS)?;
             match target.strip_prefix(&self.root) {
                 Ok(inside) => (at, _) = (PathBuf::new(), rest.extend(steps(inside))),
@@ -92,7 +98,7 @@ impl Copies {
                 Err(_) => (_, _) = (at.pop(), rest.extend(steps(&target))),
             }
         }
-        self.items.contains_key(&at).then_some(at)
+        self.items.contains_key(&at).then(|| name.unwrap_or(at))
     }
 
     fn target(&self, link: &Path, digest: &str) -> Option<PathBuf> {
@@ -102,50 +108,43 @@ impl Copies {
         kept.map(PathBuf::from).or_else(now).filter(is_it)
     }
 
-    /// Has the copies of a folder be there, as they were made.
-    fn made(&self, folder: &Path) -> Result<(), CopyFileError> {
+    /// Has all copies be there, as they were made.
+    fn make(&self) -> Result<(), CopyFileError> {
         // One at a time: a file that another thread has open for writing cannot be started.
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        if made.get(folder).is_some_and(Marks::hold) {
+        if made.as_ref().is_some_and(Marks::hold) {
             return Ok(());
         }
         // Nor is there another process that makes them.
         let _alone = self.store.alone()?;
-        let is_whole = self.whole.contains(folder);
-        let is_of_folder = |path: &Path| match is_whole {
-            true => path.starts_with(folder),
-            false => path.parent() == Some(folder),
-        };
-        let items: Vec<_> = self.items.iter().filter(|(path, _)| is_of_folder(path)).collect();
-        let folders: BTreeSet<_> = items.iter().filter_map(|(path, _)| path.parent()).collect();
+        let folders: BTreeSet<&Path> = self.items.keys().flat_map(|path| path.ancestors().skip(1)).collect();
         for folder in &folders {
-            self.make_folder(folder)?;
+            self.make_folder(folder, &folders)?;
         }
-        for (path, item) in &items {
+        for (path, item) in &self.items {
             self.copy(path, item)?;
         }
-        let folders = folders.into_iter().filter(|_| is_whole).map(|folder| self.folder.join(folder));
-        let paths = items.iter().map(|(path, _)| self.folder.join(path)).chain(folders);
-        made.insert(folder.to_path_buf(), Marks::of(paths));
+        let folders = folders.into_iter().filter(|folder| self.whole.contains(*folder));
+        let paths = self.items.keys().map(PathBuf::as_path).chain(folders);
+        *made = Some(Marks::of(paths.map(|path| self.folder.join(path))));
         Ok(())
     }
 
     /// Makes a folder of copies, and takes out of it what is no copy.
-    fn make_folder(&self, folder: &Path) -> Result<(), CopyFileError> {
+    fn make_folder(&self, folder: &Path, folders: &BTreeSet<&Path>) -> Result<(), CopyFileError> {
         let there = self.folder.join(folder);
         make_private(&there)?;
         for entry in fs::read_dir(&there).into_iter().flatten().flatten() {
-            let path = folder.join(entry.file_name());
-            if !self.items.keys().any(|item| item.starts_with(&path)) {
-                let stray = entry.path();
-                let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-                let removed = if is_folder { fs::remove_dir_all(&stray) } else { fs::remove_file(&stray) };
-                removed
-                    .or_else(
-                        |error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) },
-                    )
-                    .map_err(|source| WriteTrustError::Io { path: stray, source })?;
-            }
+            let (path, stray) = (folder.join(entry.file_name()), entry.path());
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let removed = match is_folder {
+                true if !folders.contains(&*path) => fs::remove_dir_all(&stray),
+                false if !self.items.contains_key(&path) => fs::remove_file(&stray),
+                _ => continue,
+            };
+            removed
+                .or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
+                .map_err(|source| WriteTrustError::Io { path: stray, source })?;
         }
         Ok(())
     }
@@ -187,7 +186,7 @@ impl Copies {
 }
 
 /// The steps of a path, the last first.
-fn steps(path: &Path) -> Vec<std::ffi::OsString> {
+fn steps(path: &Path) -> Vec<OsString> {
     let step = |component| match component {
         Component::Normal(name) => Some(name.to_os_string()),
         Component::ParentDir => Some("..".into()),
@@ -195,3 +194,6 @@ fn steps(path: &Path) -> Vec<std::ffi::OsString> {
     };
     path.components().rev().filter_map(step).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -342,6 +342,8 @@ impl Store {
 
     /// Removes the copies of what is trusted no longer.
     fn remove_copies(&self) {
+        // Not while another process makes some.
+        let _alone = self.alone();
         let records = self.records();
         let is_trusted = |digest: &OsStr| {
             records.iter().any(|(_, record)| record.as_ref().is_ok_and(|record| *record.digest == *digest))
