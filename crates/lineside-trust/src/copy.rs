@@ -153,13 +153,16 @@ impl Copies {
         let (there, original) = (self.folder.join(path), self.root.join(path));
         let gone = || CopyFileError::Gone(original.clone());
         let wrong = |source| WriteTrustError::Io { path: there.clone(), source };
+        // Beside the folder of the copies: no item has this name. What runs finds the old copy or the new one.
+        let name = self.folder.file_name().unwrap_or_default();
+        let new = self.folder.with_file_name([".new-".as_ref(), name].into_iter().collect::<OsString>());
+        fs::remove_file(&new).ok();
         if item.kind == Kind::Link {
             let target = self.target(path, &item.digest).ok_or_else(gone)?;
             let target =
                 target.strip_prefix(&self.root).map(|inside| self.folder.join(inside)).unwrap_or(target);
             if fs::read_link(&there).ok().as_ref() != Some(&target) {
-                fs::remove_file(&there).ok();
-                symlink(&target, &there).map_err(wrong)?;
+                symlink(&target, &new).and_then(|()| fs::rename(&new, &there)).map_err(wrong)?;
             }
             return Ok(());
         }
@@ -173,14 +176,12 @@ impl Copies {
         let kept = self.store.bytes(&item.digest);
         let kept =
             kept.or_else(|| read(&original, Boundary::Within(&self.root)).filter(is_it)).ok_or_else(gone)?;
-        let new = there.with_extension("new");
         let written = || -> io::Result<()> {
             let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&new)?;
             file.write_all(&kept)?;
             drop(file);
             fs::rename(&new, &there)
         };
-        fs::remove_file(&new).ok();
         Ok(written().map_err(wrong)?)
     }
 }

@@ -74,3 +74,13 @@ fn a_script_that_is_a_link_is_run_by_the_name_of_the_link_beside_which_its_files
         assert_eq!(fs::read_to_string(copy.with_file_name("common.sh")).unwrap(), "common");
     }
 }
+
+#[test]
+fn no_name_of_a_trusted_file_is_in_the_way_of_the_copy_of_another() {
+    for second in ["hooks/check.new", "hooks/check.new/more"] {
+        let (_folder, root, copies) = trusted(&[("hooks/check.sh", "check"), (second, "new")], &["hooks/"]);
+        let copy = copies.path(&root.join("hooks/check.sh")).unwrap().unwrap();
+        assert_eq!(fs::read_to_string(copy).unwrap(), "check");
+        assert_eq!(fs::read_to_string(copies.folder().join(second)).unwrap(), "new", "{second}");
+    }
+}
