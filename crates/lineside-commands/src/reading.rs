@@ -229,6 +229,8 @@ fn alone(name: &str) -> Spellings {
 }
 
 fn take(found: &'static Opt, attached: Option<Value>, next: Option<&Value>, reading: &mut Reading) -> usize {
+    let is_dashless = reading.rows.first().is_some_and(|row| row.dashless);
+    let next = next.filter(|next| !is_dashless || next.text.len() < 2 || !next.text.starts_with('-'));
     let (value, used) = match (found.takes, attached, next) {
         (_, Some(value), _) => (Some(value), 0),
         (Takes::Value | Takes::Last, None, Some(next)) => (Some(next.clone()), 1),

@@ -20,6 +20,7 @@
 //! | `stop`, `stop:2` | options end at the first operand, at the second |
 //! | `modes` | `-x`, `-rw` and the like are operands |
 //! | `plus` | options begin with `+` as well, which gives them back, and a lone `-` ends them |
+//! | `dashless` | no value of an option begins with a dash: what does is an option |
 //! | `apart` | the same, and each letter of a cluster that takes a value takes a word of its own |
 //! | `wrap`, `wrap:1`, `wrap:=`, `wrap:run` | starts the program of its operands: of all, behind one, behind assignments, behind the word `run` |
 //! | `known` | starts the program of its operands if there is a row for it and words stand behind it: a script may have any name |
@@ -142,6 +143,7 @@ pub(crate) struct Row {
 }
 
 static ROWS: LazyLock<Map<std::sync::Arc<Row>>> = LazyLock::new(|| {
+    pub(crate) dashless: bool,
     let mut rows = Map::default();
     let all = [
         files::ROWS,
@@ -192,6 +194,7 @@ fn row(options: &'static str, does: &'static str) -> Row {
             "apart" => (row.plus, row.apart) = (true, true),
             _ => deeds(word, &mut row.deeds),
         }
+            "dashless" => row.dashless = true,
     }
     let wraps = row.deeds.iter().any(|when| matches!(when.deed, Deed::Wrap { .. })) && !row.subcommands;
     row.stops = row.stops.max(usize::from(wraps));
