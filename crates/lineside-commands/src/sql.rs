@@ -2,8 +2,46 @@
 
 /// Whether a text holds a statement that drops, empties, or changes all rows of a table, or empties a store.
 pub(crate) fn destroys(text: &str) -> bool {
-    let bare = bare(text);
-    bare.split(';').any(statement)
+    let lines: Vec<&str> = text.lines().map(without_client).collect();
+    let bare = bare(&lines.join("\n")).replace("\\G", ";");
+    let empties = |line: &str| matches!(first(line), "FLUSHALL" | "FLUSHDB");
+    // Statements behind lines of a client; of blocks within blocks the first ones.
+    let behind = |text| {
+        let all = std::iter::successors(behind_client(text), |text| behind_client(text));
+        all.filter(|text| first(text) == "BEGIN" || spans(text)).take(64)
+    };
+    bare.lines().any(empties) || bare.split(';').any(|text| statement(text) || behind(text).any(statement))
+}
+
+/// A line without what is for the client: `\set x 1`, `.mode column`, a lone `GO`.
+fn without_client(line: &str) -> &str {
+    let own = line.trim();
+    let is_command =
+        |front: char| own.strip_prefix(front).is_some_and(|rest| rest.starts_with(char::is_alphabetic));
+    match own {
+        _ if own.starts_with('\\') => own.rsplit_once("\\\\").map_or(";", |(_, behind)| behind),
+        _ if is_command('.') && !own.contains('(') => ";",
+        _ if own == "/" || own.eq_ignore_ascii_case("go") => ";",
+        _ => line,
+    }
+}
+
+/// What stands behind a line that begins no statement of several lines: `USE app`, `SET PAGESIZE 0`.
+fn behind_client(text: &str) -> Option<&str> {
+    text.trim_start().split_once('\n').map(|(_, behind)| behind).filter(|_| !spans(text))
+}
+
+/// Whether a statement begins that may have several lines.
+fn spans(text: &str) -> bool {
+    const SPANS: [&str; 19] = [
+        "SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "CREATE", "ALTER", "DROP", "EXPLAIN", "MERGE",
+        "GRANT", "REVOKE", "ANALYZE", "TRUNCATE", "REPLACE", "COPY", "COMMENT", "VALUES", "UPSERT",
+    ];
+    SPANS.contains(&first(text))
+}
+
+fn first(text: &str) -> &str {
+    text.trim_start().split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default()
 }
 
 /// The words of statements, in capitals.
@@ -101,8 +139,23 @@ mod tests {
     #[test]
     fn what_loses_all_rows_is_told_from_what_does_not() {
         for text in [
-            "drop table x", "SELECT 1; TRUNCATE x", "DELETE FROM x", "update x set a = 1", "DROP/**/TABLE x",
-            "db.x.drop()", "delete from x where 1=1",
+            "drop table x",
+            "SELECT 1; TRUNCATE x",
+            "DELETE FROM x",
+            "update x set a = 1",
+            "DROP/**/TABLE x",
+            "db.x.drop()",
+            "delete from x where 1=1",
+            "\\set x it's\ndrop table x",
+            "select 1\nGO\ndrop table x\nGO",
+            "USE a\nSET b 0\ndelete from x",
+            ".mode column\n.headers on\ndelete from x",
+            "SELECT 1\nflushdb",
+            "select 1\\G\ndrop table x",
+            "db.x\n  .drop()",
+            "\\pset x \\\\ drop table x",
+            "delimiter //\ndrop table x //",
+            "if exists (select 1)\ndrop table x",
         ] {
             assert!(destroys(text), "{text}");
         }
@@ -113,6 +166,12 @@ mod tests {
             "EXPLAIN DELETE FROM x",
             "db.x.find()",
             "alter table x drop column y",
+            "\\d x\nselect 1",
+            "insert into x values (1) on conflict do\nupdate set a = 1",
+            "create trigger t before\ndelete on x execute function drop_table()",
+            "merge into x using y on a = b when matched then\nupdate set a = 1",
+            "explain\ndelete from x",
+            "set a 1\nselect 1",
         ] {
             assert!(!destroys(text), "{text}");
         }
