@@ -93,8 +93,10 @@ pub(crate) struct Redirection<'t> {
 
 #[derive(Debug)]
 pub(crate) enum Redirect<'t> {
-    /// `> word`, `>> word`, `>| word`.
+    /// `> word`, `>| word`.
     Out(&'t str),
+    /// `>> word`.
+    Append(&'t str),
     /// `&> word`, `>& word`.
     Both(&'t str),
     /// `< word`.

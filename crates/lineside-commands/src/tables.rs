@@ -30,10 +30,11 @@
 //! | `text:-c`, `texts:*` | runs the value, or its operands joined, as a shell does |
 //! | `env:PAGER` | runs the value of this variable as a shell does |
 //! | `code:-e:python`, `script:python`, `input:python` | runs code of the option, a file of the first operand, its input |
+//! | `scripts` | runs scripts among its words: those that the command has written are entered |
 //! | `cd:-C` | works in this folder |
 //! | `quiet`, `same`, `base64`, `hex`, `reverse`, `settings`, `fresh` | prints nothing, its input, the decoded input, settings for a shell, a new path |
 //! | `fetches`, `sends`, `environment`, `prints` | asks another machine, gives it what it is given, prints the environment, or secrets |
-//! | `sql:-c`, `sql:*`, `sql` | statements of a database: of the option, the operands, the input |
+//! | `sql:-c`, `sql:*`, `sql`, `sql-of:-f` | statements of a database: of the option, the operands, the input, a file of the option that the command has written |
 
 mod code;
 mod files;
@@ -108,6 +109,8 @@ pub(crate) enum Deed {
     Folder(&'static str),
     Prints(&'static str),
     Sql(Option<Which>),
+    SqlOf(Which),
+    Scripts,
     Fetches,
     Sends,
     Environment,
@@ -140,10 +143,10 @@ pub(crate) struct Row {
     pub(crate) modes: bool,
     pub(crate) plus: bool,
     pub(crate) apart: bool,
+    pub(crate) dashless: bool,
 }
 
 static ROWS: LazyLock<Map<std::sync::Arc<Row>>> = LazyLock::new(|| {
-    pub(crate) dashless: bool,
     let mut rows = Map::default();
     let all = [
         files::ROWS,
@@ -191,10 +194,10 @@ fn row(options: &'static str, does: &'static str) -> Row {
             "stop:2" => row.stops = 2,
             "modes" => row.modes = true,
             "plus" => row.plus = true,
+            "dashless" => row.dashless = true,
             "apart" => (row.plus, row.apart) = (true, true),
             _ => deeds(word, &mut row.deeds),
         }
-            "dashless" => row.dashless = true,
     }
     let wraps = row.deeds.iter().any(|when| matches!(when.deed, Deed::Wrap { .. })) && !row.subcommands;
     row.stops = row.stops.max(usize::from(wraps));
@@ -243,6 +246,8 @@ fn deeds(word: &'static str, all: &mut Vec<When>) {
         "input" => vec![Deed::Input(object)],
         "cd" => vec![Deed::Folder(object)],
         "sql" => vec![Deed::Sql((!object.is_empty()).then(|| which(object)))],
+        "sql-of" => vec![Deed::SqlOf(which(object))],
+        "scripts" => vec![Deed::Scripts],
         "fetches" => vec![Deed::Fetches],
         "sends" => vec![Deed::Sends],
         "environment" => vec![Deed::Environment],

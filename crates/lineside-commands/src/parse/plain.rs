@@ -112,7 +112,11 @@ impl<'t> Reader<'t> {
         if self.text[self.at..].starts_with(['<', '>']) {
             return None;
         }
-        let kind = if signs == "<" { Redirect::In(target) } else { Redirect::Out(target) };
+        let kind = match signs {
+            "<" => Redirect::In(target),
+            ">>" => Redirect::Append(target),
+            _ => Redirect::Out(target),
+        };
         Some(Redirection { descriptor, kind })
     }
 

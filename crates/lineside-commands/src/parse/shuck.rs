@@ -317,7 +317,8 @@ impl<'t> Lower<'t> {
             }
         };
         let kind = match redirect.kind {
-            RedirectKind::Output | RedirectKind::Clobber | RedirectKind::Append => Redirect::Out(target),
+            RedirectKind::Output | RedirectKind::Clobber => Redirect::Out(target),
+            RedirectKind::Append => Redirect::Append(target),
             RedirectKind::OutputBoth => Redirect::Both(target),
             RedirectKind::Input => Redirect::In(target),
             RedirectKind::ReadWrite => Redirect::InOut(target),

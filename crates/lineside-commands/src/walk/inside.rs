@@ -190,6 +190,17 @@ impl Walk<'_> {
             "patched" => self.patched(reading, index),
             "patches" => self.patches(reading, index),
             "package" => self.package_scripts(),
+            // `npm pkg set scripts.x='…'`: what it is set to runs later.
+            "package-set" => {
+                let set = reading.operands.iter().filter(|word| word.text.starts_with("scripts."));
+                for text in set
+                    .filter_map(|word| word.text.split_once('='))
+                    .map(|(_, text)| Value::known(text))
+                    .collect::<Vec<_>>()
+                {
+                    self.script(&text, Shell::Sh, Vec::new(), "a script of `package.json`");
+                }
+            }
             "passes" => {
                 let input = self.input.clone().unwrap_or_else(Value::unknown);
                 self.out.push(&input);

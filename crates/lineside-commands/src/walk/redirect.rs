@@ -22,7 +22,10 @@ impl Walk<'_> {
             }
             let descriptor = redirection.descriptor;
             match &redirection.kind {
-                Redirect::Out(word) | Redirect::Both(word) | Redirect::InOut(word) => {
+                Redirect::Out(word)
+                | Redirect::Append(word)
+                | Redirect::Both(word)
+                | Redirect::InOut(word) => {
                     let inner = word.strip_prefix(">(").and_then(|inner| inner.strip_suffix(')'));
                     let out = match inner {
                         Some(inner) => Out::Command(inner.to_owned()),
@@ -30,7 +33,12 @@ impl Walk<'_> {
                             let target = self.one(word);
                             let out = self.target(&target);
                             self.opens(descriptor.unwrap_or(1), &target);
-                            out
+                            match out {
+                                Out::File(path) if matches!(redirection.kind, Redirect::Append(_)) => {
+                                    Out::Behind(path)
+                                }
+                                out => out,
+                            }
                         }
                     };
                     let number = descriptor.unwrap_or(1);
@@ -171,6 +179,7 @@ impl Walk<'_> {
                 self.out.push(&Value { stands_for: found, ..printed });
             }
             Out::File(path) => self.written(path.clone(), printed),
+            Out::Behind(path) => self.appended(path, printed),
             Out::Away => {
                 if printed.origin.has(Origin::SECRET) {
                     self.does(Trait::SendsSecret);

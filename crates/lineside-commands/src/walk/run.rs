@@ -62,6 +62,7 @@ impl Walk<'_> {
         }
         self.way.push(name.to_owned());
         self.effects(name, words, &reading, &deeds, index, away);
+        self.runs_given(words, &reading, index);
         self.way.pop();
         self.scope.cwd = before;
         let renamed = if path.contains('/') { self.renamed_program(&words[0]) } else { None };
@@ -204,7 +205,18 @@ impl Walk<'_> {
                     read = read.with(Origin::SECRET);
                 }
                 Deed::Secrets => read = read.with(Origin::SECRET),
-                Deed::Sql(which) => self.statements(which, reading, index),
+                Deed::Sql(which) => {
+                    let input = || self.input.clone().into_iter().collect();
+                    self.statements(which.map_or_else(input, |which| chosen(reading, which)), reading, index);
+                }
+                Deed::SqlOf(which) => {
+                    let files = chosen(reading, which);
+                    let texts: Vec<Value> = files.iter().filter_map(|file| self.written_at(file)).collect();
+                    if texts.iter().any(Value::is_unclear) {
+                        self.unclear_text("what a client of a database reads is not known");
+                    }
+                    self.statements(texts, reading, index);
+                }
                 Deed::Consents(flag) if self.input.is_some() => {
                     let flag = crate::analysis::Flag { spellings: vec![flag.into()].into(), value: None };
                     self.analysis.programs[index].flags.push(flag);
@@ -214,6 +226,7 @@ impl Walk<'_> {
                 | Deed::Relays
                 | Deed::Into
                 | Deed::Consents(_)
+                | Deed::Scripts
                 | Deed::Folder(_) => {}
                 _ => {
                     let before = std::mem::take(&mut self.read);
@@ -273,11 +286,7 @@ impl Walk<'_> {
     }
 
     /// Statements of a database.
-    fn statements(&mut self, which: Option<Which>, reading: &Reading, index: usize) {
-        let texts = match which {
-            Some(which) => chosen(reading, which),
-            None => self.input.clone().into_iter().collect(),
-        };
+    fn statements(&mut self, texts: Vec<Value>, reading: &Reading, index: usize) {
         // What is in memory alone is no loss, unless more is joined to it.
         let joins = |word: &Value| {
             let text = word.text.to_ascii_lowercase();

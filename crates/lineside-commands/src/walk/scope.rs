@@ -152,6 +152,8 @@ pub(crate) enum Out {
     On,
     /// Into a file.
     File(String),
+    /// Behind what a file holds.
+    Behind(String),
     /// To another machine.
     Away,
     /// To another command, as `> >(sh)`.

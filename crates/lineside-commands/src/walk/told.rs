@@ -254,23 +254,34 @@ impl Walk<'_> {
         }
     }
 
+    /// Notes what statements are known of that a client of a database reads from a file of the command.
+    fn reads_statements(&mut self, text: &Value) {
+        let is_command = |line: &str| line.starts_with(['.', '\\', '!', '@']);
+        if text.is_unclear() || text.text.lines().any(is_command) {
+            self.unclear_text("what a client of a database reads is not known");
+        } else if crate::sql::destroys(&crate::value::spelt(&text.text)) {
+            self.does(crate::Trait::DestroysData);
+        }
+    }
+
     /// A command of a client of a database that writes a file: `.output FILE`, `\\o FILE`, `tee FILE`.
     pub(super) fn told_client(&mut self, line: &str, index: usize) {
         const WRITES: [&str; 13] = [
             ".output ", ".once ", ".log ", ".save ", ".backup ", ".trace ", ".dump ", "\\o ", "\\w ", "\\g ",
             "\\T ", "tee ", ".clone ",
         ];
+        const READS: [&str; 9] =
+            [".read ", ".import ", "\\i ", "\\ir ", "\\include ", "\\. ", "source ", "@", ":r "];
         let Some(target) = WRITES.iter().find_map(|front| line.strip_prefix(front)) else {
             if let Some((_, command)) = line.split_once('|').filter(|_| line.starts_with(".import ")) {
                 let command = Value::known(command.split(['\'', '"']).next().unwrap_or_default());
                 self.script(&command, Shell::Sh, Vec::new(), "what a client of a database runs");
-            } else if let Some(file) = line.strip_prefix(".read ").or_else(|| line.strip_prefix(".import ")) {
+            } else if let Some(file) = READS.iter().find_map(|front| line.strip_prefix(front)) {
                 let file = Value::known(
-                    file.split_whitespace().next().unwrap_or_default().trim_matches(['\'', '"']),
+                    file.split_whitespace().next().unwrap_or_default().trim_matches(['\'', '"', ';']),
                 );
-                if self.wrote(&file) || file.text.starts_with('|') {
-                    self.unclear_text("what a client of a database reads is not known");
-                }
+                let piped = file.text.starts_with('|').then(Value::unknown);
+                piped.or_else(|| self.written_at(&file)).iter().for_each(|text| self.reads_statements(text));
                 self.reads_file(&file, index);
             }
             return;

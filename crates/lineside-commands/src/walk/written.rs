@@ -10,13 +10,16 @@ use crate::state::Shell;
 use crate::tables::{self, Deed, When};
 use crate::value::{Origin, Value};
 
+/// What runs of them.
+const OWN_SCRIPT: &str = "a script that the command writes";
+
 /// Links that lead to links, of those that the command makes.
 const LINKS: usize = 8;
 
 /// Programs that write and leave what a file holds as it is, and `sed`, of which more is known.
 const KEEPS: &[&str] = &[
     "chmod", "chown", "chgrp", "chattr", "chcon", "setfacl", "setfattr", "xattr", "touch", "mkdir", "ln",
-    "git", "sed", "gsed",
+    "git", "sed", "gsed", "tee",
 ];
 
 /// Programs that write texts anew, which may be scripts; one that changes a file that is there leaves most of it.
@@ -30,7 +33,6 @@ const RUNS_FILES: &[(&str, &str)] = &[
     ("vim|vi|nvim|gvim|rvim|ex|rview", "-S"),
     ("gdb|lldb", "-x"),
     ("ssh|scp|sftp", "-F"),
-    ("psql", "-f"),
     ("at|batch", "-f"),
     ("expect", ""),
     ("emacs", "-l"),
@@ -39,7 +41,65 @@ const RUNS_FILES: &[(&str, &str)] = &[
     ("sqlite3|sqlite", "-init"),
 ];
 
+/// Files by whose usual names a program knows what to run.
+const OWN_FILES: &[(&str, &str)] = &[
+    ("just", "justfile|Justfile|.justfile"),
+    ("task|go-task", "Taskfile.yml|Taskfile.yaml|taskfile.yml|taskfile.yaml"),
+    ("rake|rails", "Rakefile|rakefile|Rakefile.rb"),
+    ("gradle|gradlew", "build.gradle|build.gradle.kts|settings.gradle|settings.gradle.kts"),
+    ("mvn|mvnw", "pom.xml"),
+    ("ant", "build.xml"),
+    ("nox", "noxfile.py"),
+    ("tox", "tox.ini"),
+    ("invoke|inv", "tasks.py"),
+    ("fab", "fabfile.py"),
+    ("doit", "dodo.py"),
+    ("gulp", "gulpfile.js|gulpfile.mjs|gulpfile.ts"),
+    ("grunt", "Gruntfile.js"),
+    ("mage", "magefile.go"),
+];
+
+/// Languages of scripts by the ends of their names.
+const LANGUAGES: &[(&str, &str)] = &[
+    ("py|pyw", "python"),
+    ("js|mjs|cjs|jsx|ts|mts|cts|tsx", "node"),
+    ("rb", "ruby"),
+    ("php", "php"),
+    ("pl", "perl"),
+    ("sh|bash|zsh|bats", "shell"),
+    ("lua|R|jl|exs|groovy|tcl", "other"),
+];
+
 impl Walk<'_> {
+    /// Scripts that the command has written, among the words of a program that is not known or that runs scripts.
+    pub(super) fn runs_given(&mut self, words: &[Value], reading: &Reading, index: usize) {
+        let mut deeds = reading.rows.iter().flat_map(|row| &row.deeds).map(|when| when.deed);
+        let is_runner = deeds.clone().any(|deed| deed == Deed::Scripts);
+        if self.files.is_empty() || !reading.rows.is_empty() && !is_runner {
+            return;
+        }
+        // The script of an interpreter is entered as that; a path is a program by itself, where nothing runs it.
+        let entered = reading.places.first().filter(|_| deeds.any(|deed| matches!(deed, Deed::Script(_))));
+        let is_own = !reading.rows.is_empty() || self.way.len() == 1 && words[0].text.contains('/');
+        for (at, word) in words.iter().enumerate().skip(usize::from(is_own)) {
+            let text = word.text.split_once('=').map_or(word.text.as_str(), |(_, file)| file);
+            let file = Value { text: text.into(), ..word.clone() };
+            let Some(language) = language(text).filter(|_| entered.is_none_or(|entered| at != entered + 1))
+            else {
+                continue;
+            };
+            if self.way.len() > limits::LEVELS {
+                self.cut("programs start each other too deeply");
+            } else if let Some(content) = self.written_at(&file) {
+                self.runs_file(&file);
+                match language {
+                    "shell" => self.script(&content, Shell::Bash, Vec::new(), OWN_SCRIPT),
+                    language => self.code(&content, language, index),
+                }
+            }
+        }
+    }
+
     /// Files that a download writes hold what is not known.
     pub(super) fn fetched(&mut self, reading: &Reading, deeds: &[&When]) {
         for when in deeds {
@@ -60,8 +120,10 @@ impl Walk<'_> {
             let content = self.input.clone().unwrap_or_else(Value::unknown);
             for value in &reading.operands {
                 let (path, unclear) = self.absolute(value);
-                if !unclear {
-                    self.written(path, content.clone());
+                match unclear {
+                    false if reading.has("-a") => self.appended(&path, content.clone()),
+                    false => self.written(path, content.clone()),
+                    true => {}
                 }
             }
             return;
@@ -95,6 +157,15 @@ impl Walk<'_> {
     pub(crate) fn written(&mut self, path: String, content: Value) {
         if self.files.len() < 256 {
             self.files.insert(path, Written { content, link: None, copy: None });
+        }
+    }
+
+    /// The same behind what it has written there before.
+    pub(crate) fn appended(&mut self, path: &str, content: Value) {
+        self.count_bytes(content.text.len());
+        match self.files.get_mut(path).filter(|file| file.link.is_none()) {
+            Some(file) => file.content.push(&content),
+            None => self.written(path.to_owned(), content),
         }
     }
 
@@ -213,7 +284,6 @@ impl Walk<'_> {
 
     /// A script that the command has written, started by its path: by the interpreter that its first line names.
     pub(super) fn own_script(&mut self, words: &[Value], content: &Value) {
-        const WHAT: &str = "a script that the command writes";
         let arguments = words[1..].to_vec();
         let first =
             content.literal().and_then(|text| Some(text.lines().next()?.strip_prefix("#!")?.to_owned()));
@@ -229,7 +299,11 @@ impl Walk<'_> {
         }
         let interpreter = line.first().map(|word| base(word)).unwrap_or_default();
         if interpreter.is_empty() || Shell::named(&interpreter) != Shell::Other {
-            self.script(content, Shell::Bash, arguments, WHAT);
+            // What a runner knows by the end of its name is no script of a shell.
+            let is_other = interpreter.is_empty() && self.way.len() > 1 && language(&words[0].text).is_some();
+            if !is_other || content.literal().is_none_or(|text| super::parses(&text, Shell::Bash).is_ok()) {
+                self.script(content, Shell::Bash, arguments, OWN_SCRIPT);
+            }
             return;
         }
         if self.way.len() > limits::LEVELS {
@@ -269,6 +343,7 @@ impl Walk<'_> {
         if self.files.is_empty() && reading.given.is_empty() {
             return;
         }
+        self.runs_usual_file(name);
         let is_given = |file: &Value| file.stands_for.is_some() || file.plain() == Some("/dev/stdin");
         for (_, flag) in RUNS_FILES.iter().filter(|(names, _)| names.split('|').any(|one| one == name)) {
             let given = if flag.is_empty() { reading.operands.first() } else { reading.values(flag).next() };
@@ -277,6 +352,20 @@ impl Walk<'_> {
                     "what `{name}` runs of a file that the command writes is not known"
                 ));
             }
+        }
+    }
+
+    /// `just`, `rake` and the like, where the command has written what they run.
+    fn runs_usual_file(&mut self, name: &str) {
+        let own = OWN_FILES.iter().find(|(names, _)| names.split('|').any(|one| one == name));
+        let Some((_, files)) = own.filter(|_| !self.files.is_empty()) else { return };
+        let Some(rules) = files.split('|').find_map(|file| self.written_at(&Value::known(file))) else {
+            return;
+        };
+        match rules.literal().filter(|_| name == "just") {
+            Some(text) => self.recipes(&Value::known(text.replace("\n ", "\n\t").replace("\t ", "\t"))),
+            None => self
+                .unclear_text(&format!("what `{name}` runs of a file that the command writes is not known")),
         }
     }
 
@@ -305,4 +394,10 @@ impl Walk<'_> {
             }
         }
     }
+}
+
+/// The language of a script, where the end of its name tells it.
+fn language(name: &str) -> Option<&'static str> {
+    let (_, end) = name.rsplit_once('.')?;
+    LANGUAGES.iter().find(|(ends, _)| ends.split('|').any(|one| one == end)).map(|(_, language)| *language)
 }
