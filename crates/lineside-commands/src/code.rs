@@ -6,6 +6,7 @@ mod environment;
 mod names;
 mod paths;
 mod settled;
+mod spawned;
 mod table;
 mod tokens;
 mod values;
@@ -14,8 +15,11 @@ use std::collections::HashSet;
 
 use self::arguments::{arguments, handed_on, keyed, statement};
 use self::bound::Bindings;
-use self::paths::{is_mode, is_word, of_block, opened_by_perl, opened_path, unknown_path};
+use self::paths::{
+    is_mode, is_of_expression, is_word, of_block, of_programs, opened_by_perl, opened_path, unknown_path,
+};
 use self::settled::{Given, settled};
+use self::spawned::spawned;
 use self::table::{Does, does, is_in_memory, is_statement};
 use self::tokens::{Token, tokens};
 use crate::value::UNKNOWN;
@@ -122,7 +126,9 @@ fn called_by(tokens: &[Token], text: &str, language: &str) -> Vec<Call> {
                     }));
                 }
                 // A lone `run` or `remove` may be a function of the code's own.
-                if let Some(does) = does(language, name).filter(|_| !own.contains(&name.as_str())) {
+                if let Some(does) = does(language, name)
+                    .filter(|_| !own.contains(&name.as_str()) && !is_of_expression(tokens, at))
+                {
                     open = Some(at);
                     let handed = handed_on(tokens, at).or_else(|| of_block(&tokens[at + 1..], language));
                     let behind = handed.as_deref().unwrap_or(&tokens[at + 1..]);
@@ -250,6 +256,8 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
                     does == Does::Shell || has_signs(&text) && language != "osascript" && language != "php";
                 all.push(Call::Shell { text, listed });
             }
+            // `expression.exec(text)`.
+            None if language == "node" && name.ends_with(".exec") && !of_programs(name) => {}
             None if (!bare || language == "awk") && does == Does::Shell && !arguments.is_empty() => {
                 all.push(Call::Unknown);
             }
@@ -263,41 +271,7 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
             }
             None => {}
         },
-        Does::Spawn => {
-            let through_shell = arguments.windows(3).any(|three| {
-                matches!(&three[0], Token::Name(name) if name == "shell")
-                    && matches!(&three[1], Token::Sign('=' | ':'))
-                    && matches!(&three[2], Token::Name(name) if name.eq_ignore_ascii_case("true"))
-            });
-            // `run(["x"])`, `run(args=["x"])`.
-            let is_args = |three: &[Token]| matches!(three, [Token::Name(name), Token::Sign('='), Token::Sign('[')] if name == "args");
-            let list = match arguments.first() {
-                Some(Token::Sign('[')) => Some(0),
-                _ => arguments.windows(3).position(is_args).map(|at| at + 2),
-            };
-            let in_list_behind = matches!(arguments.get(1), Some(Token::Sign('[')));
-            match (first.or_else(|| keyed(arguments, &["args"])), through_shell) {
-                (Some(text), true) => all.push(Call::Shell { text, listed: true }),
-                (Some(_), false) if language == "node" => {
-                    all.push(Call::Program(texts.iter().map(|text| (*text).to_owned()).collect()));
-                }
-                // `execvp(file, [name, …])`.
-                (Some(text), false) => {
-                    let rest = if in_list_behind { texts.get(2..).unwrap_or_default() } else { &[] };
-                    let words = std::iter::once(text.as_str()).chain(rest.iter().copied());
-                    all.push(Call::Program(words.map(str::to_owned).collect()));
-                }
-                (None, _) if list.is_some() => {
-                    let list = &arguments[list.unwrap_or_default()..];
-                    let end = list.iter().position(|token| *token == Token::Sign(']')).unwrap_or(list.len());
-                    let words = list[..end].iter().filter_map(|token| {
-                        if let Token::Text(text) = token { Some(text.clone()) } else { None }
-                    });
-                    all.push(Call::Program(words.collect()));
-                }
-                _ => {}
-            }
-        }
+        Does::Spawn => all.extend(spawned(language, first, &texts, arguments)),
         Does::Hidden => all.push(Call::Unknown),
         Does::Requires => all.extend(first.map(Call::Required)),
         Does::Copy => {

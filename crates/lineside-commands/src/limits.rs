@@ -51,25 +51,48 @@ const SUBSTITUTIONS: usize = 512;
 /// Here-documents of a text.
 const DOCUMENTS: usize = 128;
 
+/// Parameters within parameters: a parser takes the fifth power of that.
+const PARAMETERS: usize = 24;
+/// Words in front of a command that are each a level of a parser without a bound of its own.
+const FRONT: usize = 64;
+/// These words.
+const IN_FRONT: [&str; 6] = ["time", "!", "coproc", "exec", "command", "builtin"];
+
 /// Which bound a text passes that the parser is not to be asked about.
 pub(crate) fn exceeded(text: &str) -> Option<&'static str> {
     if text.len() > TEXT {
         return Some("it is longer than 64 KiB");
     }
     let (mut open, mut documents, mut substitutions, mut before) = (0_usize, 0, 0, 0);
+    let mut parameters = 0_usize;
     for byte in text.bytes() {
         match byte {
             b'(' | b'{' => {
                 open += 1;
+                parameters += usize::from(byte == b'{' && before == b'$');
                 substitutions += usize::from(matches!(before, b'$' | b'<' | b'>'));
             }
             b'`' => substitutions += 1,
-            b')' | b'}' => open = open.saturating_sub(1),
+            b')' | b'}' => {
+                open = open.saturating_sub(1);
+                parameters = parameters.saturating_sub(usize::from(byte == b'}'));
+            }
             b'<' if before == b'<' => documents += 1,
             _ => {}
         }
         before = byte;
-        if open > OPENED {
+        if open > OPENED || parameters > PARAMETERS {
+            return Some("it is nested too deeply");
+        }
+    }
+    let mut front = 0;
+    for word in text.split_ascii_whitespace() {
+        front = match IN_FRONT.contains(&word) {
+            true => front + 1,
+            false if word.starts_with('-') => front,
+            false => 0,
+        };
+        if front > FRONT {
             return Some("it is nested too deeply");
         }
     }

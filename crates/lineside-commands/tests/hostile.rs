@@ -22,10 +22,15 @@ fn unclear(text: &str) -> Analysis {
 fn a_text_that_passes_a_bound_is_unclear() {
     for sign in [
         "$(", "(", "{", "${", "\"$(", "<(", "((", "if ", "[[ ", "$((", "a=(", "! ", "case x in (", "f() {",
-        "'\"", "<<<", "eval \"",
+        "'\"", "<<<", "eval \"", "time ", "time -p ", "coproc ", "exec ", "command ", "builtin ",
     ] {
         unclear(&sign.repeat(64 * 1024 / sign.len()));
     }
+    // What no parser bounds by itself overflows the stack of a thread, or takes it for minutes.
+    for front in ["time ", "coproc ", "! ", "command -p "] {
+        unclear(&format!("{}ls", front.repeat(3_000)));
+    }
+    unclear(&format!("echo \"{}b{}\"", "${a:-\"${b:-".repeat(60), "}\"}".repeat(60)));
     unclear(&"`".repeat(4097));
     unclear(&"a".repeat(64 * 1024 + 1));
     unclear(&format!("cat{}\n{}", " <<A".repeat(4096), "x\nA\n".repeat(4096)));

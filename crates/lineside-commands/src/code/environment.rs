@@ -99,8 +99,8 @@ fn printed(tokens: &[Token], row: &Row) -> Vec<bool> {
             continue;
         }
         let given = match tokens.get(at + 1) {
-            Some(Token::Sign('(')) => super::arguments(&tokens[at + 1..]).len() + 2,
-            _ => super::statement(&tokens[at + 1..]).len(),
+            Some(Token::Sign('(')) => super::arguments::arguments(&tokens[at + 1..]).len() + 2,
+            _ => super::arguments::statement(&tokens[at + 1..]).len(),
         };
         all[at + 1..].iter_mut().take(given).for_each(|one| *one = true);
     }

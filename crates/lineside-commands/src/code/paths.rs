@@ -1,7 +1,7 @@
 //! Words of calls that stand where those of others do not: paths in front of them, programs in blocks.
 
 use super::arguments::arguments;
-use super::tokens::Token;
+use super::tokens::{EXPRESSION, Token};
 use super::{Call, has_signs};
 use crate::value::UNKNOWN;
 
@@ -19,6 +19,28 @@ pub(super) fn opened_path(tokens: &[Token], at: usize) -> Option<Call> {
 /// Whether a name is a word of Python that a group may stand behind, and no call.
 pub(super) fn is_word(name: &str) -> bool {
     matches!(name, "return" | "await" | "yield" | "in" | "if" | "not" | "and" | "or" | "else" | "with")
+}
+
+/// Whether a method of a regular expression is asked for: `/a/.exec(text)`.
+pub(super) fn is_of_expression(tokens: &[Token], at: usize) -> bool {
+    let before = &tokens[..at];
+    // Its flags stand behind it.
+    let before = match before {
+        [rest @ .., Token::Name(flags)]
+            if flags.len() < 5 && flags.chars().all(|flag| "gimsuy".contains(flag)) =>
+        {
+            rest
+        }
+        rest => rest,
+    };
+    matches!(&tokens[at], Token::Name(name) if name.ends_with(".exec"))
+        && before.last() == Some(&Token::Name(EXPRESSION.to_owned()))
+}
+
+/// Whether `exec` of this name is that of a module which starts programs.
+pub(super) fn of_programs(name: &str) -> bool {
+    let of = name.strip_suffix(".exec").unwrap_or_default();
+    matches!(of, "" | "child_process" | "childProcess" | "cp" | "proc" | "shell" | "shelljs" | "sh")
 }
 
 /// Whether a text says how a file is opened.

@@ -201,6 +201,18 @@ impl Settling<'_> {
             self.out.push(Token::Sign('['));
             self.out.extend(words.into_iter().map(Token::Text));
             return self.out.push(Token::Sign(']'));
+        } else if let Some((from, text)) = listed(&self.out, from) {
+            self.out.truncate(from);
+            return self.put(text);
+        } else if let [.., Token::Text(path), Token::Sign(')'), Token::Name(method), Token::Sign('(')] =
+            self.out.as_mut_slice()
+            && matches!(method.as_str(), ".expanduser" | ".resolve" | ".absolute")
+        {
+            // `Path("~/a").expanduser()` is that path.
+            if let Some(below) = path.strip_prefix('~').filter(|below| below.starts_with('/')) {
+                *path = format!("{}{below}", self.given.home);
+            }
+            return self.out.truncate(self.out.len() - 2);
         } else if let Some((from, path)) = path(&self.out, from) {
             self.out.truncate(from);
             // A method of it is asked for.
@@ -364,6 +376,25 @@ fn path(out: &[Token], from: usize) -> Option<(usize, String)> {
     let parts: Option<Vec<&str>> =
         folder.map(String::as_str).into_iter().map(Some).chain(parts.iter().map(text)).collect();
     Some((from, parts?.join("/")))
+}
+
+/// The text that a list is joined to, and where that begins: `["a", "b"].join(" ")`, `" ".join(["a", "b"])`.
+fn listed(out: &[Token], from: usize) -> Option<(usize, String)> {
+    let (list, by, start) = match (&out[..from], &out[from + 1..]) {
+        ([front @ .., Token::Sign(']'), Token::Name(join)], [Token::Text(by)]) if join == ".join" => {
+            let texts = front.iter().rev().take_while(|token| is_text(token)).count();
+            (&front[front.len() - texts..], by, (front.len() - texts).checked_sub(1)?)
+        }
+        ([.., Token::Text(by), Token::Name(join)], [Token::Sign('['), list @ .., Token::Sign(']')])
+            if join == ".join" =>
+        {
+            (list, by, from - 2)
+        }
+        _ => return None,
+    };
+    let is_list = matches!(out[start], Token::Sign('[') | Token::Text(_));
+    let texts: Option<Vec<&str>> = list.iter().map(text).collect();
+    texts.filter(|texts| is_list && !texts.is_empty()).map(|texts| (start, texts.join(by)))
 }
 
 /// The words of a text that is split where its group begins, and where it does: `"a b".split()`, `shlex.split("a b")`.

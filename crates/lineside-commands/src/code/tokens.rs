@@ -12,11 +12,20 @@ pub(super) enum Token {
 
 pub(super) fn tokens(text: &str, language: &str) -> Vec<Token> {
     let chars: Vec<char> = text.chars().collect();
-    let mut all = Vec::new();
+    let mut all: Vec<Token> = Vec::new();
     let mut at = 0;
+    // How many groups are open.
+    let mut depth = 0_usize;
     while at < chars.len() {
         let c = chars[at];
         let hashes = language != "node";
+        if let Some(end) = comment(&chars, at, language).or_else(|| expression(&chars, at, language, &all)) {
+            if !chars[at..].starts_with(&['/', '*']) || language == "ruby" || language == "perl" {
+                all.push(Token::Name(EXPRESSION.to_owned()));
+            }
+            at = end;
+            continue;
+        }
         if c == '#' && hashes
             || c == '/' && matches!(language, "node" | "php") && chars.get(at + 1) == Some(&'/')
         {
@@ -27,15 +36,20 @@ pub(super) fn tokens(text: &str, language: &str) -> Vec<Token> {
             let triple = language == "python" && chars[at..].starts_with(&[c, c, c]);
             let (inner, end) = quoted(&chars, at, c, triple);
             at = end;
-            let formatted =
-                matches!(all.last(), Some(Token::Name(name)) if matches!(name.as_str(), "f" | "rf" | "fr"));
+            let prefix = match all.last() {
+                Some(Token::Name(name)) if language == "python" && name.len() < 3 => {
+                    name.to_ascii_lowercase()
+                }
+                _ => String::new(),
+            };
+            let is_prefixed = matches!(prefix.as_str(), "f" | "rf" | "fr" | "r" | "b" | "u" | "br" | "rb");
+            if is_prefixed {
+                all.pop();
+            }
             let inner = match (language, c) {
                 ("node", '`') => with_holes(&inner, "${"),
                 ("ruby", '"' | '`') => with_holes(&inner, "#{"),
-                ("python", _) if formatted => {
-                    all.pop();
-                    with_holes(&inner, "{")
-                }
+                ("python", _) if is_prefixed && prefix.contains('f') => with_holes(&inner, "{"),
                 _ => inner,
             };
             all.push(if c == '`' && language != "node" {
@@ -43,6 +57,10 @@ pub(super) fn tokens(text: &str, language: &str) -> Vec<Token> {
             } else {
                 Token::Text(inner)
             });
+            // Texts side by side are one.
+            if language == "python" && goes_on(&chars[at..], depth > 0) {
+                all.push(Token::Sign('+'));
+            }
         } else if c.is_alphabetic()
             || c == '_'
             || c == '.' && chars.get(at + 1).is_some_and(|c| c.is_alphabetic())
@@ -87,6 +105,11 @@ pub(super) fn tokens(text: &str, language: &str) -> Vec<Token> {
                 all.push(Token::Name(name));
             }
         } else {
+            match c {
+                '(' | '[' | '{' => depth += 1,
+                ')' | ']' | '}' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
             if !c.is_whitespace() && c != ',' || c == '\n' {
                 all.push(Token::Sign(c));
             }
@@ -94,6 +117,58 @@ pub(super) fn tokens(text: &str, language: &str) -> Vec<Token> {
         }
     }
     all
+}
+
+/// What stands for a regular expression.
+pub(super) const EXPRESSION: &str = "RegExp";
+
+/// The end of a comment of several lines that begins here.
+fn comment(chars: &[char], at: usize, language: &str) -> Option<usize> {
+    if !matches!(language, "node" | "php") || !chars[at..].starts_with(&['/', '*']) {
+        return None;
+    }
+    let end = chars[at + 2..].windows(2).position(|two| *two == ['*', '/']);
+    Some(end.map_or(chars.len(), |end| at + 2 + end + 2))
+}
+
+/// The end of a regular expression that begins here: a slash where a value is expected, up to the next one of its line.
+fn expression(chars: &[char], at: usize, language: &str, before: &[Token]) -> Option<usize> {
+    if chars[at] != '/' || !matches!(language, "node" | "ruby" | "perl") || chars.get(at + 1) == Some(&'/') {
+        return None;
+    }
+    let front = chars[..at].iter().rev().find(|sign| !matches!(sign, ' ' | '\t'));
+    let is_expected = match (front, before.last()) {
+        (None, _) => true,
+        (Some(sign), _) if "(,=:[!&|?{};~\n".contains(*sign) => true,
+        (_, Some(Token::Name(word))) => {
+            matches!(word.as_str(), "return" | "typeof" | "case" | "split" | "when" | "if" | "unless")
+        }
+        _ => false,
+    };
+    if !is_expected {
+        return None;
+    }
+    let mut is_class = false;
+    let mut now = at + 1;
+    loop {
+        match chars.get(now)? {
+            '\n' => return None,
+            '\\' => now += 1,
+            '[' => is_class = true,
+            ']' => is_class = false,
+            '/' if !is_class => return Some(now + 1),
+            _ => {}
+        }
+        now += 1;
+    }
+}
+
+/// Whether another text stands behind this one, with nothing between them.
+fn goes_on(rest: &[char], is_within: bool) -> bool {
+    let is_blank = |sign: &&char| matches!(sign, ' ' | '\t' | '\\') || **sign == '\n' && is_within;
+    let behind = &rest[rest.iter().take_while(is_blank).count()..];
+    let letters = behind.iter().take(3).take_while(|sign| "fFrRbBuU".contains(**sign)).count();
+    letters < 3 && matches!(behind.get(letters), Some('"' | '\''))
 }
 
 fn quoted(chars: &[char], at: usize, sign: char, triple: bool) -> (String, usize) {
