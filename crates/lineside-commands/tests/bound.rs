@@ -53,6 +53,7 @@ fn a_name_that_is_bound_once_to_a_path_is_that_path() {
                 "p = Path(\".claude/settings.json\"); p.write_text(\"{}\")",
                 "/proj/.claude/settings.json",
             ),
+            ("python3", "os.symlink(\"/tmp/s.json\", \"a\")", "/proj/a"),
             ("python3", "p: Path = Path(\"a\")\np.write_text(\"\")", "/proj/a"),
             (
                 "python3",
