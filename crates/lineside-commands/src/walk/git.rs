@@ -2,6 +2,7 @@
 
 use super::Walk;
 use crate::analysis::{Access, Flag, Trait};
+use crate::path;
 use crate::reading::Reading;
 use crate::state::Shell;
 use crate::value::{UNKNOWN, Value, spelt};
@@ -27,6 +28,16 @@ impl Walk<'_> {
         if subcommand == "init" && !reading.has("--bare") {
             let folder = reading.operands.first().map_or(".", |folder| &folder.text);
             self.touch(Access::Write, &Value::known(format!("{folder}/.git")), false, Some(index));
+        }
+        // What a stash of another folder puts away is changed there; that of the project is the agent's own.
+        let looks = ["list", "show", "drop", "clear", "create", "store"];
+        let asked = reading.operands.first().and_then(Value::plain);
+        let asked = reading.subcommand.get(1).map(String::as_str).or(asked);
+        if subcommand == "stash"
+            && asked.is_none_or(|asked| !looks.contains(&asked))
+            && self.scope.cwd.as_ref().is_some_and(|cwd| !path::is_within(cwd, &self.state.project))
+        {
+            self.touch(Access::Write, &Value::known("."), false, Some(index));
         }
         self.own_hooks(reading);
         self.own_subcommand(subcommand, reading, index);

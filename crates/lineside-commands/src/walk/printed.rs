@@ -8,7 +8,7 @@ use crate::reading::Reading;
 use crate::value::{STAR, StandsFor, UNKNOWN, Value, spelt};
 
 impl Walk<'_> {
-    /// `dirname`, `basename`, `realpath`, `ls`, `git rev-parse`, `git ls-files`; answers that no more is printed.
+    /// `dirname`, `basename`, `realpath`, `which`, `ls`, `git rev-parse`, `git ls-files`; answers that no more is printed.
     pub(super) fn prints_names(&mut self, reading: &Reading) -> bool {
         let name = self.way.last().cloned().unwrap_or_default();
         let operands = &reading.operands;
@@ -21,6 +21,13 @@ impl Walk<'_> {
                 let end = end.and_then(Value::plain).unwrap_or_default();
                 let given = if several { &operands[..] } else { &operands[..operands.len().min(1)] };
                 given.iter().map(|one| name_of(one, end)).collect()
+            }
+            // The path of a program ends with its name.
+            "which" => {
+                let told = |one: &Value| {
+                    one.plain().map_or_else(Value::unknown, |name| Value::known(format!("{UNKNOWN}/{name}")))
+                };
+                operands.iter().map(told).collect()
             }
             "realpath" | "readlink" if has(&["--relative-to", "--relative-base"]) => vec![Value::unknown()],
             "readlink" if !has(&["-f", "-e", "-m"]) => vec![Value::unknown()],
