@@ -39,6 +39,10 @@ impl Walk<'_> {
         {
             self.touch(Access::Write, &Value::known("."), false, Some(index));
         }
+        if self.is_of_temporary(reading) {
+            let flag = Flag { spellings: vec!["--in-temporary-folder".into()].into(), value: None };
+            self.analysis.programs[index].flags.push(flag);
+        }
         self.own_hooks(reading);
         self.own_subcommand(subcommand, reading, index);
         // A transport that is a command: `ext::sh -c …`.
@@ -73,6 +77,34 @@ impl Walk<'_> {
         if subcommand == "config" {
             self.configures(reading, index);
         }
+    }
+
+    /// Whether it is for sure told to work in a folder for temporary files: `git -C /tmp/clone`.
+    fn is_of_temporary(&self, reading: &Reading) -> bool {
+        let mut given = reading.values("-C");
+        let (Some(folder), None) = (given.next().filter(|folder| folder.text.starts_with('/')), given.next())
+        else {
+            return false;
+        };
+        let named = ["-c", "--config-env", "--git-dir", "--work-tree"].iter().any(|flag| reading.has(flag));
+        let set = &self.analysis.environment;
+        if named
+            || set.len() > 255
+            || set.iter().any(|set| set.starts_with("GIT_"))
+            || !self.git_settings.is_empty()
+        {
+            return false;
+        }
+        let (path, unclear) = self.absolute(folder);
+        let led = self.state.links.and_then(|links| links.resolve(&path, true));
+        let is_temporary = |path: &String| {
+            let is_below = |folder: &&str| path::is_within(path, folder) && path != folder;
+            let project = self.state.project;
+            self.state.temporary.iter().any(is_below)
+                && !path::is_within(path, project)
+                && !path::is_within(project, path)
+        };
+        !unclear && self.made(&path, true).iter().chain(&led).chain([&path]).all(is_temporary)
     }
 
     fn runs_setting(&mut self, key: &str, value: &Value, subcommand: &str) {
