@@ -39,6 +39,8 @@ pub(crate) struct Reading {
     pub(crate) places: Vec<usize>,
     /// Whether what follows is no option.
     ended: bool,
+    /// Whether words up to the next option are values of the last one.
+    lists: bool,
 }
 
 impl Reading {
@@ -70,6 +72,11 @@ pub(crate) fn read(name: &str, words: &[Value]) -> Reading {
         let is_option = text.starts_with('-') || plus && text.starts_with('+');
         let is_mode = row.is_some_and(|row| row.modes)
             && text.strip_prefix('-').is_some_and(|mode| mode.bytes().all(|b| b"rwxXst+=,ugoa".contains(&b)));
+        if std::mem::take(&mut reading.lists) && !is_option && !reading.ended {
+            reading.lists = true;
+            at += 1;
+            continue;
+        }
         if reading.ended || text.len() < 2 || !is_option || is_mode {
             let descends = row.is_some_and(|row| row.subcommands) && !reading.ended;
             if descends
@@ -167,7 +174,7 @@ fn option(word: &Value, next: &[Value], reading: &mut Reading) -> usize {
         let mut name = CompactString::const_new("-");
         name.push(letter);
         match known(&reading.rows, name.as_str()) {
-            Some(found) if matches!(found.takes, Takes::Value | Takes::Attached | Takes::Last) => {
+            Some(found) if !matches!(found.takes, Takes::Nothing | Takes::Digits) => {
                 let value = (!rest.is_empty()).then(|| Value { text: rest.into(), ..word.clone() });
                 return take(found, value, next.first(), reading);
             }
@@ -233,10 +240,11 @@ fn take(found: &'static Opt, attached: Option<Value>, next: Option<&Value>, read
     let next = next.filter(|next| !is_dashless || next.text.len() < 2 || !next.text.starts_with('-'));
     let (value, used) = match (found.takes, attached, next) {
         (_, Some(value), _) => (Some(value), 0),
-        (Takes::Value | Takes::Last, None, Some(next)) => (Some(next.clone()), 1),
+        (Takes::Value | Takes::Last | Takes::List, None, Some(next)) => (Some(next.clone()), 1),
         _ => (None, 0),
     };
     reading.ended |= found.takes == Takes::Last;
+    reading.lists = found.takes == Takes::List;
     reading.given.push(Given { spellings: spellings(found), value });
     used
 }

@@ -130,6 +130,8 @@ fn document(text: &str) -> bool {
     ]
     .iter()
     .any(|call| text.contains(call))
+        // Of a model of Rails, without a condition.
+        || [".DELETE_ALL", ".DESTROY_ALL"].iter().any(|call| text.contains(call)) && !text.contains(".WHERE(")
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! A row is three texts. The *names*: one or several programs, or a program with its subcommand (`git push`), with `|`
 //! between. The *options*: words such as `-f|--force`, with `=` behind those that take a value and `=?` behind those
-//! whose value has to be attached, `=#` where that is digits, and `=!` where the words behind the value are operands. Words without
+//! whose value has to be attached, `=#` where that is digits, `=*` where words up to the next option are more values, and `=!` where the words behind the value are operands. Words without
 //! a dash are options of a program with `sub` (`workspace=`). What it *does*: words, each perhaps behind a condition `-i?` (one of these options is
 //! given) or `!-n?` (none is):
 //!
@@ -70,6 +70,8 @@ pub(crate) enum Takes {
     Digits,
     /// A value, behind which only operands stand.
     Last,
+    /// A value, and more of them up to the next option.
+    List,
 }
 
 /// Which words an effect is about.
@@ -206,7 +208,13 @@ fn row(options: &'static str, does: &'static str) -> Row {
 }
 
 fn option(text: &'static str) -> Opt {
-    let ends = [("=?", Takes::Attached), ("=#", Takes::Digits), ("=!", Takes::Last), ("=", Takes::Value)];
+    let ends = [
+        ("=?", Takes::Attached),
+        ("=#", Takes::Digits),
+        ("=!", Takes::Last),
+        ("=*", Takes::List),
+        ("=", Takes::Value),
+    ];
     let takes = ends.into_iter().find_map(|(end, takes)| Some((text.strip_suffix(end)?, takes)));
     let (names, takes) = takes.unwrap_or((text, Takes::Nothing));
     Opt { spellings: names.split('|').map(Cow::Borrowed).collect(), takes }

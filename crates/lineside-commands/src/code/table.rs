@@ -193,9 +193,12 @@ const CALLS: &[(&str, &str, Does)] = &[
 
 /// Whether a call may give a database its first argument as statements.
 pub(super) fn is_statement(name: &str) -> bool {
-    let calls = ["execute", "executescript", "executemany", "query", "exec", "run", "exec_query"];
+    let calls = [
+        "execute", "executescript", "executemany", "query", "exec", "run", "exec_query", "prepare", "raw",
+        "sql",
+    ];
     name.rsplit_once('.').is_some_and(|(_, call)| calls.contains(&call))
-        || matches!(name, "$executeRawUnsafe" | "$queryRawUnsafe")
+        || matches!(name, "executeRaw" | "executeRawUnsafe" | "queryRawUnsafe")
 }
 
 /// Whether the one database that code opens is in memory alone.

@@ -229,9 +229,9 @@ impl Paths {
     }
 
     fn fit(&self, touch: &Touch, state: &Surroundings<'_>) -> bool {
-        // One file of a name that is not known is none of the folders that are asked for.
+        // One file of a name that is not known is none of the folders that are asked for; what changes is met where any name is.
         if touch.unclear && !touch.whole && touch.path.ends_with("/*") {
-            return false;
+            return touch.access != Access::Read && self.fit_path(&path::literal(&touch.path), false, state);
         }
         let mut paths = [Some(&touch.path), touch.target.as_ref()].into_iter().flatten();
         let changes = touch.access != Access::Read;
