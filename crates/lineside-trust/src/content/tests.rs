@@ -1,6 +1,8 @@
 //! Tests of the content of a project.
 
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+use std::collections::BTreeSet;
 
 use super::*;
 
@@ -151,5 +153,58 @@ fn what_is_loaded_is_content_as_far_as_a_glob_fits_it_and_what_comes_to_fit_as_w
     // All of a folder is content, whichever of two that name it is read first.
     for named in [["lib/*.md", "lib"], ["lib", "lib/*.md"]] {
         assert_eq!(paths(&read(&named)).len(), 5, "{named:?}");
+    }
+}
+
+/// Makes a folder below another one, step by step: a path may be longer than one that the system takes at once.
+fn deep(root: &Path, levels: usize) -> PathBuf {
+    let below = "a/".repeat(levels);
+    fs::create_dir_all(root.join(&below)).unwrap();
+    root.join(below)
+}
+
+/// Reads in a thread with the stack that a thread of the daemon has.
+fn on_a_small_stack(root: &Path, wanted: Wanted) -> Result<Content, ReadContentError> {
+    let root = root.to_path_buf();
+    let small = std::thread::Builder::new().stack_size(2 << 20);
+    small.spawn(move || Content::read(&root, &[wanted])).unwrap().join().unwrap()
+}
+
+#[test]
+fn folders_within_folders_are_read_however_deep_they_are() {
+    let (_folder, root) = stage();
+    fs::write(deep(&root.join(".claude/hooks"), 1_800).join("f"), "x").unwrap();
+    let path = root.join(".claude/hooks");
+    for of_folder in [OfFolder::Everything, OfFolder::Loaded("**".into())] {
+        let content = on_a_small_stack(&root, Wanted { path: path.clone(), of_folder }).unwrap();
+        assert_eq!(content.items().len(), 1);
+        assert_eq!(content.folders().len(), 1_801);
+    }
+}
+
+#[test]
+fn more_folders_than_there_may_be_files_are_too_much() {
+    let (_folder, root) = stage();
+    let folder = |number: usize| root.join(format!(".claude/hooks/{number}"));
+    (0..FILES).for_each(|number| fs::create_dir_all(folder(number)).unwrap());
+    for fits in [false, true] {
+        if fits {
+            fs::remove_dir(folder(0)).unwrap();
+        }
+        for of_folder in [OfFolder::Everything, OfFolder::Loaded("**".into())] {
+            let read = Content::read(&root, &[Wanted { path: root.join(".claude/hooks"), of_folder }]);
+            assert_eq!(read.is_ok(), fits, "{read:?}");
+            assert!(fits || read.unwrap_err().to_string().contains("4096 files"));
+        }
+    }
+}
+
+#[test]
+fn what_is_looked_at_for_what_is_loaded_has_a_bound_however_many_globs_look_there() {
+    let (_folder, root) = stage();
+    (0..256).for_each(|number| fs::write(root.join(number.to_string()), "").unwrap());
+    for (globs, fits) in [(1_024, true), (1_025, false)] {
+        let wanted: Vec<_> = (0..globs).map(|number| Wanted::loaded(&root, &format!("*x{number}"))).collect();
+        assert_eq!(Content::read(&root, &wanted).is_ok(), fits, "{globs}");
     }
 }
