@@ -31,7 +31,7 @@ const PROGRAMS: usize = 3;
 /// What each expression takes beside its programs.
 const OF_EACH: usize = 1 << 10;
 
-/// The longest expression, in bytes.
+/// The longest expression, and the longest globs that are compiled together, in bytes.
 const LONGEST: usize = 64 << 10;
 
 /// What the ranges of a class take while it is read, in bytes of a program; in any case of letters, that are looked up.
@@ -192,6 +192,11 @@ fn least(pattern: &str) -> usize {
         is_escaped = byte == b'\\' && !is_escaped;
     }
     least
+}
+
+/// Refuses globs that have too many bytes together.
+pub(crate) fn is_short(bytes: usize) -> Result<(), ErrorKind> {
+    if bytes <= LONGEST { Ok(()) } else { Err(ErrorKind::Regex(EXCEEDED.to_owned())) }
 }
 
 /// Takes what globs compile to whose expressions have so many bytes together.

@@ -145,11 +145,13 @@ impl Searcher {
     /// Compiles globs, one of which covers the whole text; `*` and `?` stop at `/`, `**` does not, and `\\` escapes.
     ///
     /// # Errors
-    /// The first of the texts that is no glob, or globs that are too large together, or larger than what is left of what
-    /// they are compiled [`within`].
+    /// The first of the texts that is no glob or has braces more than 100 levels deep, or globs that have more than 64 KiB
+    /// together, or are larger than what is left of what they are compiled [`within`].
     pub fn of_globs<'a>(globs: impl IntoIterator<Item = &'a str>) -> Result<Self, ParseGlobError> {
-        let (mut set, mut patterns) = (GlobSetBuilder::new(), Vec::new());
+        let (mut set, mut patterns, mut bytes) = (GlobSetBuilder::new(), Vec::new(), 0);
         for text in globs {
+            bytes += text.len();
+            allowance::is_short(bytes).map_err(|kind| ParseGlobError { glob: None, kind })?;
             let glob = GlobBuilder::new(text).literal_separator(true).backslash_escape(true).build();
             let glob = glob.map_err(|error| ParseGlobError {
                 glob: Some(text.to_owned()),
@@ -339,5 +341,22 @@ mod tests {
         let searches = std::iter::repeat_n(&text[..1500], 1000).map(|text| search.search(text, &mut effort));
         let exhausted = searches.filter(|search| *search == Search::Exhausted).count();
         assert!(exhausted > 900, "{exhausted}");
+    }
+
+    #[test]
+    fn globs_that_are_nested_deep_or_long_are_refused_before_they_are_compiled() {
+        let nested = |levels: usize| format!("{}a{}", "{".repeat(levels), "}".repeat(levels));
+        let is_glob = |glob: String| {
+            let small = std::thread::Builder::new().stack_size(2 << 20);
+            small.spawn(move || Searcher::of_globs([&*glob]).is_ok()).unwrap().join().unwrap()
+        };
+        assert!(is_glob(nested(100)) && is_glob("a".repeat(64 << 10)));
+        for glob in [nested(20_000), nested(101), nested(500_000), "a".repeat((64 << 10) + 1)] {
+            let length = glob.len();
+            assert!(!is_glob(glob), "{length}");
+        }
+        assert!(
+            Searcher::of_globs(["a".repeat(40_000), "b".repeat(40_000)].iter().map(|glob| &**glob)).is_err()
+        );
     }
 }
