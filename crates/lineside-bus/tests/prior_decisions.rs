@@ -5,12 +5,22 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use lineside_bus::approver::{Approver, Asked, Question};
 use lineside_bus::publish::Stops;
 use lineside_bus::{Bus, Session};
 use lineside_core::json::{Map, json};
 use lineside_core::{Receipt, Strength, Verdict};
 use lineside_points::{BeforeStop, BeforeTool};
 use tokio::sync::mpsc;
+
+/// One who answers questions, of whom nothing is asked.
+struct Unasked;
+
+impl Approver for Unasked {
+    fn ask(&self, _: Question) -> Asked {
+        unreachable!("nothing is asked of what was decided before")
+    }
+}
 
 #[tokio::test]
 async fn what_was_decided_before_is_asked_of_no_hook_and_heard_by_observers() {
@@ -33,7 +43,8 @@ async fn what_was_decided_before_is_asked_of_no_hook_and_heard_by_observers() {
     let session = bus.session("s").open().await.unwrap();
     for verdict in [Verdict::block("held"), Verdict::Continue] {
         let event = session.any_event(Arc::new(BeforeTool::new("Shell", json!({}))));
-        let receipt = event.decided(verdict.clone()).publish_any().await.unwrap();
+        let event = event.decided(verdict.clone()).answered_by(Arc::new(Unasked));
+        let receipt = event.publish_any().await.unwrap();
         assert_eq!((&receipt.verdict, receipt.author, receipt.runs.len()), (&verdict, None, 0));
         assert_eq!(heard.recv().await.unwrap(), verdict);
     }

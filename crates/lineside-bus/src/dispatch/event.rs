@@ -124,8 +124,8 @@ impl<'a> Dispatch<'a> {
         let mut next = 0;
         let halt = dispatcher.advance(&plan, &mut next, task);
         let stopping = details.decided.is_none().then(|| dispatcher.stopping()).flatten();
-        // What asks may have to be waited for.
-        let asks = details.approver.is_some();
+        // What asks may have to be waited for; what was decided beforehand asks nothing.
+        let asks = details.approver.is_some() && details.decided.is_none();
         if halt.is_none() && stopping.is_none() && !asks && dispatcher.is_done(&plan) {
             return Begun::Settled(dispatcher.settle(in_force, details, coverage));
         }
