@@ -4,6 +4,7 @@
 use std::fs::{Permissions, set_permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
+use std::time::Duration;
 
 use lineside::LoadReport;
 use lineside::core::Severity;
@@ -124,6 +125,33 @@ async fn a_lower_layer_only_tightens() {
         );
         assert!(is_told.is_empty() || findings.len() == 1, "{layers:?}: {:?}", report.diagnostics);
     }
+}
+
+#[tokio::test]
+async fn what_is_required_refuses_where_other_hooks_have_left_it_no_time() {
+    let refused = async |required: bool| {
+        let text = format!(
+            "hooks:\n- {{name: g, on: before_tool, required: {required}, {ALLOWS}, on_failure: continue}}\n"
+        );
+        let home = project(&[(USERS_NATIVE, &text)]);
+        let bus = Bus::builder().event_budget(Duration::from_millis(50)).build();
+        bus.intercept::<BeforeTool>("slow")
+            .priority(9)
+            .on_failure(OnFailure::Continue)
+            .gate(async |_, _| std::future::pending::<Verdict>().await)
+            .unwrap();
+        let assembly = Assembly::new(bus);
+        let root = project(&[]);
+        let mut places = places(root.path(), Trust::Granted);
+        places.environment.insert("HOME".to_owned(), home.path().display().to_string());
+        assembly.load(&places).await.unwrap();
+        let session = assembly.bus().session("s").open().await.unwrap();
+        let decision = session.publish(BeforeTool::new("Shell", json!({}))).await.unwrap();
+        decision.verdict().to_string()
+    };
+    let verdict = refused(true).await;
+    assert!(verdict.contains("hook \"g\" is required and cannot run: the event's 0.05 s"), "{verdict}");
+    assert_eq!(refused(false).await, "continue");
 }
 
 #[tokio::test]

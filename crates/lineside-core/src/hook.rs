@@ -18,10 +18,11 @@ use crate::answer::millis;
 use crate::diagnostic::Origin;
 use crate::ensemble::Ensemble;
 use crate::event::AnyEvent;
-use crate::failure::{OnFailure, let_go};
+use crate::failure::{Failure, OnFailure, let_go};
 use crate::json::{Map, Value, json};
 use crate::outcome::SkipReason;
 use crate::point::PointInfo;
+use crate::verdict::Verdict;
 
 pub use tighten::Tighter;
 
@@ -290,6 +291,8 @@ pub struct Hook {
     pub mode: Mode,
     /// What its failure means.
     pub on_failure: OnFailure,
+    /// Whether what it has a say in is refused when it cannot be started, whatever its failure means otherwise.
+    pub required: bool,
     /// Its own timeout, from before its start to its answer.
     pub timeout: Duration,
     /// Which sessions it hears.
@@ -327,6 +330,7 @@ impl Hook {
             part,
             mode: Mode::Enforced,
             on_failure: if part.is_gate() { OnFailure::Block } else { OnFailure::Continue },
+            required: false,
             timeout: Duration::from_secs(30),
             reach: Reach::Subtree,
             after_block: AfterBlock::Skip,
@@ -357,6 +361,16 @@ impl Hook {
             (Some(own), Some(theirs)) => Arc::ptr_eq(own, theirs),
             _ => false,
         }
+    }
+
+    /// What a failure of it is taken for.
+    #[must_use]
+    pub fn taken_for(&self, failure: &Failure) -> Verdict {
+        if self.required && !failure.started && self.part.is_awaited() {
+            let Self { name, .. } = self;
+            return Verdict::block(format!("hook \"{name}\" is required and cannot run: {}", failure.detail));
+        }
+        self.on_failure.verdict(&self.name, failure)
     }
 
     /// Whether it is registered on a session above the border of a session.

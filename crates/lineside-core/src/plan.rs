@@ -178,6 +178,7 @@ fn describe(point: &str, hook: &Hook, together: Option<usize>, digest: &mut Sha2
         part,
         mode,
         on_failure,
+        required,
         timeout,
         reach,
         after_block,
@@ -200,7 +201,8 @@ fn describe(point: &str, hook: &Hook, together: Option<usize>, digest: &mut Sha2
         .map(|ensemble| (together, ensemble.sees(), ensemble.time().map(time), ensemble.judges_again()));
     // Lists and no maps, whose order is another one where a feature of the library is switched on.
     let whose = (point, name, dialect, source, layer, priority, origin);
-    let acts = (part, mode, on_failure, time(*timeout), reach, after_block, lane, join, drain.map(time), off);
+    let fails = (on_failure, required);
+    let acts = (part, mode, fails, time(*timeout), reach, after_block, lane, join, drain.map(time), off);
     digest.update(to_vec(&(whose, acts, select, ensemble)).unwrap_or_default());
     digest.update(b"\n");
 }

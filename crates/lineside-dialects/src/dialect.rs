@@ -347,8 +347,6 @@ pub struct ForeignHook {
     pub apart: bool,
     /// Whether it is a guard that cannot load and therefore refuses every event that it may have judged.
     pub closed: bool,
-    /// Whether it is a guard without which nothing is to happen: it has to be able to run.
-    pub required: bool,
     /// What it is as an automation: its events reach it by this and not by `handler`, and retries, key and
     /// debounce are those of its rules.
     pub automation: Option<Automation>,
@@ -391,7 +389,6 @@ impl ForeignHook {
             apart: false,
             automation: None,
             closed: false,
-            required: false,
             imported: None,
         }
     }

@@ -164,6 +164,7 @@ fn take(entry: Entry, layer: Layer, trust: Trust, cwd: &Arc<Path>, findings: &Fi
             .priority(definition.priority)
             .mode(definition.mode)
             .on_failure(on_failure(&definition, point))
+            .required(is_required(&definition, layer))
             .timeout(definition.timeout.saturating_add(MARGIN))
             .standby(trust.standby())
             .when(matcher.map(|matcher| Arc::new(matcher) as Arc<dyn Select>));
@@ -171,12 +172,10 @@ fn take(entry: Entry, layer: Layer, trust: Trust, cwd: &Arc<Path>, findings: &Fi
             name: Arc::clone(&name),
             definition: Arc::clone(&definition),
             cwd: Arc::clone(cwd),
-            required: is_required(&definition, layer),
         });
         loaded.hooks.push(ForeignHook {
             can_fire: ends.contains(&point) || definition.can_match(point),
             is_pure: definition.is_pure,
-            required: is_required(&definition, layer),
             automation: automation(&definition, point, &handler),
             ..ForeignHook::new(hook, point.name, vec![point], handler)
         });

@@ -203,7 +203,7 @@ impl Binder<'_> {
                     _ => "install it or correct the hook".to_owned(),
                 };
                 let (name, origin) = (&found.hook.name, found.hook.origin.clone());
-                findings.push(if found.required {
+                findings.push(if found.hook.required {
                     let what = "is required and cannot run, so that its events are refused";
                     Diagnostic::error(origin, format!("hook \"{name}\" {what}: {error}; {remedy}"))
                 } else if found.hook.part.is_gate() && !found.hook.is_shadow() {

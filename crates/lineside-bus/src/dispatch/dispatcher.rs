@@ -229,7 +229,7 @@ impl<'a> Dispatcher<'a> {
         let taken_as = failure.taken_as.take().map(Said::Answer);
         let verdict = match taken_as.map(|said| self.accept(index, hook, round, said)) {
             Some(Ok(verdict)) => verdict,
-            Some(Err(_)) | None => hook.on_failure.verdict(&hook.name, &failure),
+            Some(Err(_)) | None => hook.taken_for(&failure),
         };
         Outcome::Failed { failure: Box::new(failure), verdict }
     }
@@ -308,7 +308,10 @@ pub(crate) fn strength_of_gate(hook: &Hook, result: &Result<Said, Failure>) -> S
     match result {
         Ok(Said::Verdict(verdict)) => verdict.strength(),
         Ok(Said::Answer(answer)) => of_answer(answer),
-        Err(failure) => failure.taken_as.as_deref().map_or_else(on_failure, of_answer),
+        Err(failure) => match failure.taken_as.as_deref() {
+            Some(answer) => of_answer(answer),
+            None => hook.taken_for(failure).strength(),
+        },
     }
 }
 

@@ -232,7 +232,7 @@ impl Dispatcher<'_> {
         self.tell_failure(hook, failure);
         match failure.taken_as.take() {
             Some(answer) => *answer,
-            None => hook.on_failure.verdict(&hook.name, failure).into(),
+            None => hook.taken_for(failure).into(),
         }
     }
 

@@ -38,7 +38,7 @@ impl Would {
         let taken_as = failure.taken_as.take().and_then(|answer| given(hook, place, event, *answer).ok());
         let (verdict, given) = match taken_as {
             Some((verdict, given, _)) => (verdict, given),
-            None => (hook.on_failure.verdict(&hook.name, &failure), None),
+            None => (hook.taken_for(&failure), None),
         };
         Self { outcome: Outcome::Failed { failure: Box::new(failure), verdict }, given, earlier }
     }

@@ -64,6 +64,12 @@ impl Hook {
         Self { on_failure, ..self }
     }
 
+    /// Replaces whether what the hook has a say in is refused when it cannot be started.
+    #[must_use]
+    pub fn required(self, required: bool) -> Self {
+        Self { required, ..self }
+    }
+
     /// Replaces the hook's own timeout, from before its start to its answer.
     #[must_use]
     pub fn timeout(self, timeout: Duration) -> Self {

@@ -9,7 +9,7 @@ use lineside_core::exchange::Post;
 use lineside_core::invocation::{Environment, Invocation, Limits, Program};
 use lineside_core::report::Report;
 use lineside_core::worker::{HookCall, HookWorker, HookWorkerBounds, WorkerReach, WorkerStart};
-use lineside_core::{Answer, AnyEvent, Failure, Propagation, SessionId, Strength, Verdict};
+use lineside_core::{Answer, AnyEvent, Failure, Propagation, SessionId, Strength};
 
 use lineside_core::json::{Map, json};
 use lineside_guards::Limit;
@@ -33,8 +33,6 @@ pub(super) struct NativeHook {
     pub(super) definition: Arc<Definition>,
     /// The runtime's own working directory, absolute.
     pub(super) cwd: Arc<Path>,
-    /// Whether events are refused that it cannot be started for.
-    pub(super) required: bool,
 }
 
 impl NativeHook {
@@ -156,12 +154,6 @@ impl Handler for NativeHook {
             Run::Rule(ruling) if ruling.limit.is_none() => Some(ruling.strength),
             _ => None,
         }
-    }
-
-    fn refuse(&self, event: &AnyEvent, failure: &Failure) -> Option<Answer> {
-        let is_missed = self.required && !failure.started && self.definition.judges(event.point());
-        let reason = || format!("hook \"{}\" is required and cannot run: {}", self.name, failure.detail);
-        is_missed.then(|| Answer { verdict: Verdict::block(reason()), ..Answer::default() })
     }
 
     fn worker(&self, work_dir: &Path) -> Option<HookWorker> {

@@ -98,5 +98,5 @@ pub(super) fn sound(lines: &str) -> NativeHook {
     let (definition, told) = hook(lines);
     assert_eq!(told, [""; 0], "{lines}");
     let definition = Arc::new(definition.unwrap());
-    NativeHook { name: "h".into(), definition, cwd: PathBuf::from("/runtime").into(), required: false }
+    NativeHook { name: "h".into(), definition, cwd: PathBuf::from("/runtime").into() }
 }
