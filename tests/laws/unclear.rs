@@ -68,3 +68,21 @@ async fn what_cannot_be_told_is_no_agreement_and_is_named_under_any_load() {
     }
     drop(assembly.drain(Duration::from_secs(5)).await);
 }
+
+#[tokio::test]
+async fn a_search_that_was_given_up_counts_for_a_guard_and_not_for_a_hook_that_allows() {
+    let pattern = r"\b(apple|banana|cherry|damson|elder|fig|grape|hazel) needle\b";
+    let judged = async |verdict: &str| {
+        let text =
+            format!("hooks:\n- {{name: h, on: before_tool, match: {{text: '{pattern}'}}, {verdict}}}\n");
+        let project = project(&[(NATIVE, &text)]);
+        let assembly = Assembly::new(Bus::new());
+        let report = assembly.load(&places(project.path(), Trust::Granted)).await.unwrap();
+        assert_eq!(report.diagnostics, []);
+        let session = assembly.bus().session("s1").open().await.unwrap();
+        let call = BeforeTool::new("WriteFile", json!({"content": "\u{e9}a \u{4e16}b ".repeat(500_000)}));
+        session.publish(call).await.unwrap().verdict().strength()
+    };
+    assert_eq!(judged("verdict: block, reason: r").await, Strength::Block);
+    assert_eq!(judged("verdict: allow").await, Strength::Continue);
+}

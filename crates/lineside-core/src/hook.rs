@@ -222,6 +222,12 @@ pub trait Select: Send + Sync {
         None
     }
 
+    /// Whether it is for a hook that runs only where the condition is known to hold, for example because it allows: what was
+    /// not looked at to its end keeps the event out.
+    fn is_certain(&self) -> bool {
+        false
+    }
+
     /// The condition for people to read, e.g. `tool=Shell`.
     fn describe(&self) -> String;
 
@@ -417,10 +423,13 @@ impl Hook {
         match (&self.standby, &self.select) {
             (Standby::Off(why), _) => Selected::Skipped(*why),
             (Standby::NotLoaded(_), _) => Selected::Skipped(SkipReason::NotLoaded),
-            // What users write may panic, and the publisher must not; the hook is safer run than left out.
+            // What users write may panic, and the publisher must not; a hook that may refuse is safer run than left out.
             (Standby::Ready, Some(select)) => catch_unwind(AssertUnwindSafe(|| select.select(event)))
                 .unwrap_or_else(|panic| {
                     let_go(panic);
+                    if select.is_certain() {
+                        return Selected::Skipped(SkipReason::Filter);
+                    }
                     Selected::InDoubt(Cow::Borrowed("its condition panicked; it runs"))
                 }),
             (Standby::Ready, None) => Selected::Runs,

@@ -183,6 +183,7 @@ impl MatcherDraft {
             arguments,
             text,
             draft: self.clone(),
+            is_certain: false,
             parts: OnceLock::new(),
         })
     }
@@ -230,6 +231,7 @@ pub struct Matcher {
     arguments: Vec<(Vec<Box<str>>, Searcher)>,
     text: Option<Searcher>,
     draft: MatcherDraft,
+    is_certain: bool,
     /// Its filters one by one, prepared when it is first asked which of them does not fit.
     parts: OnceLock<Vec<(String, Option<Self>)>>,
 }
@@ -297,6 +299,13 @@ impl Matcher {
         self.draft = self.draft.and(condition);
         self.parts = OnceLock::new();
         Ok(self)
+    }
+
+    /// The same for a hook that runs only where its filters are known to match: a search that was given up counts as no
+    /// match then.
+    #[must_use]
+    pub fn certain(self) -> Self {
+        Self { is_certain: true, ..self }
     }
 
     /// The filters as they were written.
@@ -451,11 +460,16 @@ impl Select for Matcher {
         let mut effort = Effort::default();
         match self.matches_within(event, &mut effort) {
             false => Selected::Skipped(SkipReason::Filter),
+            true if self.is_certain && effort.is_exhausted() => Selected::Skipped(SkipReason::Filter),
             true => match self.asked(event) {
                 Selected::Runs if effort.is_exhausted() => Selected::InDoubt(GIVEN_UP.into()),
                 selected => selected,
             },
         }
+    }
+
+    fn is_certain(&self) -> bool {
+        self.is_certain
     }
 
     fn describe(&self) -> String {

@@ -1,5 +1,5 @@
 //! How long the conditions of all hooks together may take for one event. A hook whose condition is not looked at any
-//! more runs, as one that is in doubt.
+//! more runs, as one that is in doubt, unless it is for what is certain alone.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use lineside_core::hook::{Select, Selected};
-use lineside_core::{AnyEvent, EventId};
+use lineside_core::{AnyEvent, EventId, SkipReason};
 
 /// A condition that takes less is not counted: most take less than a thousandth of it.
 const NOTICEABLE: Duration = Duration::from_millis(5);
@@ -73,6 +73,9 @@ impl Select for Counted {
     fn select(&self, event: &AnyEvent) -> Selected {
         let id = event.envelope().id;
         if self.patience.is_over(id) {
+            if self.is_certain() {
+                return Selected::Skipped(SkipReason::Filter);
+            }
             return Selected::InDoubt(
                 "the conditions of other hooks have taken too long; its own counts as met".into(),
             );
@@ -85,6 +88,10 @@ impl Select for Counted {
 
     fn tools(&self) -> Option<&[String]> {
         self.select.tools()
+    }
+
+    fn is_certain(&self) -> bool {
+        self.select.is_certain()
     }
 
     fn describe(&self) -> String {
@@ -102,7 +109,6 @@ impl Select for Counted {
 
 #[cfg(test)]
 mod tests {
-    use lineside_core::SkipReason;
     use lineside_core::Verdict;
     use lineside_core::json::json;
     use lineside_points::BeforeTool;
@@ -138,6 +144,8 @@ mod tests {
             assert_eq!(other.select(&first), skipped);
             patience.spend(first.envelope().id, Duration::from_millis(100));
         }
+        let certain = lineside_core::matcher::tool("Shell").compile().unwrap().certain();
+        assert_eq!(patience.over(Arc::new(certain)).select(&first), skipped, "what is certain alone");
         for select in [&one, &other] {
             assert!(matches!(select.select(&first), Selected::InDoubt(_)));
             assert_eq!(select.select(&second), skipped);

@@ -118,6 +118,9 @@ fn mapping(
         let key = lineside_guards::KEYS.into_iter().find(|key| inner.get(key).is_some()).unwrap_or_default();
         without_candidates(&mut inner, key, points, |point| acts.has_candidates(point));
     }
+    if scene.unclear == WhenUnclear::Skip {
+        matcher = matcher.map(Matcher::certain);
+    }
     let is_empty = draft.is_empty() && acts.is_none();
     for filter in draft.filters() {
         without_candidates(&mut inner, filter.as_str(), points, |point| filter.has_candidates(point));
