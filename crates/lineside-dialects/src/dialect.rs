@@ -309,6 +309,8 @@ pub struct Plugins {
     pub worker: WorkerSpec,
     /// What it runs.
     pub script: WorkerScript,
+    /// What they may register that refuses, as long as it is not known what they do register: no worker has these.
+    pub may_refuse: Vec<ForeignHook>,
     /// Says what was loaded, from what became of the worker. What it gives has no further plugins.
     pub registered: Registered,
 }

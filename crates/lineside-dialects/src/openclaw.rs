@@ -132,6 +132,7 @@ fn load(places: &Places, is_meant: impl Fn(Layer) -> bool) -> Loaded {
     let plugins = (!set.plugins.is_empty()).then(|| Plugins {
         worker: set.worker(places),
         script: SCRIPT,
+        may_refuse: registered::possible(&set.plugins, &set.config),
         registered: Box::new(move |became| registered::read(&set.plugins, &set.config, became)),
     });
     let log = plugins.is_some().then_some(LOG);

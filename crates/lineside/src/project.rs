@@ -62,7 +62,8 @@ impl Assembly {
         let wanted = wanted(root, &self.watched(&places), &files, before);
         let content = Content::read(root, &wanted);
         let of = |(_, loaded): &(&'static dyn Dialect, Loaded)| {
-            let own = loaded.hooks.iter().flat_map(|found| guards(root, found));
+            let of_plugins = loaded.plugins.iter().flat_map(|plugins| &plugins.may_refuse);
+            let own = loaded.hooks.iter().chain(of_plugins).flat_map(|found| guards(root, found));
             let asked = loaded.tightenings.iter().flat_map(|asked| guards_of_asked(root, asked));
             own.chain(asked).collect::<Vec<_>>()
         };

@@ -380,7 +380,7 @@ impl Workers {
             sound.stay(loaded);
             return Some(worker.clone());
         }
-        let Some(Plugins { worker: mut spec, script, registered }) = plugins else {
+        let Some(Plugins { worker: mut spec, script, registered, .. }) = plugins else {
             bus.remove(&self.forgetter(dialect));
             kept.remove(dialect).into_iter().for_each(|kept| retired.add(kept.worker.retire()));
             return None;

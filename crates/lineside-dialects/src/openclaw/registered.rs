@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use lineside_core::hook::{Lane, Select};
-use lineside_core::json::{Map, Value};
+use lineside_core::json::{Map, Value, json};
 use lineside_core::worker::{CallClass, HandlerKey, PluginLoaded, StartWorkerError, WorkerReady};
 use lineside_core::{Hook, OnFailure, Origin, Part};
 
@@ -60,6 +60,18 @@ pub(super) fn read(
         }
     }
     reading.finish()
+}
+
+/// The hooks that plugins may register and that may refuse: each of them once.
+pub(super) fn possible(plugins: &[Plugin], config: &Config) -> Vec<ForeignHook> {
+    let rows = catalogue::rows().filter(|row| row.can_close());
+    let registrations: Value = rows.map(|row| json!({"hook": row.name, "handler": 0})).collect();
+    let all = PluginLoaded::Answered(Map::from_iter([("registrations".to_owned(), registrations)]));
+    let none = PluginLoaded::Answered(Map::new());
+    // What a hook pack hears is known.
+    let of = |plugin: &Plugin| if plugin.is_pack() { none.clone() } else { all.clone() };
+    let ready = WorkerReady { hello: Map::new(), plugins: plugins.iter().map(of).collect() };
+    read(plugins, config, Ok(ready)).hooks
 }
 
 fn version(hello: &Map) -> Option<String> {

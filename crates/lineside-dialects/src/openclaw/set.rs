@@ -36,6 +36,11 @@ impl Plugin {
     pub(super) fn about(&self) -> About {
         About::plugin(&self.id, &self.file)
     }
+
+    /// Whether it is a hook pack (OC-31).
+    pub(super) fn is_pack(&self) -> bool {
+        self.worker.load.contains_key("pack")
+    }
 }
 
 /// What was found.

@@ -1,0 +1,96 @@
+//! What holds for the sessions of a project that a person has trusted.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use lineside::Assembly;
+use lineside::dialects::{Places, Trust};
+use lineside::prelude::*;
+use lineside::project::Project;
+use lineside::trust::{Reach, Store};
+
+/// A home, a project in it and a store of trust.
+struct Room {
+    _folder: tempfile::TempDir,
+    root: PathBuf,
+    user: Places,
+    store: Store,
+    assembly: Assembly,
+}
+
+impl Room {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().canonicalize().unwrap();
+        let (path, name) = (std::env::var("PATH").unwrap(), home.display().to_string());
+        let environment = BTreeMap::from([("HOME".to_owned(), name), ("PATH".to_owned(), path)]);
+        let user = Places { environment, project_root: None, cwd: home.clone(), trust: Trust::Withheld };
+        let (root, store) = (home.join("project"), Store::of(&home.join("state")));
+        fs::create_dir(&root).unwrap();
+        let assembly = Assembly::new(Bus::new()).of_project(&root);
+        Self { _folder: folder, root, user, store, assembly }
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        write(&self.root.join(path), text);
+    }
+
+    /// A plugin of OpenClaw that refuses every tool with this reason.
+    fn write_plugin(&self, reason: &str) {
+        let code = format!(
+            "module.exports = (api) => {{ api.on('before_tool_call', () => ({{ block: true, blockReason: '{reason}' }})); }};"
+        );
+        self.write(".openclaw/plugins/guard/index.cjs", &code);
+        self.write(".openclaw/plugins/guard/openclaw.plugin.json", "{ id: 'guard', configSchema: {} }");
+    }
+
+    fn read(&self) -> Project {
+        self.assembly.read_project(&self.root, &self.user, None)
+    }
+
+    fn trusted(&self) -> Project {
+        let read = self.read();
+        let content = read.content.as_ref().unwrap();
+        self.store.trust(content, read.guards.clone(), Reach::Project).unwrap();
+        read
+    }
+
+    async fn session(&self) -> Session {
+        let scope = self.assembly.scope().unwrap();
+        self.assembly.bus().session("s").scope(scope).open().await.unwrap()
+    }
+}
+
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+async fn tool(session: &Session) -> Verdict {
+    session.publish(BeforeTool::new("Shell", json!({"command": "ls"}))).await.unwrap().verdict().clone()
+}
+
+#[tokio::test]
+async fn the_guards_of_plugins_stand_closed_where_their_project_is_another_one() {
+    let room = Room::new();
+    room.write_plugin("no");
+    let guards = room.trusted().guards;
+    room.write(".openclaw/plugins/guard/README", "changed");
+    let closed = room.read().closed(Some(&guards), "it has changed");
+    room.assembly.install(closed).await.unwrap();
+    let verdict = tool(&room.session().await).await;
+    assert!(matches!(&verdict, Verdict::Block { .. }), "{verdict:?}");
+    assert!(format!("{verdict:?}").contains("it has changed"), "{verdict:?}");
+}
+
+#[tokio::test]
+async fn a_plugin_that_cannot_refuse_closes_nothing() {
+    let room = Room::new();
+    let heard =
+        "---\nname: heard\ndescription: Hears.\nmetadata: {openclaw: {events: [\"command:new\"]}}\n---\n";
+    room.write(".openclaw/hooks/heard/HOOK.md", heard);
+    room.write(".openclaw/hooks/heard/handler.js", "module.exports = () => {};");
+    assert_eq!(room.read().guards, []);
+}
