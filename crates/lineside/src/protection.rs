@@ -104,13 +104,12 @@ impl HookFiles {
         self.with(protection, &paths, protection.layer)
     }
 
-    /// The same for the hook files of a project, where any hook of it stands.
+    /// The same for the hook files of a project that was trusted, whatever of it is known or in force.
     #[must_use]
     pub fn protected_within(self, root: &Path, protection: &Protection) -> Self {
-        let has_hooks = self.loaded.iter().any(|(_, loaded)| !loaded.hooks.is_empty());
-        let own = watched(&places_of(&self.places, root, self.places.trust))
-            .filter(|path| path.starts_with(root) && has_hooks);
-        let paths = own.chain(has_hooks.then(|| root.join(".lineside"))).collect();
+        let own =
+            watched(&places_of(&self.places, root, self.places.trust)).filter(|path| path.starts_with(root));
+        let paths = own.chain([root.join(".lineside")]).collect();
         self.with(protection, &paths, Layer::Project)
     }
 

@@ -1,19 +1,23 @@
-//! What holds for the sessions of a project that a person has trusted.
+//! What holds for the sessions of a project that a person has trusted: its guards where it has changed, what of it is
+//! protected, what is loaded of its plugins, and what its hooks have counted.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use lineside::Assembly;
-use lineside::dialects::{Places, Trust};
+use lineside::dialects::native::daemon_settings;
+use lineside::dialects::{self, Managed, Places, Trust};
 use lineside::prelude::*;
 use lineside::project::Project;
+use lineside::protection::Protection;
 use lineside::trust::{Reach, Store};
 
 /// A home, a project in it and a store of trust.
 struct Room {
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
     root: PathBuf,
     user: Places,
     store: Store,
@@ -30,7 +34,7 @@ impl Room {
         let (root, store) = (home.join("project"), Store::of(&home.join("state")));
         fs::create_dir(&root).unwrap();
         let assembly = Assembly::new(Bus::new()).of_project(&root);
-        Self { _folder: folder, root, user, store, assembly }
+        Self { folder, root, user, store, assembly }
     }
 
     fn write(&self, path: &str, text: &str) {
@@ -93,4 +97,20 @@ async fn a_plugin_that_cannot_refuse_closes_nothing() {
     room.write(".openclaw/hooks/heard/HOOK.md", heard);
     room.write(".openclaw/hooks/heard/handler.js", "module.exports = () => {};");
     assert_eq!(room.read().guards, []);
+}
+
+#[tokio::test]
+async fn a_trusted_project_of_plugins_alone_is_protected_and_so_is_one_whose_guards_are_not_known() {
+    let room = Room::new();
+    write(&room.folder.path().join(".config/lineside/config.yaml"), "protect-policy: on\n");
+    room.write_plugin("no");
+    let (settings, _) = daemon_settings(&room.user, &Managed::default());
+    let protection = Protection::of(&settings, &room.folder.path().join("state"), Path::new("/run/x/socket"));
+    let native = [dialects::find("native").unwrap()];
+    for files in [room.trusted().sealed(&room.store).unwrap(), room.read().closed(None, "its record is gone")]
+    {
+        let files = files.only(&native).protected_within(&room.root, &protection);
+        let report = room.assembly.install(files).await.unwrap();
+        assert!(report.hooks.iter().any(|found| found.hook.name.contains("protect-policy")));
+    }
 }
