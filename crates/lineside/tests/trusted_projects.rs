@@ -114,3 +114,19 @@ async fn a_trusted_project_of_plugins_alone_is_protected_and_so_is_one_whose_gua
         assert!(report.hooks.iter().any(|found| found.hook.name.contains("protect-policy")));
     }
 }
+
+#[tokio::test]
+async fn what_a_limit_has_counted_outlasts_a_load_without_its_hook() {
+    let room = Room::new();
+    let hooks =
+        "hooks: [{name: few, on: before_tool, verdict: block, reason: no, limit: {at_most: 1, per: 1h}}]\n";
+    room.write(".lineside/hooks.yaml", hooks);
+    let guards = room.trusted().guards;
+    room.assembly.install(room.read().files).await.unwrap();
+    let session = room.session().await;
+    assert_eq!(tool(&session).await, Verdict::Continue);
+    room.assembly.install(room.read().closed(Some(&guards), "it has changed")).await.unwrap();
+    room.assembly.install(room.read().files).await.unwrap();
+    let verdict = tool(&session).await;
+    assert!(matches!(&verdict, Verdict::Block { .. }), "{verdict:?}");
+}
