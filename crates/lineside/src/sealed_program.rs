@@ -8,6 +8,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use lineside_core::invocation::{Environment, Program};
+use lineside_core::json::{Map, Value};
+use lineside_core::worker::WorkerSpec;
 use lineside_trust::CopyFileError;
 
 use crate::seal::Seal;
@@ -54,6 +56,28 @@ pub(crate) fn seal(
             } else if let Some(line) = argument.to_str().filter(|_| at > 0) {
                 *argument = seal_line(seal, line, environment, &base)?.into();
             }
+        }
+    }
+    Ok(())
+}
+
+/// Has a worker load plugins of the project from the copies, whenever it is started. What it needs of a plugin's folder, as
+/// its code, its package and what lies beside these, is content as a whole.
+///
+/// # Errors
+/// As for [`seal`].
+pub(crate) fn seal_plugins(seal: &Seal, spec: &mut WorkerSpec) -> Result<(), String> {
+    for plugin in &mut spec.plugins {
+        let path = |plugin: &Map, name| plugin.get(name).and_then(Value::as_str).map(PathBuf::from);
+        let (Some(root), Some(entry)) = (path(&plugin.load, "root"), path(&plugin.load, "entry")) else {
+            continue;
+        };
+        let Ok(below) = root.strip_prefix(seal.root()) else { continue };
+        let Some(entry) = copied(seal, &entry)? else {
+            return Err(format!("{} is not among what was trusted", entry.display()));
+        };
+        for (name, copy) in [("root", seal.copies.folder().join(below)), ("entry", entry)] {
+            plugin.load.insert(name.to_owned(), copy.to_string_lossy().into_owned().into());
         }
     }
     Ok(())

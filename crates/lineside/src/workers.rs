@@ -21,6 +21,7 @@ use tokio::sync::Mutex;
 
 use crate::elsewhere::Elsewhere;
 use crate::outside::Outside;
+use crate::sealed_program;
 
 /// The workers that hooks name, each started when it is first needed or before.
 #[derive(Default)]
@@ -386,6 +387,12 @@ impl Workers {
             return None;
         };
         outside.rebase_shared(&mut spec.environment);
+        if let Some(seal) = &outside.seal
+            && let Err(why) = sealed_program::seal_plugins(seal, &mut spec)
+        {
+            add(loaded, registered(Err(StartWorkerError::Failed { why, hello: None })));
+            return None;
+        }
         if let Some(same) = kept.get(dialect).filter(|kept| kept.spec == spec && kept.started.is_ok()) {
             add(loaded, registered(same.started.clone()));
             return Some(same.worker.clone());

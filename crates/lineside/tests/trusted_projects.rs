@@ -116,6 +116,21 @@ async fn a_trusted_project_of_plugins_alone_is_protected_and_so_is_one_whose_gua
 }
 
 #[tokio::test]
+async fn the_plugins_of_a_trusted_project_are_loaded_from_what_was_trusted() {
+    let room = Room::new();
+    room.write_plugin("trusted");
+    let files = room.trusted().sealed(&room.store).unwrap();
+    // It is exchanged after the look at the project, and put back before the next one.
+    room.write_plugin("exchanged");
+    room.assembly.install(files).await.unwrap();
+    room.write_plugin("trusted");
+    let files = room.read().sealed(&room.store).unwrap();
+    room.assembly.install(files).await.unwrap();
+    assert_eq!(tool(&room.session().await).await, Verdict::block("trusted"));
+    assert!(room.assembly.drain(Duration::from_secs(20)).await.is_clean());
+}
+
+#[tokio::test]
 async fn what_a_limit_has_counted_outlasts_a_load_without_its_hook() {
     let room = Room::new();
     let hooks =
