@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::{Mutex, PoisonError};
 
+use lineside_bus::Session;
 use lineside_core::invocation::Environment;
 use lineside_core::{Layer, SessionId};
 use lineside_files::Boundary;
@@ -30,11 +31,21 @@ struct Sessions {
 }
 
 /// The session at the root, whose variables the sessions of its subagents share, and the format.
-type OfSession = (SessionId, &'static str);
+type OfSession = (Root, &'static str);
+
+/// A session by its id and the number of its opening: another one that is opened by the same id later has another.
+pub(crate) type Root = (SessionId, u64);
+
+/// The session at the root of one.
+pub(crate) fn root_of(session: &Session) -> Root {
+    let root = std::iter::successors(Some(session.clone()), Session::parent).last();
+    let root = root.as_ref().unwrap_or(session);
+    (root.source().session.clone(), root.number())
+}
 
 impl Sessions {
     /// Forgets the sessions that are over, whenever there are twice as many as were left the last time.
-    fn forget(&mut self, is_open: impl Fn(&SessionId) -> bool) {
+    fn forget(&mut self, is_open: impl Fn(&Root) -> bool) {
         if self.variables.len() >= MANY_SESSIONS.max(2 * self.left) {
             self.variables.retain(|(root, _), _| is_open(root));
             self.left = self.variables.len();
@@ -47,11 +58,11 @@ impl Exported {
     /// of a session are dropped.
     pub(crate) fn keep(
         &self,
-        root: &SessionId,
+        root: &Root,
         dialect: &'static str,
         layer: Layer,
         variables: Vec<(String, String)>,
-        is_open: impl Fn(&SessionId) -> bool,
+        is_open: impl Fn(&Root) -> bool,
     ) {
         if variables.is_empty() {
             return;
@@ -74,7 +85,7 @@ impl Exported {
     /// hooks of the user.
     pub(crate) fn set(
         &self,
-        root: &SessionId,
+        root: &Root,
         dialect: &'static str,
         layer: Layer,
         environment: &mut Environment,
@@ -114,17 +125,17 @@ mod tests {
 
     fn handed_on(exported: &Exported, session: &str) -> usize {
         let mut environment = Environment::default();
-        exported.set(&session.into(), "claude", Layer::User, &mut environment);
+        exported.set(&(session.into(), 1), "claude", Layer::User, &mut environment);
         environment.set.len()
     }
 
     #[test]
     fn what_is_handed_on_lasts_as_long_as_its_session() {
         let exported = Exported::default();
-        let is_open = |session: &SessionId| session.as_str().starts_with("open");
+        let is_open = |(session, _): &Root| session.as_str().starts_with("open");
         let keep = |session: &str| {
             let variable = vec![("A".to_owned(), "1".to_owned())];
-            exported.keep(&session.into(), "claude", Layer::User, variable, is_open);
+            exported.keep(&(session.into(), 1), "claude", Layer::User, variable, is_open);
         };
         (0..2_000).for_each(|number| keep(&format!("open {number}")));
         (0..10_000).for_each(|number| keep(&format!("over {number}")));

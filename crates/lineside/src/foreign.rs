@@ -9,7 +9,7 @@ use std::time::Duration;
 use lineside_automation::engine::Last;
 use lineside_automation::{Adopted, Adoption, Adoptions, Automations, HookId, Recording};
 use lineside_bus::interceptor::{BoxFuture, Interceptor, Latency};
-use lineside_bus::{BackgroundRuns, Bus, ChainTime, Cx};
+use lineside_bus::{BackgroundRuns, Bus, ChainTime, Cx, Session};
 use lineside_core::flow::Retries;
 use lineside_core::propagation::TRACEPARENT;
 use lineside_core::{
@@ -20,7 +20,7 @@ use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep};
 
 use crate::debug_log::DebugLog;
-use crate::exported::Assignments;
+use crate::exported::{Assignments, Root, root_of};
 use crate::outside::{NOT_RUN, Outside};
 
 /// A foreign hook with everything that it needs to run.
@@ -197,7 +197,8 @@ impl Attempts {
             Ok(mut call) => {
                 let shares = self.handler.shares_variables();
                 let starts_nothing = matches!(call, Call::Nothing);
-                let assignments = if shares { self.with_variables(event, &mut call) } else { None };
+                let assignments =
+                    if shares { self.with_variables(cx.session(), event, &mut call) } else { None };
                 self.tell(&LogStage::Starting { call: &call });
                 // Only a log has a use for it afterwards.
                 started = self.log.is_some().then(|| call.clone());
@@ -222,8 +223,11 @@ impl Attempts {
                     if let (Ok(answer), Some(notice)) = (&mut result, handed.notice) {
                         answer.notices.push(notice);
                     }
-                    let root = &event.envelope().source.root_session;
-                    self.outside.exported.keep(root, self.dialect, self.layer, handed.variables, is_open);
+                    let is_it = |(id, number): &Root| {
+                        bus.find(id.as_str()).is_some_and(|open| open.number() == *number)
+                    };
+                    let root = root_of(cx.session());
+                    self.outside.exported.keep(&root, self.dialect, self.layer, handed.variables, is_it);
                 }
                 if let Ok(answer) = &mut result {
                     answer.remarks.extend(self.handler.answer_keys().remarks(&returned));
@@ -239,10 +243,9 @@ impl Attempts {
     }
 
     /// Sets the variables that earlier hooks have handed on, and gives the file in which this one may leave some.
-    fn with_variables(&self, event: &AnyEvent, call: &mut Call) -> Option<Assignments> {
+    fn with_variables(&self, session: &Session, event: &AnyEvent, call: &mut Call) -> Option<Assignments> {
         let Call::Command(invocation) = call else { return None };
-        let root = &event.envelope().source.root_session;
-        self.outside.exported.set(root, self.dialect, self.layer, &mut invocation.environment);
+        self.outside.exported.set(&root_of(session), self.dialect, self.layer, &mut invocation.environment);
         let variable = self.handler.assignments_variable(event)?;
         match Assignments::new(variable, &mut invocation.environment) {
             Ok(file) => Some(file),

@@ -145,3 +145,29 @@ async fn what_a_limit_has_counted_outlasts_a_load_without_its_hook() {
     let verdict = tool(&session).await;
     assert!(matches!(&verdict, Verdict::Block { .. }), "{verdict:?}");
 }
+
+#[tokio::test]
+async fn what_hooks_hand_on_is_nothing_to_another_session_of_the_same_id() {
+    let room = Room::new();
+    let leaked = room.folder.path().join("leaked");
+    let command = format!(
+        "test -z \"$TOKEN\" || touch {}; echo 'export TOKEN=x' >> \"$CLAUDE_ENV_FILE\"",
+        leaked.display()
+    );
+    let hook = json!({"type": "command", "command": command});
+    let settings = json!({"hooks": {"SessionStart": [{"hooks": [hook]}]}});
+    write(&room.folder.path().join(".claude/settings.json"), &settings.to_string());
+    let assembly = Assembly::new(Bus::new()).only([dialects::find("claude").unwrap()]);
+    assert_eq!(assembly.load(&room.user).await.unwrap().in_force(), 1);
+    let mut leaks = Vec::new();
+    for _ in 0..2 {
+        let session = assembly.bus().session("main").open().await.unwrap();
+        for _ in 0..2 {
+            assert!(!session.publish(BeforeSession::new("startup")).await.unwrap().is_refused());
+            leaks.push(leaked.exists());
+            fs::remove_file(&leaked).ok();
+        }
+        session.close().await;
+    }
+    assert_eq!(leaks, [false, true, false, true], "within a session, and not from one to the next");
+}
