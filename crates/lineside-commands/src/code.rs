@@ -16,7 +16,8 @@ use std::collections::HashSet;
 use self::arguments::{arguments, handed_on, keyed, statement};
 use self::bound::Bindings;
 use self::paths::{
-    is_mode, is_of_expression, is_word, of_block, of_programs, opened_by_perl, opened_path, unknown_path,
+    is_mode, is_of_expression, is_started, is_word, of_block, of_pathname, of_programs, opened_by_perl,
+    opened_path, unknown_path,
 };
 use self::settled::{Given, settled};
 use self::spawned::spawned;
@@ -68,7 +69,7 @@ const TURNS: usize = 64 * 1024;
 
 /// The calls of a code that runs in a folder `here`.
 pub(crate) fn calls(text: &str, language: &str, home: &str, here: &str) -> Vec<Call> {
-    let tokens = values::joined(tokens(&values::at_home(text, home), language), language);
+    let tokens = values::joined(tokens(&values::at_home(text, language, home), language), language);
     let tokens = names::renamed(names::imported(&tokens), language, |name| does(language, name).is_some());
     let bindings = Bindings::of(&tokens, language);
     let given = Given { language, home, here, bindings: &bindings };
@@ -116,8 +117,21 @@ fn called_by(tokens: &[Token], text: &str, language: &str) -> Vec<Call> {
             Token::Backquoted(text) if matches!(language, "perl" | "ruby" | "php") => {
                 all.push(Call::Shell { text: text.clone(), listed: has_signs(text) });
             }
+            // `` run(`x`) `` of Julia, `` $`x` `` of Bun and zx.
+            Token::Backquoted(text) if language == "other" && is_started(&tokens[..at]) => {
+                all.push(Call::Shell { text: text.clone(), listed: true });
+            }
+            Token::Sign('$') if language == "node" => {
+                if let Some(Token::Text(text)) = tokens.get(at + 1) {
+                    all.push(Call::Shell { text: text.clone(), listed: true });
+                }
+            }
             Token::Name(name) => {
-                if is_statement(name) && !is_in_memory(text) {
+                // `$pdo->exec("…")`, `$dbh->do("…")`.
+                let is_method = matches!(language, "php" | "perl")
+                    && tokens[..at].ends_with(&[Token::Sign('-'), Token::Sign('>')])
+                    && is_statement(&format!(".{name}"));
+                if (is_method || is_statement(name)) && !is_in_memory(text) {
                     // `execute(text("…"))`, `query({text: "…"})`.
                     let mut given = arguments(&tokens[at + 1..]).iter().take(4);
                     all.extend(given.find_map(|text| match text {
@@ -127,7 +141,7 @@ fn called_by(tokens: &[Token], text: &str, language: &str) -> Vec<Call> {
                 }
                 // A lone `run` or `remove` may be a function of the code's own.
                 if let Some(does) = does(language, name)
-                    .filter(|_| !own.contains(&name.as_str()) && !is_of_expression(tokens, at))
+                    .filter(|_| !is_method && !own.contains(&name.as_str()) && !is_of_expression(tokens, at))
                 {
                     open = Some(at);
                     let handed = handed_on(tokens, at).or_else(|| of_block(&tokens[at + 1..], language));
@@ -142,6 +156,9 @@ fn called_by(tokens: &[Token], text: &str, language: &str) -> Vec<Call> {
                         all[known] = Call::MayFolder(path.clone());
                     }
                     all.extend(folder.map(|_| Call::Folder("-".to_owned())));
+                }
+                if language == "ruby" {
+                    all.extend(of_pathname(&tokens[..at], name));
                 }
                 if language == "python" && name == ".open" {
                     all.extend(opened_path(tokens, at));
@@ -361,6 +378,11 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
             (None, _) => all.extend([Call::Evaluates, Call::Unknown]),
         },
         Does::Read => all.extend(first.map(Call::Read)),
+        // `saveRDS(x, "file")`, `writeLines("text", "file")` of R.
+        Does::Write if language == "other" => {
+            let at = usize::from(first.is_some());
+            all.extend(texts.get(at).map(|path| Call::Write((*path).to_owned())));
+        }
         Does::Write => {
             let named = || keyed(arguments, &["filename", "path", "file", "dst"]);
             all.extend(first.or_else(named).map(Call::Write));

@@ -2,8 +2,13 @@
 
 /// Whether a text holds a statement that drops, empties, or changes all rows of a table, or empties a store.
 pub(crate) fn destroys(text: &str) -> bool {
-    let lines: Vec<&str> = text.lines().map(without_client).collect();
-    let bare = bare(&lines.join("\n")).replace("\\G", ";");
+    let lines = text.lines().map(without_client).collect::<Vec<_>>().join("\n");
+    // Which of the two a database does is its own.
+    read(&lines, false) || (lines.contains("\\'") || lines.contains("\\\"")) && read(&lines, true)
+}
+
+fn read(text: &str, escapes: bool) -> bool {
+    let bare = bare(text, escapes, true).replace("\\G", ";");
     let empties = |line: &str| matches!(first(line), "FLUSHALL" | "FLUSHDB");
     // Statements behind lines of a client; of blocks within blocks the first ones.
     let behind = |text| {
@@ -46,7 +51,7 @@ fn first(text: &str) -> &str {
 
 /// The words of statements, in capitals.
 pub(crate) fn words(text: &str) -> Vec<String> {
-    let bare = bare(text);
+    let bare = bare(text, false, true);
     let words = bare.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
@@ -62,26 +67,73 @@ pub(crate) fn named_files(text: &str) -> Vec<String> {
     named.map(|pair| pair[1].to_owned()).collect()
 }
 
-/// The text in capitals without comments and texts between quotes.
-fn bare(text: &str) -> String {
+/// The text in capitals without comments and texts between quotes; `\'` ends such a text, or `escapes` a sign of it.
+fn bare(text: &str, escapes: bool, mut dollars: bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
+    let mut names = true;
     while let Some(c) = rest.chars().next() {
+        let line = || rest.find('\n').unwrap_or(rest.len());
+        let begins = || out.trim_end_matches([' ', '\t']).ends_with(['\n', ';']) || out.trim().is_empty();
         let skipped = if rest.starts_with("/*") {
+            out.push(' ');
             rest.find("*/").map_or(rest.len(), |end| end + 2)
-        } else if rest.starts_with("--") {
-            rest.find('\n').unwrap_or(rest.len())
+        } else if rest.starts_with("--") || c == '#' && begins() {
+            out.push(' ');
+            line()
+        } else if c == '#' || rest.starts_with("//") && !out.ends_with(':') {
+            // A comment or an operator: no text begins in it.
+            out.push_str(&rest[..line()].replace(['\'', '"'], " ").to_ascii_uppercase());
+            line()
         } else if c == '\'' {
-            rest[1..].find('\'').map_or(rest.len(), |end| end + 2)
+            out.push_str(" '' ");
+            closing(rest, c, escapes).unwrap_or(rest.len())
+        } else if c == '"' && names {
+            // A name, or a text.
+            let end = closing(rest, c, escapes);
+            names = end.is_some();
+            let within = &rest[1..end.map_or(1, |end| end - 1)];
+            out.push('"');
+            out.push_str(
+                &within.replace(|c: char| !c.is_alphanumeric() && c != '_', " ").to_ascii_uppercase(),
+            );
+            out.push('"');
+            end.unwrap_or(1)
+        } else if let Some(tag) = tag(rest).filter(|_| dollars) {
+            // A quote that begins in `$$…$$` ends in it.
+            let within = &rest[tag.len()..];
+            let end = within.find(tag);
+            dollars = end.is_some();
+            let end = end.unwrap_or(0);
+            out.push(if out.trim_end().ends_with("DO") { ';' } else { ' ' });
+            out.push_str(&bare(&within[..end], escapes, false));
+            end + if dollars { 2 * tag.len() } else { tag.len() }
         } else {
             out.push(c.to_ascii_uppercase());
-            rest = &rest[c.len_utf8()..];
-            continue;
+            c.len_utf8()
         };
-        out.push_str(if c == '\'' { " '' " } else { " " });
         rest = &rest[skipped..];
     }
     out
+}
+
+/// `$$` or `$tag$` where a text begins with it.
+fn tag(text: &str) -> Option<&str> {
+    let end = text.strip_prefix('$')?.find(|c: char| !c.is_ascii_alphanumeric() && c != '_')?;
+    text.get(..end + 2).filter(|tag| tag.ends_with('$'))
+}
+
+/// Where a text ends that begins with this quote.
+fn closing(text: &str, quote: char, escapes: bool) -> Option<usize> {
+    let mut signs = text.char_indices().skip(1);
+    while let Some((at, sign)) = signs.next() {
+        match sign {
+            '\\' if escapes => drop(signs.next()),
+            _ if sign == quote => return Some(at + 1),
+            _ => {}
+        }
+    }
+    None
 }
 
 fn statement(text: &str) -> bool {
@@ -148,6 +200,20 @@ mod tests {
             "DROP/**/TABLE x",
             "db.x.drop()",
             "delete from x where 1=1",
+            "-- don't\ndrop table x",
+            "# don't\ndrop table x",
+            "select 1; # don't\ndrop table x",
+            "insert into x values (\"it's\"); drop table x",
+            "insert into x values ('it\\'s'); drop table x",
+            "insert into x values (\"it\\\"s '\"); drop table x",
+            "select 'c:\\'; drop table x",
+            "truncate \"x\"",
+            "select E'it\\'s'; drop table x",
+            "select $$it's$$; drop table x",
+            "select $a$it's$a$; drop table x",
+            "do $$ begin delete from x; end $$",
+            "// don't\ndb.dropDatabase()",
+            "select $1, 'a'; drop table x",
             "\\set x it's\ndrop table x",
             "select 1\nGO\ndrop table x\nGO",
             "USE a\nSET b 0\ndelete from x",
@@ -168,6 +234,9 @@ mod tests {
             "EXPLAIN DELETE FROM x",
             "db.x.find()",
             "alter table x drop column y",
+            "# drop table x\nselect 1",
+            "select \"a; drop table x\"",
+            "select \"it's\", 'drop table x'",
             "\\d x\nselect 1",
             "insert into x values (1) on conflict do\nupdate set a = 1",
             "create trigger t before\ndelete on x execute function drop_table()",

@@ -90,6 +90,7 @@ fn code_that_prints_its_environment_or_a_secret_of_it_is_seen() {
         "python3 -c \"import os\nfor k in sorted(os.environ): print(k, os.environ[k])\"",
         "python3 -c \"import os\nfor k in ['API_KEY']: print(os.environ[k])\"",
         r#"python3 -c "import os; print(os.environ, [x])""#,
+        r#"python3 -c "import os; print([os.environ[k] for k in ('API_KEY',) if k in os.environ])""#,
         "node -e 'Object.keys(process.env).forEach(k => console.log(process.env[k]))'",
         r#"lua -e 'print(os.getenv("API_KEY"))'"#,
         "elixir -e 'IO.inspect System.get_env()'",
@@ -99,6 +100,8 @@ fn code_that_prints_its_environment_or_a_secret_of_it_is_seen() {
     let unseen = [
         r#"python3 -c "import os; print(os.environ['HOME'])""#,
         r#"python3 -c "import os; print('API_KEY' in os.environ)""#,
+        r#"python3 -c "import os; m = [k for k in ('API_KEY',) if k not in os.environ]; print(m)""#,
+        r#"python3 -c "import os; m = [k for k in ('API_KEY',) if k in os.environ]; print(m)""#,
         r#"python3 -c "import os; print(bool(os.getenv('API_KEY')))""#,
         r#"python3 -c "import os; print(os.environ.get('API_KEY') is not None)""#,
         r#"python3 -c "import os; env = dict(os.environ, X='1'); print(1)""#,

@@ -111,7 +111,6 @@ fn printed(tokens: &[Token], row: &Row) -> Vec<bool> {
 fn is_hidden(tokens: &[Token], at: usize) -> bool {
     let hides = |token: &Token| matches!(token, Token::Name(name) if HIDES.contains(&name.as_str()));
     let before = &tokens[..at];
-    let is_in = matches!(before, [.., Token::Text(_), Token::Name(word)] if word == "in");
     let is_within = matches!(before, [.., call, Token::Sign('(')] if hides(call));
     let closes = |token: &Token| matches!(token, Token::Sign(']' | ')'));
     let end = match &tokens[at + 1..] {
@@ -121,13 +120,25 @@ fn is_hidden(tokens: &[Token], at: usize) -> bool {
     // `x if NAME else y`.
     let is_asked = matches!(before, [.., Token::Name(word)] if word == "if")
         && matches!(tokens.get(end), Some(Token::Name(word)) if word == "else");
-    is_in
+    is_sought(before)
         || is_asked
         || is_within
         || before.last().is_some_and(|token| *token == Token::Sign('!') || hides(token))
         || matches!(tokens.get(end), Some(Token::Sign('?' | '=' | '&' | '!')))
         || matches!(tokens.get(end), Some(Token::Name(name)) if matches!(name.as_str(), ".length" | ".size" | "is" | "in"))
         || matches!(&tokens[at], Token::Name(name) if name.ends_with(".length"))
+}
+
+/// Whether it is asked for a name that stands before it: `"X" in`, `k not in`, `if k in`.
+fn is_sought(before: &[Token]) -> bool {
+    let asks =
+        |word: &str| matches!(word, "if" | "elif" | "and" | "or" | "not" | "assert" | "while" | "return");
+    match before {
+        [.., Token::Text(_), Token::Name(word)] => word == "in",
+        [.., Token::Name(not), Token::Name(word)] if not == "not" => word == "in",
+        [.., Token::Name(front), Token::Name(_), Token::Name(word)] => word == "in" && asks(front),
+        _ => false,
+    }
 }
 
 /// Whether a loop goes through it.
@@ -137,7 +148,7 @@ fn is_gone_through(tokens: &[Token], at: usize) -> bool {
     let named = |token: &Token| matches!(token, Token::Name(name) if goes(&name.as_str()));
     let is_each = matches!(&tokens[at], Token::Name(name) if name.contains(".each"));
     let is_in = match before {
-        [.., Token::Text(_), Token::Name(_)] => false,
+        before if is_sought(before) => false,
         [.., Token::Name(word)] => word == "in" || word == "of",
         _ => false,
     };

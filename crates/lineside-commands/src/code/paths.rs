@@ -98,3 +98,23 @@ pub(super) fn opened_by_perl(texts: &[&str]) -> Option<Call> {
         [path, ..] => Call::Read((*path).to_owned()),
     })
 }
+
+/// Whether a command of Julia stands in a call that starts it.
+pub(super) fn is_started(before: &[Token]) -> bool {
+    const STARTS: [&str; 6] = ["run", "read", "readchomp", "readlines", "success", "open"];
+    matches!(before, [.., Token::Name(name), Token::Sign('(')] if STARTS.contains(&name.as_str()))
+}
+
+/// `Pathname.new("x").write("…")` of ruby: what the method does that stands behind these tokens.
+pub(super) fn of_pathname(before: &[Token], method: &str) -> Option<Call> {
+    let [.., Token::Name(of), Token::Sign('('), Token::Text(path), Token::Sign(')')] = before else {
+        return None;
+    };
+    let path = path.clone();
+    match method.strip_prefix('.').filter(|_| matches!(of.as_str(), "Pathname" | "Pathname.new"))? {
+        "write" | "binwrite" | "truncate" => Some(Call::Write(path)),
+        "read" | "binread" | "readlines" | "each_line" => Some(Call::Read(path)),
+        "delete" | "unlink" | "rmdir" | "rmtree" => Some(Call::Delete { whole: method == ".rmtree", path }),
+        _ => None,
+    }
+}

@@ -25,7 +25,9 @@ pub(super) fn spawned(
     }
     // `execvp(file, [name, …])`.
     let is_list_behind = matches!(arguments.get(1), Some(Token::Sign('[')));
-    let rest = if is_list_behind { texts.get(2..) } else { None };
+    // `System.cmd(program, [word, …])` of Elixir names the program once.
+    let named = if language == "other" { 1 } else { 2 };
+    let rest = if is_list_behind { texts.get(named..) } else { None };
     let words = if language == "node" {
         owned(texts)
     } else {

@@ -118,7 +118,11 @@ const CALLS: &[(&str, &str, Does)] = &[
     ("perl", "truncate", Does::Write),
     ("perl", "syscall", Does::Hidden),
     ("perl", "chdir", Does::Folder),
-    ("ruby", "chdir", Does::Folder),
+    ("ruby", "chdir FileUtils.cd cd", Does::Folder),
+    ("ruby", "capture2 capture2e capture3 popen2 popen2e popen3", Does::Plain),
+    ("node", "Deno.Command", Does::Spawn),
+    ("other", "readLines readRDS read.csv read.table", Does::Read),
+    ("other", "writeLines saveRDS write.csv write.table", Does::Write),
     ("php", "chdir", Does::Folder),
     ("node", "chdir", Does::Folder),
     ("python", "chdir", Does::Folder),
@@ -139,7 +143,7 @@ const CALLS: &[(&str, &str, Does)] = &[
     ("ruby", "File.write IO.write File.truncate IO.binwrite File.binwrite", Does::Write),
     ("php", "exec system shell_exec passthru popen proc_open", Does::Plain),
     ("php", "unlink rmdir", Does::Delete),
-    ("php", "file_get_contents readfile file", Does::Read),
+    ("php", "file_get_contents readfile file parse_ini_file", Does::Read),
     ("php", "file_put_contents touch chmod", Does::Write),
     ("php", "rename", Does::Move),
     ("php", "copy", Does::Copy),
@@ -195,10 +199,11 @@ const CALLS: &[(&str, &str, Does)] = &[
 pub(super) fn is_statement(name: &str) -> bool {
     let calls = [
         "execute", "executescript", "executemany", "query", "exec", "run", "exec_query", "prepare", "raw",
-        "sql",
+        "sql", "do",
     ];
     name.rsplit_once('.').is_some_and(|(_, call)| calls.contains(&call))
         || matches!(name, "executeRaw" | "executeRawUnsafe" | "queryRawUnsafe")
+        || name.ends_with("_query")
 }
 
 /// Whether the one database that code opens is in memory alone.

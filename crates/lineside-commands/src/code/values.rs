@@ -44,9 +44,14 @@ const HOMES: [&str; 4] =
     ["$ENV{HOME}/", "#{ENV['HOME']}/", "{os.environ['HOME']}/", "{os.environ[\"HOME\"]}/"];
 
 /// The code with the home in the place of what stands for it within a text.
-pub(super) fn at_home(text: &str, home: &str) -> String {
+pub(super) fn at_home(text: &str, language: &str, home: &str) -> String {
     let spelt = HOMES.iter().filter(|spelt| text.contains(**spelt));
-    spelt.fold(text.to_owned(), |text, spelt| text.replace(spelt, &format!("{home}/")))
+    let text = spelt.fold(text.to_owned(), |text, spelt| text.replace(spelt, &format!("{home}/")));
+    // R and Emacs go home by themselves.
+    match language {
+        "other" | "elisp" => text.replace("\"~/", &format!("\"{home}/")).replace("'~/", &format!("'{home}/")),
+        _ => text,
+    }
 }
 
 fn worth(name: &str) -> Option<Worth> {

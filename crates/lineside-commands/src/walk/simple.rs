@@ -76,6 +76,10 @@ impl Walk<'_> {
         }
         // `X='rm -rf'; "$X"` of zsh is one word, which may be split by an option.
         let Some(name) = words[0].plain().map(CompactString::from) else {
+            if let Some(name) = self.name_in_folder(&words[0]) {
+                words[0].text = format!("/usr/bin/{name}").into();
+                return self.exec(words, environment);
+            }
             self.unknown_program(&words, environment);
             return;
         };
@@ -124,6 +128,22 @@ impl Walk<'_> {
         self.comes_back(now);
         self.scope.positional = outer;
         self.calls.pop();
+    }
+
+    /// `"$VIRTUAL_ENV/bin/python"`, `$(npm bin)/eslint`: the name of a program with a row, in a folder that is not known.
+    fn name_in_folder(&self, word: &Value) -> Option<CompactString> {
+        const FOLDERS: [&str; 6] = [
+            "$(npm bin)/", "$(npm root)/", "$(yarn bin)/", "$(pnpm bin)/", "$(go env GOPATH)/",
+            "$(brew --prefix)/",
+        ];
+        let spelt = self.spelling.as_deref()?;
+        // Without quotes there may be more words in it.
+        let is_one = spelt.starts_with('"') && spelt.rfind('"') == Some(spelt.len() - 1);
+        let name = word.text.rsplit_once('/')?.1;
+        let is_known = (is_one || FOLDERS.iter().any(|folder| spelt.starts_with(folder)))
+            && Value::known(name).plain().is_some()
+            && crate::tables::find(name).is_some();
+        is_known.then(|| name.into())
     }
 
     /// Why the value of a word is not known.
