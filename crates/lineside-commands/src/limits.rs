@@ -28,8 +28,13 @@ pub(crate) const NAMES: usize = 16 * 1024;
 const FOLLOWED: usize = 2048;
 /// Files of the command itself that lie below what is copied, over all that is copied.
 const COPIED: usize = 1024;
-/// What is left of the bounds on what is read of folders.
+/// Commands that are read with another value of a variable that branches set.
+const EITHER: usize = 64;
+/// Values that a variable may have which branches set.
+pub(crate) const VALUES_OF_BRANCHES: usize = 4;
+/// What is left of the bounds on what is read of folders, and with other values.
 pub(crate) struct Left {
+    pub(crate) either: usize,
     pub(crate) folders: usize,
     pub(crate) names: usize,
     pub(crate) followed: usize,
@@ -38,7 +43,7 @@ pub(crate) struct Left {
 
 impl Default for Left {
     fn default() -> Left {
-        Left { folders: FOLDERS, names: NAMES, followed: FOLLOWED, copied: COPIED }
+        Left { either: EITHER, folders: FOLDERS, names: NAMES, followed: FOLLOWED, copied: COPIED }
     }
 }
 

@@ -9,6 +9,7 @@ mod builtins;
 mod choice;
 mod data;
 mod editors;
+mod either;
 mod evaluated;
 mod folders;
 mod git;

@@ -365,8 +365,8 @@ fn two_subshells_within_a_substitution_are_no_arithmetic() {
 }
 
 #[test]
-fn what_is_set_anew_where_something_may_fail_is_not_known() {
-    assert_eq!(listed("X=/; make && X=build; rm -rf $X"), ["make ", "rm -rf <unknown>"]);
+fn what_is_set_anew_where_something_may_fail_is_either() {
+    assert_eq!(listed("X=/; make && X=build; rm -rf $X"), ["make ", "rm -rf build", "rm -rf /"]);
     assert_eq!(listed("X=/; make && X=build && rm -rf $X"), ["make ", "rm -rf build"]);
     assert_eq!(listed("make && X=build; rm -rf $X"), ["make ", "rm -rf build"]);
     assert_eq!(listed("X=/; cd a && X=build; rm -rf $X"), ["rm -rf build"]);

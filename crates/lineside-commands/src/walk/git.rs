@@ -35,7 +35,7 @@ impl Walk<'_> {
         let asked = reading.subcommand.get(1).map(String::as_str).or(asked);
         if subcommand == "stash"
             && asked.is_none_or(|asked| !looks.contains(&asked))
-            && self.scope.cwd.as_ref().is_some_and(|cwd| !path::is_within(cwd, &self.state.project))
+            && self.scope.cwd.as_ref().is_some_and(|cwd| !path::is_within(cwd, self.state.project))
         {
             self.touch(Access::Write, &Value::known("."), false, Some(index));
         }

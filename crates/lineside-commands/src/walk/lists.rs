@@ -196,6 +196,8 @@ impl Walk<'_> {
             return;
         }
         self.scope.merge(start);
+        // What it is after further turns is none of these two.
+        self.scope.either.retain(|name, all| start.either.get(name) == Some(all));
         let (programs, touches) = (self.analysis.programs.len(), self.analysis.touches.len());
         let unclear = self.analysis.unclear.len();
         let before = self.analysis.clone();

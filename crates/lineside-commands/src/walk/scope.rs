@@ -1,6 +1,6 @@
 //! What a shell remembers, and what a subshell gets a copy of.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::value::Value;
 
@@ -16,6 +16,8 @@ pub(crate) struct Scope {
     pub(crate) stack: Vec<Option<String>>,
     /// Values of variables; several for arrays.
     pub(crate) variables: HashMap<String, Vec<Value>, foldhash::fast::FixedState>,
+    /// Of variables that branches set, which are not known, the few values that they may have.
+    pub(crate) either: BTreeMap<String, Vec<Vec<Value>>>,
     /// Variables whose values take capitals or lose them whenever they are set.
     pub(crate) cases: Cases,
     /// Names of variables whose values are expressions.
@@ -42,6 +44,7 @@ impl Scope {
             before: None,
             stack: Vec::new(),
             variables: HashMap::default(),
+            either: BTreeMap::new(),
             cases: HashMap::default(),
             numbers: HashSet::default(),
             unset: HashSet::default(),
@@ -56,6 +59,7 @@ impl Scope {
 
     pub(crate) fn set(&mut self, name: &str, values: Vec<Value>) {
         self.unset.remove(name);
+        self.either.remove(name);
         let values = match self.cases.get(name) {
             Some(case) => values.into_iter().map(|value| case.of(value)).collect(),
             None => values,
@@ -79,15 +83,37 @@ impl Scope {
     /// The scope where it may be another one: a value that is set anew may be the old one, and what was not set before is
     /// taken to be set.
     pub(crate) fn doubt(&mut self, other: &Scope) {
-        for (name, values) in &mut self.variables {
-            if let Some(before) = other.variables.get(name).filter(|before| *before != values) {
-                let is_list = before.len() > 1 || values.len() > 1;
-                *values = vec![if is_list { Value::many() } else { Value::unknown() }];
-            }
+        let names: Vec<String> =
+            self.variables.keys().filter(|name| self.differs(name, other)).cloned().collect();
+        for name in names.iter().filter(|name| other.variables.contains_key(*name)) {
+            let is_list = |scope: &Scope| scope.variables.get(name).is_some_and(|values| values.len() > 1);
+            let open = if is_list(self) || is_list(other) { Value::many() } else { Value::unknown() };
+            self.keep_either(name, other, open);
         }
         self.doubt_cases(&other.cases);
         if other.positional.is_some() && self.positional != other.positional {
             self.positional = None;
+        }
+    }
+
+    fn differs(&self, name: &str, other: &Scope) -> bool {
+        self.variables.get(name) != other.variables.get(name)
+            || self.either.get(name) != other.either.get(name)
+    }
+
+    /// Notes that a variable is what it is here or in another scope: it is not known, and may have few values.
+    fn keep_either(&mut self, name: &str, other: &Scope, open: Value) {
+        let unknown = || vec![Value::unknown()];
+        let values = |scope: &Scope| match scope.either.get(name) {
+            Some(all) => all.clone(),
+            None => vec![scope.variables.get(name).cloned().unwrap_or_else(unknown)],
+        };
+        let mut all = values(self);
+        all.extend(values(other).into_iter().filter(|one| !all.contains(one)).collect::<Vec<_>>());
+        let is_known = |one: &Vec<Value>| one.iter().all(|value| value.literal().is_some());
+        self.set(name, vec![open]);
+        if all.len() <= crate::limits::VALUES_OF_BRANCHES && all.iter().any(is_known) {
+            self.either.insert(name.to_owned(), all);
         }
     }
 
@@ -99,16 +125,9 @@ impl Scope {
         if self.cwd != other.cwd {
             self.cwd = None;
         }
-        for (name, values) in &mut self.variables {
-            if other.variables.get(name) != Some(values) {
-                *values = vec![Value::unknown()];
-            }
-        }
-        for name in other.variables.keys() {
-            if !self.variables.contains_key(name) {
-                self.variables.insert(name.clone(), vec![Value::unknown()]);
-            }
-        }
+        let names = self.variables.keys().chain(other.variables.keys());
+        let names: HashSet<String> = names.filter(|name| self.differs(name, other)).cloned().collect();
+        names.iter().for_each(|name| self.keep_either(name, other, Value::unknown()));
         self.doubt_cases(&other.cases);
         self.numbers.extend(other.numbers.iter().cloned());
         self.finds_dots |= other.finds_dots;

@@ -15,6 +15,12 @@ impl Walk<'_> {
         words: &[&str],
         redirections: &[Redirection<'_>],
     ) {
+        if !self.scope.either.is_empty() {
+            let texts = super::either::texts(assignments, words, redirections);
+            if self.with_each(&texts, |walk| walk.simple(assignments, words, redirections)) {
+                return;
+            }
+        }
         let values = self.words(words);
         let kept: Vec<(String, Option<Vec<Value>>)> = match values.is_empty() {
             true => Vec::new(),
