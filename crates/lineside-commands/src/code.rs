@@ -76,7 +76,7 @@ pub(crate) fn calls(text: &str, language: &str, home: &str, here: &str) -> Vec<C
     let first = settled(&tokens, &given, &[], 0);
     let mut turns = bound::given(&tokens, &first, &bindings, language);
     turns.extend(bound::loops(&first, &bindings));
-    let count = turns.iter().map(|turns| turns.values.len()).max().unwrap_or(0);
+    let count = bound::count(&mut turns);
     let mut all = Vec::new();
     if environment::shows(text, language) {
         all.push(Call::Environment);
@@ -104,9 +104,12 @@ pub(crate) fn calls(text: &str, language: &str, home: &str, here: &str) -> Vec<C
 
 fn called_by(tokens: &[Token], text: &str, language: &str) -> Vec<Call> {
     let mut all = Vec::new();
-    let defined = tokens.windows(2).filter_map(|two| match two {
-        [Token::Name(word), Token::Name(name)] if matches!(word.as_str(), "def" | "function") => {
-            Some(name.as_str())
+    // Functions, and no methods, which have a receiver.
+    let defined = tokens.windows(4).filter_map(|four| match four {
+        [Token::Name(word), Token::Name(name), Token::Sign('('), first] => {
+            let is_method = matches!(first, Token::Name(first) if matches!(first.as_str(), "self" | "cls"));
+            (matches!(word.as_str(), "def" | "function") && !is_method && !name.contains('.'))
+                .then_some(name.as_str())
         }
         _ => None,
     });

@@ -57,11 +57,11 @@ const SUBSTITUTIONS: usize = 512;
 const DOCUMENTS: usize = 128;
 
 /// Parameters within parameters: a parser takes the fifth power of that.
-const PARAMETERS: usize = 24;
-/// Words in front of a command that are each a level of a parser without a bound of its own.
-const FRONT: usize = 64;
+const PARAMETERS: usize = 64;
+/// Words of a text that are each a level of a parser without a bound of its own, if they stand before one another.
+const FRONT: usize = 128;
 /// These words.
-const IN_FRONT: [&str; 6] = ["time", "!", "coproc", "exec", "command", "builtin"];
+const IN_FRONT: [&str; 3] = ["time", "!", "coproc"];
 
 /// Which bound a text passes that the parser is not to be asked about.
 pub(crate) fn exceeded(text: &str) -> Option<&'static str> {
@@ -69,37 +69,41 @@ pub(crate) fn exceeded(text: &str) -> Option<&'static str> {
         return Some("it is longer than 64 KiB");
     }
     let (mut open, mut documents, mut substitutions, mut before) = (0_usize, 0, 0, 0);
-    let mut parameters = 0_usize;
+    // Parameters that are open, each whether that is within quotes.
+    let mut parameters: Vec<bool> = Vec::new();
+    let mut is_quoted = false;
     for byte in text.bytes() {
         match byte {
+            // What stands behind a backslash is none of these.
+            _ if before == b'\\' => {
+                before = 0;
+                continue;
+            }
             b'(' | b'{' => {
                 open += 1;
-                parameters += usize::from(byte == b'{' && before == b'$');
                 substitutions += usize::from(matches!(before, b'$' | b'<' | b'>'));
+                if byte == b'{' && before == b'$' {
+                    parameters.push(is_quoted);
+                }
             }
             b'`' => substitutions += 1,
-            b')' | b'}' => {
+            b')' => open = open.saturating_sub(1),
+            b'}' => {
                 open = open.saturating_sub(1);
-                parameters = parameters.saturating_sub(usize::from(byte == b'}'));
+                parameters.pop_if(|within| *within == is_quoted);
             }
+            b'"' => is_quoted = !is_quoted,
             b'<' if before == b'<' => documents += 1,
             _ => {}
         }
         before = byte;
-        if open > OPENED || parameters > PARAMETERS {
+        if open > OPENED || parameters.len() > PARAMETERS {
             return Some("it is nested too deeply");
         }
     }
-    let mut front = 0;
-    for word in text.split_ascii_whitespace() {
-        front = match IN_FRONT.contains(&word) {
-            true => front + 1,
-            false if word.starts_with('-') => front,
-            false => 0,
-        };
-        if front > FRONT {
-            return Some("it is nested too deeply");
-        }
+    let words = text.split(|sign: char| sign.is_ascii_whitespace() || ";&|<>(){}`".contains(sign));
+    if words.filter(|word| IN_FRONT.contains(word)).count() > FRONT {
+        return Some("it is nested too deeply");
     }
     if substitutions > SUBSTITUTIONS {
         return Some("it has too many substitutions");

@@ -53,6 +53,19 @@ fn a_name_that_is_bound_once_to_a_path_is_that_path() {
                 "p = Path(\".claude/settings.json\"); p.write_text(\"{}\")",
                 "/proj/.claude/settings.json",
             ),
+            ("python3", "class Door:\n  def open(self): pass\nopen(\"a\", \"w\")", "/proj/a"),
+            (
+                "python3",
+                "for d in [\"a\", \"b\"]:\n  for f in [\"c\", \"d\"]:\n    open(f\"{d}/{f}\", \"w\")",
+                "/proj/a/d",
+            ),
+            (
+                "python3",
+                "for d in [\"a\", \"b\"]:\n  for f in [\"c\", \"d\"]:\n    open(f\"{d}/{f}\", \"w\")",
+                "/proj/b/c",
+            ),
+            ("node", "const n = total\n  / 2; fs.writeFileSync(\"a\", \"x\") // half", "/proj/a"),
+            ("node", "lines.filter(l => /^\"/.test(l)); fs.writeFileSync(\"a\", \"x\")", "/proj/a"),
             ("python3", "os.symlink(\"/tmp/s.json\", \"a\")", "/proj/a"),
             ("python3", "p: Path = Path(\"a\")\np.write_text(\"\")", "/proj/a"),
             (
@@ -289,6 +302,7 @@ fn a_name_that_is_bound_in_another_way_is_not_that_text() {
         ("python3", "p = \"x\"\ndef drop(p): shutil.rmtree(p)\ndrop(sys.argv[1])"),
         ("python3", "d, e = \"x\", \"y\"\nd = \"x\"\nshutil.rmtree(d)"),
         ("node", "const f=\"x\"; fs.readdirSync(\"/\").forEach(f => fs.rmSync(f,{recursive:true}))"),
+        ("python3", "d = \"x\"\nif len(sys.argv) > 1: d = sys.argv[1]\nshutil.rmtree(d)"),
         ("node", "const f=\"x\"; { const {f} = g(); fs.rmSync(f,{recursive:true}) }"),
         ("python3", "p = Path(\"build/x\"); shutil.rmtree(p.parent.parent)"),
     ] {
@@ -315,9 +329,13 @@ fn names_of_names_are_read_within_their_bounds() {
         format!("def f(c): os.system(c)\n{}", "f(\"ls\")\n".repeat(5_000)),
         format!("for c in [{}]: os.system(c)", "\"ls\",".repeat(60)) + &"os.system(\"ls\")\n".repeat(1_500),
         "def f(c): f(c)\n".repeat(4_000),
+        "\"x\".join([\"a\"])]+[]".to_owned(),
+        "for a in [\"b\",\"c\",\"d\"]: open(a)\n".replace('a', "x").repeat(300),
         "aa=lambda bb=".repeat(4_000),
         format!("x = {}", "[\"a\"]+".repeat(9_000)),
     ] {
         read("python3", &code);
+        read("node", &code);
     }
+    read("node", &"[/".repeat(30_000));
 }

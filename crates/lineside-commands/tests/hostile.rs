@@ -27,9 +27,13 @@ fn a_text_that_passes_a_bound_is_unclear() {
         unclear(&sign.repeat(64 * 1024 / sign.len()));
     }
     // What no parser bounds by itself overflows the stack of a thread, or takes it for minutes.
-    for front in ["time ", "coproc ", "! ", "command -p "] {
+    for front in [
+        "time ", "coproc ", "! ", "command -p ", "noglob ", "- ", "\\exec ", "'command' ", "time \\\n",
+        ">a time ",
+    ] {
         unclear(&format!("{}ls", front.repeat(3_000)));
     }
+    unclear(&format!("echo \"{}b{}\"", "${a:-\"\\}${b:-\\}".repeat(60), "}\"}".repeat(60)));
     unclear(&format!("echo \"{}b{}\"", "${a:-\"${b:-".repeat(60), "}\"}".repeat(60)));
     unclear(&"`".repeat(4097));
     unclear(&"a".repeat(64 * 1024 + 1));

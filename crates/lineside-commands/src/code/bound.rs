@@ -9,12 +9,18 @@ use super::tokens::Token;
 /// Most values of a loop, calls of a function and functions that are followed.
 const VALUES: usize = 64;
 
-/// How often each name is bound: by a plain `=`, and in all other ways.
-pub(super) struct Bindings<'a>(HashMap<&'a str, (u32, u32)>);
+/// How often each name is bound.
+#[derive(Default)]
+pub(super) struct Bindings<'a> {
+    /// By a plain `=`, and in all other ways.
+    counts: HashMap<&'a str, (u32, u32)>,
+    /// By a plain `=` to a text alone.
+    texts: HashMap<&'a str, u32>,
+}
 
 impl<'a> Bindings<'a> {
     pub(super) fn of(tokens: &'a [Token], language: &str) -> Self {
-        let mut all = Self(HashMap::new());
+        let mut all = Self::default();
         // Signs that open a group and are not closed, and where they are.
         let mut open: Vec<(char, usize)> = Vec::new();
         // What groups that are taken apart may hold in all.
@@ -65,17 +71,22 @@ impl<'a> Bindings<'a> {
         if let Some((of, method)) = name.rsplit_once('.')
             && CHANGES.contains(&method)
         {
-            self.0.entry(of).or_default().1 += 1;
+            self.counts.entry(of).or_default().1 += 1;
         }
         let is_sign = |at: usize, sign: char| behind.get(at) == Some(&Token::Sign(sign));
         let changes = matches!(behind.first(), Some(Token::Sign('+' | '-' | '*' | '/' | '|' | '&' | ':')));
         // `name=…` of a call names an argument there.
         if is_sign(0, '=') && is_sign(1, '>') {
-            self.0.entry(name).or_default().1 += 1;
+            self.counts.entry(name).or_default().1 += 1;
         } else if is_set(tokens, at) && within != Some('(') || is_typed(tokens, at) && within.is_none() {
-            self.0.entry(name).or_default().0 += 1;
+            self.counts.entry(name).or_default().0 += 1;
+            if let [Token::Sign('='), Token::Text(_)]
+            | [Token::Sign('='), Token::Text(_), Token::Sign('\n' | ';'), ..] = behind
+            {
+                *self.texts.entry(name).or_default() += 1;
+            }
         } else if changes && is_sign(1, '=') && !is_sign(2, '[') {
-            self.0.entry(name).or_default().1 += 1;
+            self.counts.entry(name).or_default().1 += 1;
         }
         // `a, b = …`.
         if matches!(at.checked_sub(1).map(|at| &tokens[at]), None | Some(Token::Sign('\n' | ';' | ':'))) {
@@ -94,23 +105,24 @@ impl<'a> Bindings<'a> {
     fn names(&mut self, tokens: &'a [Token]) {
         for token in tokens {
             if let Token::Name(name) = token {
-                self.0.entry(name.trim_start_matches('.')).or_default().1 += 1;
+                self.counts.entry(name.trim_start_matches('.')).or_default().1 += 1;
             }
         }
     }
 
     /// Whether it is bound by one `=` alone.
     pub(super) fn is_once(&self, name: &str) -> bool {
-        self.0.get(name) == Some(&(1, 0))
+        self.counts.get(name) == Some(&(1, 0))
     }
 
-    /// Whether it is bound in other ways than by `=`: by a loop, as a parameter, taken apart.
-    pub(super) fn is_other(&self, name: &str) -> bool {
-        self.0.get(name).is_some_and(|(_, other)| *other > 0)
+    /// Whether nothing but texts is bound to it, or one thing.
+    pub(super) fn are_texts(&self, name: &str) -> bool {
+        let texts = self.texts.get(name).copied().unwrap_or_default();
+        self.is_once(name) || self.counts.get(name) == Some(&(texts, 0))
     }
 
     fn count(&self, name: &str) -> u32 {
-        self.0.get(name).map_or(0, |(set, other)| set + other)
+        self.counts.get(name).map_or(0, |(set, other)| set + other)
     }
 }
 
@@ -132,6 +144,34 @@ pub(super) struct Turns<'a> {
     pub(super) name: &'a str,
     pub(super) within: Range<usize>,
     pub(super) values: Vec<Vec<Token>>,
+    /// For how many turns it is the same, where loops may stand within loops.
+    pub(super) stays: usize,
+}
+
+impl Turns<'_> {
+    /// Which of its values it has in a turn.
+    pub(super) fn at(&self, turn: usize) -> usize {
+        turn / self.stays % self.values.len().max(1)
+    }
+}
+
+/// How many turns there are: each value of a loop with each of the others where these are few, or else side by side.
+pub(super) fn count(turns: &mut [Turns<'_>]) -> usize {
+    let longest = turns.iter().map(|turns| turns.values.len()).max().unwrap_or(0);
+    let of_calls =
+        turns.iter().filter(|turns| turns.within.end != usize::MAX).map(|turns| turns.values.len());
+    let mut count = of_calls.max().unwrap_or(1);
+    let loops = || turns.iter().filter(|turns| turns.within.end == usize::MAX);
+    let all = loops()
+        .try_fold(count, |all, turns| all.checked_mul(turns.values.len()).filter(|all| *all <= VALUES));
+    if all.is_none() {
+        return longest;
+    }
+    for turns in turns.iter_mut().filter(|turns| turns.within.end == usize::MAX) {
+        turns.stays = count;
+        count *= turns.values.len();
+    }
+    if longest == 0 { 0 } else { count }
 }
 
 /// The loops over lists that stand there: `for f in ["a", "b"]`, `["a", "b"].forEach(f => …)`.
@@ -158,7 +198,7 @@ pub(super) fn loops<'a>(tokens: &'a [Token], bindings: &Bindings<'_>) -> Vec<Tur
                 };
                 let (values, rest) = values(&tokens[from + 1..at]);
                 if bindings.count(name) == 1 && rest.is_empty() && (1..=VALUES).contains(&values.len()) {
-                    all.push(Turns { name, within: 0..usize::MAX, values });
+                    all.push(Turns { name, within: 0..usize::MAX, values, stays: 1 });
                 }
             }
             _ => {}
@@ -243,7 +283,12 @@ pub(super) fn given<'a>(
                 Some([value, ..]) => value.clone(),
                 _ => Vec::new(),
             };
-            all.push(Turns { name, within: within.clone(), values: calls.iter().map(value).collect() });
+            all.push(Turns {
+                name,
+                within: within.clone(),
+                values: calls.iter().map(value).collect(),
+                stays: 1,
+            });
         }
     }
     all

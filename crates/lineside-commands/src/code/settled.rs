@@ -71,10 +71,10 @@ impl Settling<'_> {
         match &tokens[at] {
             // `["a"] + ["b"]` is one list.
             Token::Sign('[')
-                if self.ends_with(&[Token::Sign(']'), Token::Sign('+')]) && self.list.is_some() =>
+                if self.ends_with(&[Token::Sign(']'), Token::Sign('+')]) && self.last_list().is_some() =>
             {
+                self.open.extend(self.last_list());
                 self.out.truncate(self.out.len() - 2);
-                self.open.extend(self.list);
             }
             Token::Sign(sign @ ('(' | '[' | '{')) => {
                 self.open.push(self.out.len());
@@ -244,7 +244,7 @@ impl Settling<'_> {
             [rest @ .., Token::Sign('='), Token::Text(text)] => (bound(rest), Value::Text(text.clone())),
             [.., Token::Sign(']')] => {
                 let Some((rest, [_, words @ .., _])) =
-                    self.list.and_then(|from| self.out.split_at_checked(from))
+                    self.last_list().and_then(|from| self.out.split_at_checked(from))
                 else {
                     return;
                 };
@@ -255,7 +255,7 @@ impl Settling<'_> {
         };
         let Some(name) = name else { return };
         let value = match value {
-            Value::Text(_) if self.given.bindings.is_other(name) || self.known.contains_key(name) => {
+            Value::Text(_) if !self.given.bindings.are_texts(name) || self.known.contains_key(name) => {
                 Value::Text(UNKNOWN.to_string())
             }
             Value::List(_) if !self.given.bindings.is_once(name) => return,
@@ -284,7 +284,7 @@ impl Settling<'_> {
     /// What a name is bound to here, as far as there is room for it.
     fn value(&mut self, name: &str, at: usize) -> Option<Value> {
         let turns = self.turns.iter().find(|turns| turns.name == name && turns.within.contains(&at));
-        let turn = turns.and_then(|turns| turns.values.get(self.turn % turns.values.len().max(1)));
+        let turn = turns.and_then(|turns| turns.values.get(turns.at(self.turn)));
         let value = match turn.map(Vec::as_slice) {
             Some([Token::Text(text)]) => Taken::Text(text),
             Some([_, words @ .., _]) => Taken::List(words),
@@ -319,6 +319,11 @@ impl Settling<'_> {
             Some(Value::Text(text)) => Some(text),
             _ => values::plain(name, self.given.home, self.given.here).map(str::to_owned),
         })
+    }
+
+    /// Where the list begins that was closed last, if it stands there still.
+    fn last_list(&self) -> Option<usize> {
+        self.list.filter(|from| self.out.get(*from) == Some(&Token::Sign('[')))
     }
 
     fn ends_with(&self, signs: &[Token]) -> bool {

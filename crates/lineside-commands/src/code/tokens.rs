@@ -131,18 +131,23 @@ fn comment(chars: &[char], at: usize, language: &str) -> Option<usize> {
     Some(end.map_or(chars.len(), |end| at + 2 + end + 2))
 }
 
+/// Words behind which a value is expected.
+const BEFORE_VALUES: [&str; 13] =
+    ["return", "typeof", "case", "split", "when", "if", "unless", "of", "in", "and", "or", "not", "await"];
+/// Most signs of a regular expression.
+const EXPRESSION_SIGNS: usize = 1024;
+
 /// The end of a regular expression that begins here: a slash where a value is expected, up to the next one of its line.
 fn expression(chars: &[char], at: usize, language: &str, before: &[Token]) -> Option<usize> {
     if chars[at] != '/' || !matches!(language, "node" | "ruby" | "perl") || chars.get(at + 1) == Some(&'/') {
         return None;
     }
-    let front = chars[..at].iter().rev().find(|sign| !matches!(sign, ' ' | '\t'));
-    let is_expected = match (front, before.last()) {
+    let mut front = chars[..at].iter().rev().filter(|sign| !sign.is_whitespace());
+    let is_expected = match (front.next(), before.iter().rev().find(|token| **token != Token::Sign('\n'))) {
         (None, _) => true,
-        (Some(sign), _) if "(,=:[!&|?{};~\n".contains(*sign) => true,
-        (_, Some(Token::Name(word))) => {
-            matches!(word.as_str(), "return" | "typeof" | "case" | "split" | "when" | "if" | "unless")
-        }
+        (Some('>'), _) => front.next() == Some(&'='),
+        (Some(sign), _) if "(,=:[!&|?{;~".contains(*sign) => true,
+        (_, Some(Token::Name(word))) => BEFORE_VALUES.contains(&word.as_str()),
         _ => false,
     };
     if !is_expected {
@@ -150,7 +155,7 @@ fn expression(chars: &[char], at: usize, language: &str, before: &[Token]) -> Op
     }
     let mut is_class = false;
     let mut now = at + 1;
-    loop {
+    while now < at + EXPRESSION_SIGNS {
         match chars.get(now)? {
             '\n' => return None,
             '\\' => now += 1,
@@ -161,6 +166,7 @@ fn expression(chars: &[char], at: usize, language: &str, before: &[Token]) -> Op
         }
         now += 1;
     }
+    None
 }
 
 /// Whether another text stands behind this one, with nothing between them.

@@ -136,12 +136,17 @@ impl Walk<'_> {
     }
 
     fn pass(&mut self, words: &[Value], environment: &[String]) {
+        if self.nesting >= crate::limits::NESTING {
+            return self.cut("the command is nested too deeply");
+        }
+        self.nesting += 1;
         self.exec(words.to_vec(), environment.to_vec());
+        self.nesting -= 1;
     }
 
     fn past_functions(&mut self, words: &[Value], environment: &[String]) {
         let functions = std::mem::take(&mut self.scope.functions);
-        self.exec(words.to_vec(), environment.to_vec());
+        self.pass(words, environment);
         self.scope.functions = functions;
     }
 

@@ -76,10 +76,8 @@ impl Walk<'_> {
             return;
         }
         // The second of `! ! command` and the dashes of `time --`, which the grammar leaves as words.
-        if words.len() > 1 && matches!(words[0].plain(), Some("!" | "--")) {
-            words.remove(0);
-            return self.exec(words, environment);
-        }
+        let dashes = words.iter().take_while(|word| matches!(word.plain(), Some("!" | "--"))).count();
+        words.drain(..dashes.min(words.len() - 1));
         // `X='rm -rf'; "$X"` of zsh is one word, which may be split by an option.
         let Some(name) = words[0].plain().map(CompactString::from) else {
             if let Some(name) = self.name_in_folder(&words[0]) {
