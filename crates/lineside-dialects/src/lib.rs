@@ -53,6 +53,8 @@ mod lined_json;
 mod listed;
 mod raw_object;
 mod text;
+#[cfg(feature = "toml")]
+mod toml_text;
 mod tree;
 mod yaml;
 

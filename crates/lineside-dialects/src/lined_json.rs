@@ -1,13 +1,13 @@
 //! JSON with what a good diagnostic needs: the line of every key and value, and the keys that occur twice.
 //!
-//! The text is one JSON value, at most [`DEEPEST`] levels deep. What a value should be is asked elsewhere; JSON whose
+//! The text is one JSON value, at most [`DEEPEST`] levels deep and, of a file, of at most [`MOST_NODES`] values. What a value should be is asked elsewhere; JSON whose
 //! lines do not matter is read with `lineside_core::json` alone.
 
 mod located;
 
 use lineside_core::json::{DEEPEST, Error, Reader};
 
-use crate::tree::{DuplicateKey, Node};
+use crate::tree::{DuplicateKey, MOST_NODES, Node};
 
 /// A document.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,12 +18,25 @@ pub(crate) struct Document {
     pub(crate) duplicates: Vec<DuplicateKey>,
 }
 
-/// Reads a document.
+/// Reads a document of a file.
 ///
 /// # Errors
-/// What is not exactly one JSON value within the bound. The error has the line where reading stopped.
+/// What is not exactly one JSON value within the bounds. The error has the line where reading stopped, but where there are
+/// too many values.
 pub(crate) fn read(text: &str) -> Result<Document, Error> {
-    located::Located::document(text.as_bytes(), Reader::new(text.as_bytes(), DEEPEST)?)
+    read_values(text, MOST_NODES)
+}
+
+/// Reads a document whose length has a bound already, however many values it has.
+///
+/// # Errors
+/// Those of [`read`] but that one.
+pub(crate) fn read_any(text: &str) -> Result<Document, Error> {
+    read_values(text, usize::MAX)
+}
+
+fn read_values(text: &str, most: usize) -> Result<Document, Error> {
+    located::Located::document(text.as_bytes(), Reader::new(text.as_bytes(), DEEPEST)?, most)
 }
 
 /// The line at which reading stopped, counted from 1.

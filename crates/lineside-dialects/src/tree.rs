@@ -7,6 +7,12 @@ use std::sync::Arc;
 
 use lineside_core::json::{Number, Value};
 
+/// The most values of a document, with its keys; those behind aliases count each time.
+pub(crate) const MOST_NODES: usize = 100_000;
+
+/// What is wrong with a document that has more.
+pub(crate) const TOO_MANY: &str = "it has more than 100000 values";
+
 /// A value and its line.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Node {

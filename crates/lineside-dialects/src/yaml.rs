@@ -10,7 +10,7 @@ mod merge;
 mod scalar;
 mod value;
 
-pub(crate) use crate::tree::{Content, DuplicateKey, Node};
+pub(crate) use crate::tree::{Content, DuplicateKey, MOST_NODES, Node};
 pub(crate) use scalar::decimal;
 pub(crate) use value::node_value;
 pub use value::yaml_value;
@@ -21,8 +21,8 @@ use granit_parser::{ErrorKind, Parser, ScanError, options};
 pub(crate) const LONGEST: usize = 1 << 20;
 /// The deepest nesting.
 pub(crate) const DEEPEST: usize = 64;
-/// The most values, those behind aliases counted each time.
-pub(crate) const MOST_NODES: usize = 100_000;
+/// How many bytes of a text count as a value: one behind an alias is copied.
+const OF_VALUE: usize = 64;
 
 /// How many bytes may be read anew because of unknown escapes.
 const REREAD: usize = 16 << 20;

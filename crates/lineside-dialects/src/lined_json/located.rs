@@ -3,22 +3,25 @@
 use std::collections::HashSet;
 
 use lineside_core::json::{Error, Reader};
+use serde::de::Error as _;
 
 use super::Document;
-use crate::tree::{Content, DuplicateKey, Entry, Node};
+use crate::tree::{Content, DuplicateKey, Entry, Node, TOO_MANY};
 
 /// What is known of the text so far.
 pub(super) struct Located<'a> {
     text: &'a [u8],
     /// How much of it has been counted, and the line on which that ends.
     counted: (usize, u32),
+    /// How many values may still come.
+    left: usize,
     duplicates: Vec<DuplicateKey>,
 }
 
 impl<'a> Located<'a> {
     /// One value and nothing else.
-    pub(super) fn document(text: &'a [u8], mut reader: Reader<'a>) -> Result<Document, Error> {
-        let mut located = Self { text, counted: (0, 1), duplicates: Vec::new() };
+    pub(super) fn document(text: &'a [u8], mut reader: Reader<'a>, most: usize) -> Result<Document, Error> {
+        let mut located = Self { text, counted: (0, 1), left: most, duplicates: Vec::new() };
         let root = located.value(&mut reader)?;
         reader.end()?;
         Ok(Document { root, duplicates: located.duplicates })
@@ -33,7 +36,13 @@ impl<'a> Located<'a> {
         self.counted.1
     }
 
+    fn count(&mut self) -> Result<(), Error> {
+        self.left = self.left.checked_sub(1).ok_or_else(|| Error::custom(TOO_MANY))?;
+        Ok(())
+    }
+
     fn value(&mut self, reader: &mut Reader<'a>) -> Result<Node, Error> {
+        self.count()?;
         let first = reader.next_token();
         let line = self.line(reader.at());
         let content = match first {
@@ -58,6 +67,7 @@ impl<'a> Located<'a> {
         let mut entries: Vec<Entry> = Vec::new();
         let mut keys = HashSet::new();
         while reader.goes_on(b'}', entries.is_empty())? {
+            self.count()?;
             let (start, key) = reader.key()?;
             let (key, line) = (key.into_owned(), self.line(start));
             if !keys.insert(key.clone()) {

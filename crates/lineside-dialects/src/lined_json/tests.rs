@@ -3,7 +3,7 @@
 use lineside_core::json::{Map, Value};
 use proptest::prelude::*;
 
-use super::{Document, Node, line_of, read};
+use super::{Document, MOST_NODES, Node, line_of, read, read_any};
 use crate::tree::Content;
 
 fn value(node: &Node) -> Value {
@@ -122,5 +122,18 @@ proptest! {
             Ok(document) => prop_assert_eq!(Some(value(&document.root)), theirs.ok()),
             Err(_) => prop_assert!(theirs.is_err(), "{}", text),
         }
+    }
+}
+
+#[test]
+fn more_values_than_there_may_be_are_refused() {
+    // Keys count as values do.
+    for (text, values) in [("[0,", 2), ("{\"a\":0,\"b\":[", 5)] {
+        let close = if text.starts_with('{') { "0]}" } else { "0]" };
+        let of = |values: usize| format!("{text}{}{close}", "0,".repeat(values));
+        assert!(read(&of(MOST_NODES - values - 1)).is_ok());
+        let error = read(&of(MOST_NODES - values)).map(|_| ()).unwrap_err();
+        assert!(error.to_string().contains("100000 values"), "{error}");
+        assert!(read_any(&of(MOST_NODES)).is_ok());
     }
 }

@@ -6,7 +6,8 @@ use std::collections::{HashMap, HashSet};
 use granit_parser::{Event, ScalarStyle, ScanError, Span, Tag};
 
 use super::{
-    BuildError, Content, Document, Documents, DuplicateKey, MOST_NODES, Node, absolute, escapes, scalar,
+    BuildError, Content, DEEPEST, Document, Documents, DuplicateKey, MOST_NODES, Node, OF_VALUE, absolute,
+    escapes, scalar,
 };
 
 /// Makes a document of the events of a parser.
@@ -40,12 +41,20 @@ pub(super) fn build<'a>(
 struct Builder {
     first_line: u32,
     stack: Vec<Open>,
-    /// Values that an alias may stand for, and how many nodes each has.
-    anchors: HashMap<usize, (Node, usize)>,
+    /// Values that an alias may stand for, and the size of each.
+    anchors: HashMap<usize, (Node, Size)>,
     nodes: usize,
     root: Option<Node>,
     documents: usize,
     duplicates: Vec<DuplicateKey>,
+}
+
+/// What a value counts as.
+#[derive(Clone, Copy)]
+struct Size {
+    nodes: usize,
+    /// How many collections are within one another in it, itself included.
+    levels: usize,
 }
 
 /// A collection that is not closed yet.
@@ -54,6 +63,8 @@ struct Open {
     line: u32,
     /// How many nodes there were when it began.
     before: usize,
+    /// The levels within it.
+    levels: usize,
     items: Items,
 }
 
@@ -82,7 +93,7 @@ impl Builder {
                     quoted: quoted.map(|source| Cow::into_owned(source).into()),
                     plain: (style == ScalarStyle::Plain).then(|| value.as_ref().into()),
                 };
-                self.place(node, anchor, 1)
+                self.place(node, anchor, Size { nodes: 1 + value.len() / OF_VALUE, levels: 0 })
             }
             Event::SequenceStart(_, anchor, _) => self.open(anchor, line, Items::List(Vec::new())),
             Event::MappingStart(_, anchor, _) => self.open(anchor, line, Items::Mapping(Vec::new(), None)),
@@ -100,8 +111,8 @@ impl Builder {
 
     fn open(&mut self, anchor: usize, line: u32, items: Items) -> Result<(), BuildError> {
         let before = self.nodes;
-        self.count(1, line)?;
-        self.stack.push(Open { anchor, line, before, items });
+        self.count(Size { nodes: 1, levels: 1 }, line)?;
+        self.stack.push(Open { anchor, line, before, levels: 0, items });
         Ok(())
     }
 
@@ -115,34 +126,41 @@ impl Builder {
             }
         };
         let node = Node::new(open.line, content);
-        let size = self.nodes - open.before;
+        let size = Size { nodes: self.nodes - open.before, levels: open.levels + 1 };
         self.remember(&node, open.anchor, size);
-        self.attach(node);
+        self.attach(node, size);
         Ok(())
     }
 
-    fn place(&mut self, node: Node, anchor: usize, size: usize) -> Result<(), BuildError> {
+    fn place(&mut self, node: Node, anchor: usize, size: Size) -> Result<(), BuildError> {
         self.count(size, node.line)?;
         self.remember(&node, anchor, size);
-        self.attach(node);
+        self.attach(node, size);
         Ok(())
     }
 
-    fn count(&mut self, size: usize, line: u32) -> Result<(), BuildError> {
-        self.nodes = self.nodes.saturating_add(size);
+    fn count(&mut self, size: Size, line: u32) -> Result<(), BuildError> {
+        self.nodes = self.nodes.saturating_add(size.nodes);
         if self.nodes > MOST_NODES {
-            return Err(BuildError::Bound("more than 100000 values, aliases counted", line));
+            let problem = "more than 100000 values, where aliases count as what they stand for and each 64 bytes of a text as one";
+            return Err(BuildError::Bound(problem, line));
+        }
+        if self.stack.len() + size.levels > DEEPEST {
+            return Err(BuildError::Bound("more than 64 levels, aliases counted", line));
         }
         Ok(())
     }
 
-    fn remember(&mut self, node: &Node, anchor: usize, size: usize) {
+    fn remember(&mut self, node: &Node, anchor: usize, size: Size) {
         if anchor != 0 {
             self.anchors.insert(anchor, (node.clone(), size));
         }
     }
 
-    fn attach(&mut self, node: Node) {
+    fn attach(&mut self, node: Node, size: Size) {
+        if let Some(open) = self.stack.last_mut() {
+            open.levels = open.levels.max(size.levels);
+        }
         match self.stack.last_mut().map(|open| &mut open.items) {
             None => self.root = Some(node),
             Some(Items::List(items)) => items.push(node),

@@ -143,6 +143,44 @@ fn everything_is_bounded() {
     }
 }
 
+/// Whether a text is read, on a stack as a thread of the daemon has it.
+fn is_read(text: String) -> bool {
+    let small = std::thread::Builder::new().stack_size(2 << 20);
+    let read = move || read(&text, 1, UnknownEscapes::Keep).is_ok();
+    small.spawn(read).unwrap().join().unwrap()
+}
+
+#[test]
+fn texts_behind_aliases_count_with_their_bytes() {
+    let of = |bytes: usize, aliases: usize| {
+        format!("a: &a \"{}\"\nb: [{}]\n", "x".repeat(bytes), "*a, ".repeat(aliases))
+    };
+    // A text counts as one value for each 64 bytes of it, and as one more.
+    for (bytes, aliases, fits) in
+        [(64_000, 97, true), (64_000, 99, false), (600_000, 99_000, false), (9, 99_000, true)]
+    {
+        assert_eq!(is_read(of(bytes, aliases)), fits, "{bytes} {aliases}");
+    }
+    assert!(is_read(of(1_000_000, 1)));
+}
+
+#[test]
+fn levels_behind_aliases_count_as_those_that_are_written() {
+    // Lists within one another, of which each next one ends in an alias for the one before it.
+    let chain = |links: usize, levels: usize| {
+        let link = |link: usize| {
+            let within = if link == 0 { "x".to_owned() } else { format!("*a{}", link - 1) };
+            format!("- &a{link} {}{within}{}\n", "[".repeat(levels), "]".repeat(levels))
+        };
+        (0..links).map(link).collect::<String>()
+    };
+    for (links, levels, fits) in
+        [(55, 60, false), (400, 1, false), (31, 2, true), (63, 1, true), (32, 2, false), (64, 1, false)]
+    {
+        assert_eq!(is_read(chain(links, levels)), fits, "{links} {levels}");
+    }
+}
+
 fn nothing_but_a_tree(node: &Node) -> usize {
     match &node.content {
         Content::List(items) => 1 + items.iter().map(nothing_but_a_tree).sum::<usize>(),

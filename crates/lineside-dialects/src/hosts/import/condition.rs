@@ -10,6 +10,12 @@ use super::matcher::{Fit, Matcher};
 use crate::hosts::tools::named_paths;
 use crate::hosts::tools::{Seen, class};
 
+/// How many substitutions within one another are looked at.
+const DEEPEST: usize = 64;
+
+/// The longest path that the system takes, in bytes.
+const LONGEST_PATH: usize = 4_096;
+
 /// A condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Condition {
@@ -99,7 +105,7 @@ fn covers(pattern: &str, text: &str) -> bool {
 
 /// Whether a pattern covers a part of a command line, or the line cannot be divided (CL-20).
 fn shell(pattern: &str, command: &str) -> bool {
-    let Some(parts) = parts(command) else { return true };
+    let Some(parts) = parts(command, DEEPEST) else { return true };
     let bare = pattern.strip_suffix(" *");
     let fits = |part: &str| covers(pattern, part) || bare.is_some_and(|bare| covers(bare, part));
     if parts.iter().any(|part| fits(part)) {
@@ -118,8 +124,9 @@ fn has_substitution(command: &str) -> bool {
             .any(|next| next == '(' || next == '_' || next == '{' || next.is_ascii_alphabetic())
 }
 
-/// The commands of a line, without the assignments before them; `None` when it cannot be split.
-fn parts(command: &str) -> Option<Vec<String>> {
+/// The commands of a line, without the assignments before them; `None` when it cannot be split, or has more substitutions
+/// within one another than so many.
+fn parts(command: &str, deepest: usize) -> Option<Vec<String>> {
     let mut parts = vec![String::new()];
     let mut inner = Vec::new();
     let (mut quote, mut depth) = (None, 0_usize);
@@ -168,7 +175,7 @@ fn parts(command: &str) -> Option<Vec<String>> {
     }
     let mut all: Vec<String> = parts.iter().map(|part| without_assignments(part)).collect();
     for text in inner {
-        all.extend(self::parts(&text)?);
+        all.extend(self::parts(&text, deepest.checked_sub(1)?)?);
     }
     all.retain(|part| !part.is_empty());
     Some(all)
@@ -235,8 +242,11 @@ fn first_word(text: &str) -> &str {
     &text[..end.unwrap_or(text.len())]
 }
 
-/// Whether a pattern covers a path (CL-21).
+/// Whether a pattern covers a path (CL-21), or that is longer than any is that leads to a file.
 fn file(pattern: &str, path: &str, cwd: &str, home: Option<&str>) -> bool {
+    if path.len() > LONGEST_PATH {
+        return true;
+    }
     // A folder is everything below it.
     let below_folder = pattern.strip_suffix('/').filter(|folder| !folder.is_empty()).map(|folder| {
         let anywhere = if folder.contains('/') { "" } else { "**/" };

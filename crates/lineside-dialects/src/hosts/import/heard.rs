@@ -87,7 +87,7 @@ impl Heard {
     /// The same as a reader hears it who takes the first of several values of a key; `None` where no key stands there
     /// twice.
     pub(super) fn read_by_first_keys(&self) -> Option<Self> {
-        let document = lined_json::read(self.text()).ok()?;
+        let document = lined_json::read_any(self.text()).ok()?;
         if document.duplicates.is_empty() {
             return None;
         }

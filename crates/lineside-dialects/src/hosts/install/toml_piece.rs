@@ -4,16 +4,15 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::piece::{Content, EditError, Member, Piece, line};
+use crate::toml_text;
 
 /// The tree of a text of TOML, whose first byte has this place in its file.
 ///
 /// # Errors
 /// It is not TOML.
 pub(super) fn toml(text: &str, start: usize) -> Result<Piece, EditError> {
-    let table = DeTable::parse(text).map_err(|error| EditError::Syntax {
-        line: line(text, error.span().map_or(0, |span| span.start)),
-        detail: format!("it is not TOML: {}", error.message()),
-    })?;
+    let table =
+        toml_text::read(text).map_err(|(at, detail)| EditError::Syntax { line: line(text, at), detail })?;
     let content = toml_table(table.get_ref(), start);
     Ok(Piece { span: start..start + text.len(), content })
 }

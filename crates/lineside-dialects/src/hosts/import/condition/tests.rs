@@ -259,3 +259,20 @@ fn a_condition_is_told_as_it_was_written() {
         assert_eq!(Condition::read(text, None).describe(), text);
     }
 }
+
+#[test]
+fn of_substitutions_within_one_another_as_many_are_looked_at_as_a_stack_has_room_for() {
+    let nested = |levels: usize| format!("echo {}date{}", "$(".repeat(levels), ")".repeat(levels));
+    for (command, fits) in [(nested(64), false), (nested(65), true), (nested(20_000), true)] {
+        let small = std::thread::Builder::new().stack_size(2 << 20);
+        let found = small.spawn(move || shell("rm *", &command)).unwrap().join().unwrap();
+        assert_eq!(found, fits);
+    }
+}
+
+#[test]
+fn a_path_that_is_longer_than_any_fits_without_a_look_at_each_of_its_parts() {
+    let path = |bytes: usize| "/a".repeat(bytes / 2);
+    assert!(!file("**/b", &path(4_096), "/", None));
+    assert!(file("**/b", &path(4_098), "/", None));
+}
