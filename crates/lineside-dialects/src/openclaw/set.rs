@@ -269,10 +269,15 @@ impl Draft {
         let load = self.load(&choice, manifest, &said, &plugin_config);
         let of_project = (self.layer == Layer::Project).then(|| config.of_project(&self.id)).flatten();
         let beside = of_project.map_or_else(String::new, |entry| format!("{entry:?}"));
-        let mut content = content::digest(&self.path, &beside);
-        if self.kind == CandidateKind::Standalone && choice.file() != self.path {
-            content.push_str(&content::digest(choice.file(), ""));
-        }
+        let most = if self.layer == Layer::Project { content::MOST } else { u64::MAX };
+        let of_file = self.kind == CandidateKind::Standalone && choice.file() != self.path;
+        let of_file = of_file.then(|| content::digest(choice.file(), "", most));
+        let digests = content::digest(&self.path, &beside, most).zip(of_file.unwrap_or(Some(String::new())));
+        let Some((mut content, of_file)) = digests else {
+            findings.error(&self.about, "the plugin has more files or bytes than can be trusted; move what is not its own out of its folder");
+            return Accepted::Refused;
+        };
+        content.push_str(&of_file);
         Accepted::Plugin(Box::new(Plugin {
             id: self.id.clone(),
             layer: self.layer,
