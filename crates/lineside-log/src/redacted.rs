@@ -35,7 +35,8 @@ pub(crate) fn payload(text: &str) -> Cow<'_, str> {
     // Words of a list stand beside one another as in a line.
     let is_plain_in_lists =
         || !text.contains("[\"") || is_plain(&text.replace(":[\"", ":\"").replace("\",\"", " "));
-    if text.len() <= LONGEST_TEXT && is_plain(text) && is_plain_in_lists() {
+    let has_escapes = text.contains('\\');
+    if text.len() <= LONGEST_TEXT && !has_escapes && is_plain(text) && is_plain_in_lists() {
         return Cow::Borrowed(text);
     }
     let Ok(mut value) = json::from_str::<Value>(text) else { return Cow::Borrowed("{}") };
@@ -143,6 +144,9 @@ mod tests {
             (r#"{"a":{"password":"hunter2"}}"#, "hunter2"),
             (r#"{"a":["-----BEGIN PRIVATE KEY-----\nMIIEvQ","b"],"c":"kept"}"#, "MIIEvQ"),
             (r#"{"api_key":123456789012}"#, "123456789012"),
+            (r#"{"content":"x\nghp_0123456789abcdefABCD\n"}"#, "456789abcdefABCD"),
+            (r#"{"content":"x\n\tTOKEN=abcd1234efgh"}"#, "abcd1234efgh"),
+            (r#"{"command":"cd x\nmysql -phunter2 db"}"#, "hunter2"),
             (r#"{"api_key":["hunter2hunter2","b"]}"#, "hunter2hunter2"),
             (r#"{"command":["mysql","--password","hunter2hunter2","db"]}"#, "hunter2hunter2"),
             (r#"{"command":["mysql","-phunter2hunter2","db"]}"#, "hunter2hunter2"),

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use lineside_redact::redact;
+use lineside_redact::redact_json;
 use opentelemetry::{Key, KeyValue, Value};
 
 /// The longest name: of a tool, a call, a session, an agent. As the decision log has it.
@@ -30,7 +30,7 @@ pub(crate) fn content(text: &str) -> String {
     if text.len() > LOOKED_AT {
         return format!("left out ({} bytes)", text.len());
     }
-    let text = redact(text);
+    let text = redact_json(text);
     match text.get(..text.floor_char_boundary(CONTENT)) {
         Some(begin) if text.len() > CONTENT => format!("{begin}… ({} bytes)", text.len()),
         _ => Cow::into_owned(text),
@@ -94,6 +94,7 @@ mod tests {
     #[test]
     fn content_is_cut_and_says_so() {
         assert_eq!(content("ls"), "ls");
+        assert_eq!(content(r#"{"a":"x\nghp_0123456789abcdefABCD"}"#), r#"{"a":"x\n[redacted]"}"#);
         let cut = content(&"é".repeat(CONTENT));
         assert!(cut.len() < CONTENT + 32 && cut.ends_with("… (32768 bytes)"), "{}", cut.len());
         assert_eq!(content(&"x".repeat(LOOKED_AT + 1)), "left out (262145 bytes)");

@@ -25,9 +25,11 @@
 
 use std::borrow::Cow;
 
+mod json;
 mod pem;
 mod rules;
 
+pub use json::redact_json;
 pub use pem::Lines;
 
 /// Replaces a secret.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use proptest::prelude::*;
 
 use self::canaries::{Canary, texts, told};
-use super::{Lines, REDACTED, redact, redact_head, redact_header, rules};
+use super::{Lines, REDACTED, redact, redact_head, redact_header, redact_json, rules};
 
 #[path = "../../../tests/redaction/canaries.rs"]
 mod canaries;
@@ -187,4 +187,20 @@ fn piece() -> impl Strategy<Value = String> {
         ])
         .prop_map(str::to_owned),
     ]
+}
+
+#[test]
+fn a_secret_at_the_beginning_of_a_line_of_a_string_is_taken_out_of_json() {
+    let canaries: Vec<Canary> = canaries::all();
+    for Canary { text, .. } in &canaries {
+        for before in ["x\n", "\t", "x\r"] {
+            let text = format!("{before}{text}").replace('\\', "\\\\").replace('"', "\\\"");
+            let text = text.replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t");
+            let redacted = redact_json(&format!("{{\"content\":\"{text}\\u000c\",\"n\":1}}")).into_owned();
+            assert!(told(&redacted, &canaries).is_empty(), "{redacted}");
+        }
+    }
+    for plain in [r#"{"a":"x\ny","b":["\"","\\"]}"#, r#"{"a":"x"}"#, r#""\"#, r#"{"a":"\u12"#, r#"\"#] {
+        assert!(matches!(redact_json(plain), Cow::Borrowed(text) if text == plain), "{plain}");
+    }
 }

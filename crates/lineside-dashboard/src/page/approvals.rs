@@ -2,7 +2,7 @@
 
 use lineside_core::json::Value;
 use lineside_core::tool_class;
-use lineside_redact::redact;
+use lineside_redact::{redact, redact_json};
 use maud::{Markup, html};
 
 use super::{BASE, session_link};
@@ -55,7 +55,7 @@ fn card(question: &Value, may_change: bool) -> Markup {
                 " · " (session_link(question["session"].as_str().unwrap_or_default(), &text(question, "session")))
                 " · " (text(question, "project"))
             }
-            details { summary { "Everything it says" } pre { (block(&redact(&whole))) } @if question["cut"].as_bool() == Some(true) { p.none { "Its beginning." } } }
+            details { summary { "Everything it says" } pre { (block(&redact_json(&whole))) } @if question["cut"].as_bool() == Some(true) { p.none { "Its beginning." } } }
             @if may_change {
                 form.answer method="post" action={ (BASE) "/approvals/" (encoded(&id)) } {
                     label { "Reason, for the agent" input name="reason" maxlength="1000" autocomplete="off"; }
