@@ -255,6 +255,9 @@ impl Calls {
     }
 }
 
+/// What a browser shows the text of an address behind.
+const VIEW: &str = "view-source:";
+
 /// The paths of addresses of files among the members of a tool's input, as `uri: file:///x`.
 fn addresses(input: &Value) -> Vec<String> {
     let Value::Object(members) = input else { return Vec::new() };
@@ -265,8 +268,17 @@ fn addresses(input: &Value) -> Vec<String> {
     texts.filter_map(file_of).collect()
 }
 
-/// The path of `file:///x%20y`, `file:/x` and `file://host/x`.
+/// The path of `file:///x%20y`, `file:/x` and `file://host/x`, as a browser reads it: without blanks around it and line ends
+/// and tabs in it, a backslash as a slash, and what stands behind `view-source:`.
 fn file_of(address: &str) -> Option<String> {
+    let address = address.trim_matches(|letter| letter <= ' ');
+    let read = address.chars().filter(|letter| !matches!(letter, '\t' | '\r' | '\n'));
+    let begin: String = read.clone().take(VIEW.len()).collect::<String>().to_ascii_lowercase();
+    if !begin.starts_with("file:") && begin != VIEW {
+        return None;
+    }
+    let address: String = read.map(|letter| if letter == '\\' { '/' } else { letter }).collect();
+    let address = address.get(VIEW.len()..).filter(|_| begin == VIEW).unwrap_or(&address).trim_start();
     let scheme = address.get(..5).filter(|scheme| scheme.eq_ignore_ascii_case("file:"))?;
     let rest = &address[scheme.len()..];
     let path = match rest.strip_prefix("//") {

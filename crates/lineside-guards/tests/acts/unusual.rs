@@ -12,6 +12,13 @@ fn the_address_of_a_file_is_its_path() {
         ("file:///p/prod%20conf", true),
         ("FILE://localhost/p/prod conf", true),
         ("file:/p/prod%20conf?x", true),
+        (" \u{1}file:///p/prod%20conf\n", true),
+        ("fi\tle:\r\n///p/prod%20conf", true),
+        ("file:\\\\\\p\\prod conf", true),
+        ("View-Source:file:///p/prod%20conf", true),
+        ("view-source: fi\nle:/p/prod%20conf", true),
+        ("view-source:https://x/p/prod%20conf", false),
+        ("a file:///p/prod%20conf", false),
         ("file:///p/other", false),
         ("https://x/prod%20conf", false),
     ] {
