@@ -96,24 +96,35 @@ fn an_address_of_the_dashboard_is_worth_nothing_to_another_user() {
     let printed = answer(ground.command(&["dashboard", "--print"]).spawn().unwrap());
     let url = printed.out.trim().to_owned();
     assert!(url.contains("/dashboard/open?token="), "{printed:?}");
-    let status = |user: Option<u32>| {
+    let opens = |user: Option<u32>, url: &str, cookie: &str| {
         let mut opens = Command::new("python3");
-        opens.args(["-c", OPENS, &url]).current_dir("/").stdout(Stdio::piped());
+        opens.args(["-c", OPENS, url, cookie]).current_dir("/").stdout(Stdio::piped());
         if let Some(user) = user {
             opens.uid(user).gid(user);
         }
-        answer(opens.spawn().unwrap()).out
+        let out = answer(opens.spawn().unwrap()).out;
+        let (status, cookie) = out.trim().split_once(' ').unwrap();
+        (status.to_owned(), cookie.to_owned())
     };
-    assert_eq!(status(Some(ANOTHER)), "403 False\n");
-    assert_eq!(status(None), "303 True\n", "it is worth something still");
+    assert_eq!(opens(Some(ANOTHER), &url, "").0, "403");
+    let (status, cookie) = opens(None, &url, "");
+    assert_eq!(status, "303", "it is worth something still");
+    // A browser sends the cookie to servers of the other user as well.
+    let (base, _) = url.split_once("/open").unwrap();
+    let pages = ["", "/decisions", "/approvals", "/lineage", "/events", "/assets/app.js"];
+    for page in pages.map(|page| format!("{base}{page}")) {
+        assert_eq!(opens(None, &page, &cookie).0, "200", "{page}");
+        assert_eq!(opens(Some(ANOTHER), &page, &cookie).0, "403", "{page}");
+    }
 }
 
-/// Opens an address, and prints the status and whether there is a cookie.
+/// Opens an address with a cookie, and prints the status and the cookie that comes back.
 const OPENS: &str = "
 import http.client, sys, urllib.parse
 url = urllib.parse.urlsplit(sys.argv[1])
-c = http.client.HTTPConnection(url.netloc); c.request('GET', f'{url.path}?{url.query}')
-r = c.getresponse(); print(r.status, r.getheader('set-cookie') is not None)
+c = http.client.HTTPConnection(url.netloc)
+c.request('GET', f'{url.path}?{url.query}', headers={'cookie': sys.argv[2]})
+r = c.getresponse(); print(r.status, (r.getheader('set-cookie') or '-').split(';')[0])
 ";
 
 #[test]

@@ -22,10 +22,11 @@ pub(crate) enum Peer {
 ///
 /// It reads what the system has of every process of the user, which takes some milliseconds.
 pub(crate) fn of(near: SocketAddr, far: SocketAddr) -> Peer {
-    let Ok(table) = fs::read_to_string("/proc/net/tcp") else { return Peer::Unknown };
     let own = user(std::process::id());
-    let Some(socket) = socket(&table, near, far).filter(|socket| Some(socket.user) == own) else {
-        return Peer::Stranger;
+    let socket = match own_socket(near, far, own) {
+        Some(Some(socket)) => socket,
+        Some(None) => return Peer::Stranger,
+        None => return Peer::Unknown,
     };
     let wanted = format!("socket:[{}]", socket.number);
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -44,6 +45,17 @@ pub(crate) fn of(near: SocketAddr, far: SocketAddr) -> Peer {
         }
     }
     if holders.is_empty() { Peer::Hidden(hidden) } else { Peer::Processes(holders) }
+}
+
+/// Whether the far end of a connection is known to be another user's, or nothing any more.
+pub(crate) fn is_stranger(near: SocketAddr, far: SocketAddr) -> bool {
+    own_socket(near, far, user(std::process::id())).is_some_and(|socket| socket.is_none())
+}
+
+/// The socket at the far end where it is this user's; nothing where the system does not show connections.
+fn own_socket(near: SocketAddr, far: SocketAddr, own: Option<u32>) -> Option<Option<Socket>> {
+    let table = fs::read_to_string("/proc/net/tcp").ok()?;
+    Some(socket(&table, near, far).filter(|socket| Some(socket.user) == own))
 }
 
 /// The user whose rights a process has.
@@ -91,5 +103,6 @@ mod tests {
         let (near, far) = (client.peer_addr().unwrap(), client.local_addr().unwrap());
         assert_eq!(of(near, far), Peer::Processes(vec![std::process::id()]));
         assert_eq!(of(near, near), Peer::Stranger);
+        assert!(is_stranger(near, near) && !is_stranger(near, far));
     }
 }

@@ -43,7 +43,7 @@ pub(super) fn refused(status: StatusCode, title: &str, text: &str) -> Response {
 
 /// Lets a request in, or not.
 pub(super) async fn enter(State(daemon): State<Arc<Daemon>>, mut request: Request, next: Next) -> Response {
-    let mut response = match admitted(&daemon, &mut request) {
+    let mut response = match admitted(&daemon, &mut request).await {
         Ok(()) => next.run(request).await,
         Err(response) => *response,
     };
@@ -55,7 +55,7 @@ pub(super) async fn enter(State(daemon): State<Arc<Daemon>>, mut request: Reques
     response
 }
 
-fn admitted(daemon: &Daemon, request: &mut Request) -> Result<(), Box<Response>> {
+async fn admitted(daemon: &Daemon, request: &mut Request) -> Result<(), Box<Response>> {
     let no = |status, title, text: &str| Err(Box::new(refused(status, title, text)));
     let headers = request.headers();
     let address = daemon.dashboard.address();
@@ -74,13 +74,28 @@ fn admitted(daemon: &Daemon, request: &mut Request) -> Result<(), Box<Response>>
         let text = "Type lineside dashboard in a terminal: it opens this page for you.";
         return no(StatusCode::UNAUTHORIZED, "Who are you?", text);
     };
+    let from = request.extensions().get::<Connection>();
+    // Browsers send the key to servers of other users on this machine too.
+    if let Some((near, far)) = from.and_then(ends)
+        && apart(move || peer::is_stranger(near, far)).await.unwrap_or(true)
+    {
+        return no(StatusCode::FORBIDDEN, "Another user", STRANGER);
+    }
     // It is no stranger at the door any more.
-    let known = request.extensions().get::<Connection>().map_or(Ok(()), |from| from.place.known(path));
+    let known = from.map_or(Ok(()), |from| from.place.known(path));
     if known.is_err() {
         return no(StatusCode::SERVICE_UNAVAILABLE, "No room", "Too many connections are open.");
     }
     request.extensions_mut().insert(may);
     Ok(())
+}
+
+const STRANGER: &str = "This is not the dashboard of the user who asks.";
+
+/// The ends of a connection over loopback.
+fn ends(connection: &Connection) -> Option<(SocketAddr, SocketAddr)> {
+    let stream = connection.stream.downcast_ref::<TcpStream>()?;
+    Some((stream.local_addr().ok()?, stream.peer_addr().ok()?))
 }
 
 /// Whether a request comes from one of our pages, or is what a person has typed.
@@ -151,16 +166,12 @@ pub(super) async fn exchange(
 /// # Errors
 /// It stands below an agent, or may do so, or it is of another user.
 pub(super) async fn may(daemon: &Arc<Daemon>, connection: Option<&Connection>) -> Result<May, String> {
-    let ends = connection.and_then(|connection| {
-        let stream = connection.stream.downcast_ref::<TcpStream>()?;
-        Some((stream.local_addr().ok()?, stream.peer_addr().ok()?))
-    });
-    let Some((near, far)) = ends else { return Ok(May::Look) };
+    let Some((near, far)) = connection.and_then(ends) else { return Ok(May::Look) };
     let held = Arc::clone(daemon);
     let asked = apart(move || {
         let (processes, may) = match peer::of(near, far) {
             Peer::Unknown => (Vec::new(), May::Look),
-            Peer::Stranger => return Err("This is not the dashboard of the user who asks.".to_owned()),
+            Peer::Stranger => return Err(STRANGER.to_owned()),
             Peer::Processes(processes) => (processes, May::Change),
             Peer::Hidden(processes) => (processes, May::Look),
         };
