@@ -3,7 +3,7 @@
 //! Both are the same as of the rows that come of it, so that a reader of the stream sees what a reader of the log finds.
 
 use lineside_core::json::{Map, Value, json};
-use lineside_core::{Outcome, Receipt, Strength, Timestamp};
+use lineside_core::{Outcome, Receipt, Strength, Timestamp, Verdict};
 use memchr::memmem;
 
 use crate::look::{Decision, News, micros};
@@ -240,7 +240,7 @@ impl Decision {
             failures: number(ran().filter(|run| matches!(run.outcome, Outcome::Failed { .. })).count()),
             runs: number(ran().count()),
             shadows: 0,
-            is_answered: receipt.approval.is_some(),
+            of_hooks: of_hooks(receipt),
         }
     }
 
@@ -258,8 +258,8 @@ impl Decision {
             "runs": self.runs, "shadows": self.shadows, "payload": payload,
         });
         let Value::Object(mut object) = object else { return Map::new() };
-        if self.is_answered {
-            object.insert("answered".to_owned(), json!(true));
+        if let Some(said) = self.of_hooks {
+            object.insert("of_hooks".to_owned(), json!(said));
         }
         object
     }
@@ -297,9 +297,16 @@ impl Decision {
             failed: text("failed"),
             runs: count("runs"),
             shadows: count("shadows"),
-            is_answered: object.get("answered").and_then(Value::as_bool).unwrap_or_default(),
+            of_hooks: text("of_hooks").and_then(|word| Strength::named(&word)),
         })
     }
+}
+
+/// What the hooks have decided, where that is not the verdict.
+fn of_hooks(receipt: &Receipt) -> Option<Strength> {
+    let said = receipt.runs.iter().filter_map(|run| run.outcome.verdict()).map(Verdict::strength).max();
+    let is_other = |said: &Strength| receipt.verdict.strength().is_final() && !said.is_final();
+    if receipt.approval.is_some() { Some(Strength::Ask) } else { said.filter(is_other) }
 }
 
 impl Decision {

@@ -94,8 +94,9 @@ pub struct Decision {
     pub runs: u32,
     /// How many hooks in shadow would have refused it, or have had a person asked.
     pub shadows: u32,
-    /// Whether its hooks have asked, and the verdict is what came of that: a person's answer, or that there was none in time.
-    pub is_answered: bool,
+    /// What its hooks have decided, where the verdict is what came of that: a person's answer to their question, that there was
+    /// none in time, or that the agent program can neither ask nor take what they have changed.
+    pub of_hooks: Option<Strength>,
 }
 
 /// Something that happened beside decisions.
@@ -125,7 +126,10 @@ const COLUMNS: &str = "e.row, e.id, e.time, s.session, s.tree, s.parent, s.depth
     (SELECT count(*) FROM run WHERE run.event = e.row), \
     (SELECT count(*) FROM run WHERE run.event = e.row AND run.what = 'shadow' AND run.verdict IN ('ask', 'block', 'stop')), \
     (SELECT kind FROM run WHERE run.event = e.row AND run.what = 'failed' ORDER BY place LIMIT 1), \
-    EXISTS (SELECT 1 FROM said WHERE said.event = e.row AND said.what = 'approval')";
+    CASE WHEN EXISTS (SELECT 1 FROM said WHERE said.event = e.row AND said.what = 'approval') THEN 'ask' \
+    WHEN e.verdict IN ('block', 'stop') THEN (SELECT CASE max(CASE verdict WHEN 'allow' THEN 1 WHEN 'ask' THEN 2 WHEN 'block' \
+    THEN 3 WHEN 'stop' THEN 3 ELSE 0 END) WHEN 0 THEN 'continue' WHEN 1 THEN 'allow' WHEN 2 THEN 'ask' END \
+    FROM run WHERE run.event = e.row AND run.what IS NOT 'shadow') END";
 
 /// What a [`Decision`] is read of; `+` keeps the planner from beginning with a name.
 const JOINS: &str =
@@ -283,7 +287,7 @@ pub(crate) fn decision(row: &Row<'_>) -> rusqlite::Result<Decision> {
         runs: row.get(23)?,
         shadows: row.get(24)?,
         failed: row.get(25)?,
-        is_answered: row.get(26)?,
+        of_hooks: row.get::<_, Option<String>>(26)?.and_then(|word| Strength::named(&word)),
     })
 }
 

@@ -9,7 +9,7 @@ mod subagents;
 mod waiting;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use lineside_bus::publish::{PublishError, Stops};
@@ -17,7 +17,7 @@ use lineside_bus::session::{OpenSession, OpenSessionError};
 use lineside_bus::{Bus, DeferredMessage, Session};
 use lineside_core::budget::after;
 use lineside_core::envelope::Cause;
-use lineside_core::{Append, EventId, Point as _, Receipt};
+use lineside_core::{Append, EventId, Point as _, Receipt, Strength};
 use lineside_dialects::hosts::serve::{
     self, Arrived, CallId, Coming, Derived, Incoming, Outcome, Publishing, Reading,
 };
@@ -282,9 +282,15 @@ impl Hosts {
             Some((approver, _)) => event.answered_by(Arc::clone(approver)),
             None => event,
         };
-        let event = answered(self.event(&session, &publishing));
+        // The host is answered as the hooks have decided; what becomes of that there is in the receipt.
+        let (refused, decided) = (publishing.refused(), Arc::new(OnceLock::new()));
+        let kept = Arc::clone(&decided);
+        let event = answered(self.event(&session, &publishing)).carried_out(Arc::new(move |receipt| {
+            let is_plain = receipt.changes.is_empty() && receipt.verdict.strength() != Strength::Ask;
+            (!is_plain).then(|| refused(kept.get_or_init(|| Outcome::of(receipt))))?
+        }));
         let receipt = timed(event, origin, until).publish_any().await?;
-        let mut outcome = Outcome::of(&receipt);
+        let mut outcome = decided.get().cloned().unwrap_or_else(|| Outcome::of(&receipt));
         let mut receipts = vec![receipt];
         if let Some(derived) = publishing.folded(&outcome)
             && let Some(payload) = payload(&derived)

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 pub use crate::dispatch::admission::{DEEPEST_CAUSE, PublishError, Stops};
 
 use crate::api::decision::Decision;
-use crate::base::approver::Approver;
+use crate::base::approver::{Approver, CarriedOut};
 use crate::dispatch::admission::Details;
 use crate::dispatch::event::{Begun, Waiting};
 use crate::hook::cx::Cx;
@@ -88,6 +88,13 @@ impl<P> Publication<P> {
     /// that this takes is no time of the hooks.
     pub fn answered_by(mut self, approver: Arc<dyn Approver>) -> Self {
         self.details.approver = Some(approver);
+        self
+    }
+
+    /// What becomes of the decision at the publisher, which its receipt and all that hears of it then have. The closure must
+    /// neither block nor panic.
+    pub fn carried_out(mut self, carried: CarriedOut) -> Self {
+        self.details.carried = Some(carried);
         self
     }
 

@@ -8,7 +8,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lineside_core::{AnyEvent, Approval, Hook, Reason};
+use lineside_core::{AnyEvent, Approval, Hook, Reason, Receipt, Verdict};
+
+/// The refusal that a decision comes to at a publisher who cannot do what it says otherwise.
+pub type CarriedOut = Arc<dyn Fn(&Receipt) -> Option<Verdict> + Send + Sync>;
 
 /// A question of one or several hooks about one event.
 #[derive(Debug, Clone)]

@@ -9,7 +9,7 @@ use lineside_core::point::PointRole;
 use lineside_core::{CoverageMismatch, Envelope, EventId, Extra, PointInfo, SessionId, Source, Verdict};
 use tokio::time::Instant;
 
-use crate::base::approver::Approver;
+use crate::base::approver::{Approver, CarriedOut};
 use crate::base::clock;
 use crate::dispatch::event::Dispatch;
 use crate::hook::cx::handled;
@@ -54,6 +54,7 @@ pub(crate) struct Details {
     pub(crate) decided: Option<Verdict>,
     pub(crate) stops: Stops,
     pub(crate) approver: Option<Arc<dyn Approver>>,
+    pub(crate) carried: Option<CarriedOut>,
 }
 
 /// Who sees to it that an agent is not kept working for ever, and tells it why it is to go on.
@@ -80,6 +81,7 @@ impl Details {
         decided: None,
         stops: Stops::Limited,
         approver: None,
+        carried: None,
     };
 
     /// Lets the event in: it has a number from here on. What is in force is looked up before that: a session that is

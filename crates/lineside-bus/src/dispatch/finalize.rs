@@ -43,7 +43,7 @@ impl Dispatcher<'_> {
     ) -> Receipt {
         let Self { event, chain, side_effects, time, approval, .. } = self;
         let (hooks, runs) = chain.into_parts();
-        Receipt {
+        let mut receipt = Receipt {
             event,
             hooks,
             named: if details.decided.is_some() { Vec::new() } else { in_force.named() },
@@ -54,7 +54,13 @@ impl Dispatcher<'_> {
             took: time.total(),
             coverage,
             approval,
+        };
+        if let Some(refused) = details.carried.as_ref().and_then(|carried| carried(&receipt)) {
+            let changed = receipt.changes.last().map(|change| change.hook);
+            receipt.author = changed.filter(|_| receipt.verdict.strength() < Strength::Ask).or(receipt.author);
+            receipt.verdict = refused;
         }
+        receipt
     }
 
     /// Whose stop this event is about.

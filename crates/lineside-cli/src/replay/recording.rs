@@ -59,7 +59,7 @@ impl Recording {
             "model": model.map(|model| json!({"running": model})),
             "parent_session": decision.parent, "payload": payload,
         });
-        let (verdict, reason) = of_hooks(decision.is_answered, decision.verdict, decision.reason);
+        let (verdict, reason) = of_hooks(decision.of_hooks, decision.verdict, decision.reason);
         Self {
             id: Some(decision.id.to_string()),
             fields: without_null(fields),
@@ -101,8 +101,8 @@ impl Recording {
             None => Strength::Continue,
             Some(word) => Strength::named(&word).with_context(|| format!("`{word}` is no verdict"))?,
         };
-        let is_answered = fields.get("answered").and_then(Value::as_bool).unwrap_or_default();
-        let (verdict, reason) = of_hooks(is_answered, verdict, text("reason"));
+        let said = text("of_hooks").and_then(|word| Strength::named(&word));
+        let (verdict, reason) = of_hooks(said, verdict, text("reason"));
         let fields = without_null(event);
         let payload = fields.get("payload").and_then(Value::as_object).cloned().unwrap_or_default();
         Ok(Self {
@@ -117,9 +117,9 @@ impl Recording {
     }
 }
 
-/// What the hooks have decided: where a verdict is the answer to their question, that they ask.
-fn of_hooks(is_answered: bool, verdict: Strength, reason: Option<String>) -> (Strength, Option<String>) {
-    if is_answered { (Strength::Ask, None) } else { (verdict, reason) }
+/// What the hooks have decided: where a verdict is what came of that, what they had said.
+fn of_hooks(said: Option<Strength>, verdict: Strength, reason: Option<String>) -> (Strength, Option<String>) {
+    said.map_or((verdict, reason), |said| (said, None))
 }
 
 fn without_null(value: Value) -> Map {

@@ -117,6 +117,48 @@ fn the_page_of_approvals_shows_what_a_person_sees() {
 }
 
 #[test]
+fn a_call_that_its_program_could_only_refuse_is_refused_in_the_log() {
+    let stage = Stage::new();
+    let hooks = "hooks:
+  - {name: no-push, on: before_tool, match: {runs: {program: git, subcommand: push}}, verdict: ask, reason: a push needs a person}
+  - {name: rw, on: before_tool, match: {argument: {command: ^echo hi$}}, amend: {tool_input.command: echo ho}}
+";
+    stage.file("home/.config/lineside/hooks.yaml", hooks);
+    let _daemon = Daemon::start(&stage);
+    let call = |host: &str, command: &str| {
+        let document = json!({"session_id": host, "hook_event_name": "PreToolUse", "cwd": stage.path("project"),
+            "tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": command, "tool_call_id": command});
+        let told = stage.run(&["hook", host], &document.to_string());
+        told.out + &told.err
+    };
+    let refused = [("codex", "git push", "no-push"), ("kimi", "echo hi", "rw")];
+    for (host, command, by) in refused {
+        let told = call(host, command);
+        assert!(told.contains("cannot ask for it here") || told.contains("repeat the call"), "{told}");
+        let query = ["log", "verdict:refused", &format!("host:{host}"), "--json"];
+        let logged = || Some(stage.run(&query, ""));
+        let logged = std::iter::from_fn(logged).take(200).find(|log| !log.out.is_empty()).unwrap().json();
+        assert_eq!((&logged[0]["by"], &logged[0]["verdict"]), (&json!(by), &json!("block")));
+        let why = stage.run(&["why", "--refused", &format!("host:{host}")], "").out;
+        let said = if by == "rw" { "cannot change it here" } else { "cannot ask for it" };
+        let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(why.contains(said) && why.contains("✗ block"), "{why}");
+        let stats = stage.run(&["stats", &format!("host:{host}")], "").out;
+        assert!(stats.contains("1 refused"), "{stats}");
+    }
+    // What was changed where the program takes it is no refusal.
+    assert!(call("codex", "echo hi").contains("echo ho"));
+    let logged = || Some(stage.run(&["log", "point:before_tool", "--json"], ""));
+    let logged = std::iter::from_fn(logged).take(200).find(|log| log.out.lines().count() == 3).unwrap();
+    assert_eq!(stage.run(&["log", "verdict:refused", "--json"], "").out.lines().count(), 2, "{logged:?}");
+    stage.file("project/events.jsonl", &logged.out);
+    for of in [&[][..], &["events.jsonl"]] {
+        let same = stage.run(&[&["replay", "--json"], of].concat(), "");
+        assert!(same.code == Some(0) && same.out.contains("\"differ\":0"), "{same:?}");
+    }
+}
+
+#[test]
 fn entries_allow_for_the_time_that_a_question_waits() {
     let stage = Stage::new();
     let installed = |host: &str, file: &str| {

@@ -15,7 +15,7 @@ use super::incoming::Incoming;
 use super::outcome::{Decided, Outcome};
 use super::root::set;
 use super::roots::{Begun, Entered, Not, Roots};
-use super::words::{ContextFate, Put, Telling, put};
+use super::words::{ContextFate, Put, Telling, put, refused};
 use crate::hosts::program::Host;
 use crate::hosts::quirks;
 use crate::hosts::table::Words;
@@ -118,6 +118,16 @@ impl Publishing {
     #[must_use]
     pub fn can_ask(&self) -> bool {
         self.words.can_ask()
+    }
+
+    /// The refusal that an outcome comes to, where the host can neither ask nor change what it is about.
+    #[must_use]
+    pub fn refused(&self) -> impl Fn(&Outcome) -> Option<Verdict> + Send + Sync + use<> {
+        let (words, point, host) = (self.words, self.incoming.point.name, self.arrival.speaks);
+        move |outcome| {
+            let (event, stop_active, waiting) = ("", false, &[][..]);
+            refused(&Telling { words: &words, point, host, event, stop_active, waiting }, outcome)
+        }
     }
 
     fn is_prompt(&self) -> bool {

@@ -66,6 +66,17 @@ pub(super) fn put(telling: &Telling<'_>, outcome: &Outcome) -> Put {
     writing.finish()
 }
 
+/// The refusal that an outcome of what is about to happen comes to, where a host can neither ask nor change it.
+pub(super) fn refused(telling: &Telling<'_>, outcome: &Outcome) -> Option<Verdict> {
+    let is_gate = ["before_tool", "before_permission", "before_prompt"].contains(&telling.point);
+    if !is_gate || outcome.is_refused() {
+        return None;
+    }
+    let mut writing = Writing::new(telling, outcome);
+    writing.amendments(outcome);
+    Some(writing.verdict).filter(|verdict| verdict.strength().is_final())
+}
+
 struct Writing<'a> {
     telling: &'a Telling<'a>,
     words: &'a Words,
