@@ -126,10 +126,12 @@ enum Event {
 impl Event {
     /// The event, and the host in whose words it is answered.
     fn of(call: &Call<'_>) -> (Host, Self) {
+        // That the entry is a project's says nothing of its event.
+        let stated = call.event.map(|event| event.strip_suffix("@project").unwrap_or(event));
         let of_beginning = || (call.stdin.len() > LONGEST).then(|| Document::of_beginning(call.stdin));
         let Some(document) = Document::read(call.stdin).or_else(of_beginning) else {
             // Of the events of one name the strictest counts, as nothing tells them apart.
-            let event = match call.event.map(|event| (named_by(call.host, event), event)) {
+            let event = match stated.map(|event| (named_by(call.host, event), event)) {
                 Some((Some(gate), _)) => Self::GateByName(gate),
                 Some((None, event)) if !is_foreign(call.host, event) => Self::Other,
                 Some(_) | None => Self::Unknown,
@@ -146,8 +148,8 @@ impl Event {
         // The words of Copilot contain those of Claude Code.
         let is_both = running == Host::Copilot && call.host == Host::Claude;
         let speaks = if is_both { running } else { call.host };
-        let of_entry = call.event.filter(|_| running == Host::Copilot);
-        let event = of_entry.or(document.event.as_deref()).or(call.event);
+        let of_entry = stated.filter(|_| running == Host::Copilot);
+        let event = of_entry.or(document.event.as_deref()).or(stated);
         (speaks, event.map_or(Self::Unknown, |event| Self::named(event, running, speaks, &document)))
     }
 

@@ -98,6 +98,7 @@ pub(super) const QUIRKS: Quirks = Quirks {
                     folder: ".copilot",
                     file: "hooks/lineside.json",
                 },
+                kind: FileKind::Usual,
                 ..IN_PROJECT
             },
             IN_PROJECT,
@@ -113,7 +114,7 @@ pub(super) const QUIRKS: Quirks = Quirks {
 const IN_PROJECT: OurFile = OurFile {
     level: Level::Project,
     place: Place::Project(".github/hooks/lineside.json"),
-    kind: FileKind::Usual,
+    kind: FileKind::Beside,
     syntax: Syntax::Json,
     version: Some(1),
     is_ours: true,

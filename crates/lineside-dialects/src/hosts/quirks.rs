@@ -174,7 +174,12 @@ pub(super) enum FileKind {
     /// One whose entries another program runs as well: that of Claude Code in a project, of whose entries Copilot passes no
     /// arguments on, and names some of its events in the entry alone (CP-26).
     Shared,
+    /// That of a project of a program that runs the entry of the user as well, and gives its calls no id (CP-27).
+    Beside,
 }
+
+/// What stands behind the event in an entry of [`FileKind::Beside`].
+pub(super) const OF_PROJECT: &str = "@project";
 
 /// What a program makes of a file that we could edit.
 pub(super) struct Strictness {

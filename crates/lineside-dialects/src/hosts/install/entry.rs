@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use super::super::program::Host;
-use super::super::quirks::{Closing, FileKind};
+use super::super::quirks::{Closing, FileKind, OF_PROJECT};
 use super::super::serve::is_closed_gate;
 use super::super::table::{Row, Standing};
 use super::super::{quirks, tables};
@@ -238,7 +238,8 @@ fn entry(host: Host, kind: FileKind, event: &'static str, rows: &[&Row], program
         arguments.extend(["--within".to_owned(), time.to_string()]);
     }
     if quirks.names_event || kind == FileKind::Shared {
-        arguments.extend(["--event".to_owned(), event.to_owned()]);
+        let whose = if kind == FileKind::Beside { OF_PROJECT } else { "" };
+        arguments.extend(["--event".to_owned(), format!("{event}{whose}")]);
     }
     let mut command = vec![program.program.clone()];
     command.extend(arguments.iter().cloned());

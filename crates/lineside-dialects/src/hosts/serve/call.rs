@@ -13,6 +13,7 @@ use super::outcome::Outcome;
 use super::spelling::spellings;
 use super::words::{Telling, put};
 use crate::hosts::program::{Host, SERVED};
+use crate::hosts::quirks::OF_PROJECT;
 use crate::hosts::table::{Row, Scope};
 use crate::hosts::{quirks, tables};
 use crate::raw_object::RawObject;
@@ -81,7 +82,8 @@ pub struct Arrival {
     pub(super) speaks: Host,
     /// Its name, as the document or the entry has it.
     pub(super) event: String,
-    /// Whether the entry states the name: of two entries of a program, that of a project may and that of the user not.
+    /// Whether the entry states the name, or that it is a project's where each states the name: of two entries of a program,
+    /// that of a project may and that of the user not.
     pub(super) is_stated: bool,
     /// What the page of the host that runs says of it; `None` for an event that the page does not have.
     pub(super) row: Option<&'static Row>,
@@ -118,11 +120,15 @@ pub fn read(call: HostCall) -> Reading {
 
 fn read_if(call: HostCall, is_supported: impl Fn(Host) -> bool) -> Reading {
     let HostCall { host: entry, event, stdin } = call;
+    let (event, is_projects) = match event.as_deref().and_then(|event| event.strip_suffix(OF_PROJECT)) {
+        Some(event) => (Some(event.to_owned()), true),
+        None => (event, false),
+    };
     let Ok(Value::Object(document)) = read_strict(&stdin) else {
         return Reading::Answer(unreadable(entry, event, &stdin));
     };
     let host = running(entry, &document);
-    let is_stated = event.is_some();
+    let is_stated = is_projects || event.is_some() && !quirks(entry).entries.names_event;
     let Some(name) = name_of(host, event, &document) else {
         return Reading::Answer(HostAnswer::refusal(UNREADABLE));
     };

@@ -11,13 +11,14 @@ use super::incoming::Incoming;
 use super::known::{Digest, Known, Shared, digest_of_folder, digest_of_text};
 use super::outcome::Decided;
 use crate::hosts::program::Host;
+use crate::hosts::quirks;
 use crate::hosts::tools::in_any_words;
 
 /// For how long an event that is no call may come through the other entry of one program.
 const BESIDE: Duration = Duration::from_secs(5);
 
 /// The program whose entry an arrival has come through, the name of its event there, and of an event that is no call whether
-/// the entry states it: one in a project may, and one of the user not.
+/// the entry states it: one in a project may, and one of the user not. So it is of a call where all entries state their events.
 type Entry = (Host, Digest, bool);
 
 /// How long an arrival may find its partner.
@@ -100,6 +101,8 @@ impl Arriving {
             false => Known::of(&Value::Object(payload.to_json())),
         };
         let (call, _) = incoming.subagent();
+        // Those calls that may have an id are known by it.
+        let is_told_apart = !is_call || quirks(arrival.entry).entries.names_event;
         let cwd = incoming.cwd.as_deref().filter(|cwd| !cwd.is_empty());
         let output = ["tool_output", "error"].into_iter().find_map(|field| payload.value(field));
         Self {
@@ -112,7 +115,7 @@ impl Arriving {
             output: output.filter(|_| is_review(point)).map(Known::of),
             folder: cwd.or(incoming.project_root.as_deref()).map(digest_of_folder),
             names_folder: incoming.names_cwd,
-            entry: (arrival.entry, digest_of_text(&arrival.event), !is_call && arrival.is_stated),
+            entry: (arrival.entry, digest_of_text(&arrival.event), is_told_apart && arrival.is_stated),
             comes_twice: incoming.host.comes_twice(),
         }
     }
@@ -146,7 +149,7 @@ impl Call {
             let is_of_other = self.of.entry.0 != arriving.entry.0 || self.of.entry.1 != arriving.entry.1;
             // Of two entries of one program the second one comes beside the first; what comes later may be of anything below.
             let is_beside = now.saturating_duration_since(self.since) <= BESIDE || self.outcome.is_none();
-            let may_be = if is_of_other { arriving.comes_twice } else { is_beside };
+            let may_be = arriving.comes_twice || !is_of_other && is_beside;
             return is_open
                 && is_young
                 && may_be

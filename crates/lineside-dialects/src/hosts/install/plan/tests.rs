@@ -341,6 +341,8 @@ fn an_element_is_the_one_of_the_page() {
         of(Host::Copilot, "preToolUse", "lineside"),
         r#"{"type":"command","command":"lineside hook copilot --event preToolUse","timeoutSec":60}"#
     );
+    let beside = wanted(Host::Copilot, FileKind::Beside, &Program::new("lineside").unwrap(), &[]).unwrap();
+    assert!(beside.iter().all(|entry| entry.handler.contains(&format!("--event {}@project\"", entry.event))));
     let error =
         wanted(Host::Codex, FileKind::Usual, &Program::default(), &["PreTool".to_owned()]).unwrap_err();
     assert_eq!(error.to_string(), "codex has no event `PreTool`; the nearest is `PreToolUse`");

@@ -1,4 +1,4 @@
-//! Events of a program that runs the entries of another one beside its own (HO-41, CP-26).
+//! Events of a program that runs the entries of another one beside its own (HO-41, CP-26, CP-27).
 
 use std::time::Duration;
 
@@ -46,6 +46,38 @@ fn decided(served: &Served, both: [Box<Arrival>; 2], verdict: &Verdict) -> [Host
     let outcome = Outcome { verdict: verdict.clone(), after: before.clone(), before, ..Outcome::default() };
     let settled = served.settle(own, &outcome, &[]);
     [settled.answer, answer(served.arrive(other, now))]
+}
+
+#[test]
+fn hooks_run_once_where_copilot_runs_the_entry_of_a_project_beside_that_of_the_user() {
+    let served = Served::default();
+    let tool = json!({"toolName": "bash", "toolArgs": {"command": "ls", "description": "d"}});
+    let result = json!({"toolName": "bash", "toolArgs": {"command": "ls", "description": "d"},
+        "toolResult": {"resultType": "success", "textResultForLlm": "a"}});
+    let stop = json!({"stopReason": "end_turn", "stop_hook_active": false});
+    let beside = |event: &str, mut fields: Value| {
+        let more = json!({"sessionId": "s", "timestamp": 1, "cwd": "/p"});
+        fields.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        [event, &format!("{event}@project")].map(|event| arrival(Host::Copilot, Some(event), &fields))
+    };
+    let events = [
+        ("sessionStart", json!({"source": "new"})),
+        ("userPromptSubmitted", json!({"prompt": "go"})),
+        ("preToolUse", tool.clone()),
+        ("postToolUse", result.clone()),
+        // The same once more is another call, with or without a result.
+        ("preToolUse", tool.clone()),
+        ("preToolUse", tool),
+        ("postToolUse", result),
+        ("agentStop", stop),
+    ];
+    for (event, fields) in events {
+        let [own, other] = decided(&served, beside(event, fields), &Verdict::Continue);
+        assert_eq!(own, other, "{event}");
+    }
+    let refused = json!({"toolName": "bash", "toolArgs": {"command": "rm x"}});
+    let [own, other] = decided(&served, beside("preToolUse", refused), &Verdict::block("no"));
+    assert!(own == other && own.stdout.contains("deny"), "{own:?}");
 }
 
 #[test]
