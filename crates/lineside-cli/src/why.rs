@@ -8,7 +8,9 @@ use lineside::core::{EventId, Strength};
 use lineside::hosts::{ChangeFate, Host, change_fate};
 use lineside::json::{Map, Value, from_str, json};
 use lineside::log::{Look, LookError, Query, Why};
+use lineside_daemon::guarded::agent_above;
 
+use crate::daemon_paths::DaemonPaths;
 use crate::log::{StoreArgs, machines, query};
 use crate::painter::one_line;
 use crate::style::{COLUMNS, Styles, columns, print_json, print_unbroken, tell};
@@ -65,8 +67,8 @@ pub(crate) async fn run(args: &WhyArgs, styles: Styles) -> Result<ExitCode> {
     let asked = match (&args.id, &args.last, &args.refused) {
         (Some(id), ..) => Asked::Id(id),
         (None, Some(words), _) => Asked::Last(query(words)?),
-        (None, None, Some(words)) => Asked::Last(query(words)?.refused()),
-        (None, None, None) => Asked::LastRefused(query(&[])?.refused()),
+        (None, None, Some(words)) if !words.is_empty() => Asked::Last(query(words)?.refused()),
+        (None, None, _) => Asked::LastRefused(whose(&args.store.daemon().paths()?, false)?),
     };
     match the_one(&look, &asked)? {
         Err(why_not) => {
@@ -135,8 +137,23 @@ pub(crate) enum Asked<'a> {
     Id(&'a str),
     /// The last one that a query finds.
     Last(Query),
-    /// The same, where nothing is asked but of what was refused.
-    LastRefused(Query),
+    /// The last refused one, by the first of these that finds one.
+    LastRefused(Vec<Query>),
+}
+
+/// Whose refusals are asked about where nothing is named: those of the session of the agent above this process, or else of the
+/// project that it works in; all of them where a person asks.
+///
+/// # Errors
+/// None is known; an agent's project is the folder of this process or one above it.
+pub(crate) fn whose(paths: &DaemonPaths, is_agents: bool) -> Result<Vec<Query>> {
+    let above = agent_above(std::process::id(), &[&paths.state]);
+    if above.is_none() && !is_agents {
+        return Ok(vec![query(&[])?]);
+    }
+    let here = std::env::current_dir()?;
+    let folders = here.ancestors().map(|folder| query(&[format!("project:\"{}\"", folder.display())]));
+    Ok(above.iter().map(|agent| Query::of_tree(&agent.session)).chain(folders.flatten()).collect())
 }
 
 /// What the log has of that event; in words why it is not one.
@@ -146,7 +163,11 @@ pub(crate) enum Asked<'a> {
 pub(crate) fn the_one(look: &Look, asked: &Asked<'_>) -> Result<Result<Why, String>, LookError> {
     let found = match asked {
         Asked::Id(id) => look.why(id)?,
-        Asked::Last(query) | Asked::LastRefused(query) => look.why_last(query)?.into_iter().collect(),
+        Asked::Last(query) => look.why_last(query)?.into_iter().collect(),
+        Asked::LastRefused(all) => {
+            let mut found = all.iter().map(|query| look.why_last(&query.clone().refused()));
+            found.find_map(Result::transpose).transpose()?.into_iter().collect()
+        }
     };
     let (one, others) = match <[Why; 1]>::try_from(found) {
         Ok([why]) => return Ok(Ok(why)),
@@ -158,10 +179,13 @@ pub(crate) fn the_one(look: &Look, asked: &Asked<'_>) -> Result<Result<Why, Stri
             format!("no event `{}` is in the log; `lineside log` shows what is", one_line(id))
         }
         (.., Asked::Last(_)) => "no such event is in the log".to_owned(),
-        (.., Asked::LastRefused(_)) => {
-            "no event of the log was refused; `lineside why --last` tells of the last one, and \
-            `lineside why ID` of any that `lineside log` shows"
-                .to_owned()
+        (.., Asked::LastRefused(all)) => {
+            let is_agents = !all.contains(&Query::default());
+            let whose = if is_agents { "that is known to be yours" } else { "of the log" };
+            format!(
+                "no event {whose} was refused; `lineside why --last` tells of the last one, and \
+                 `lineside why ID` of any that `lineside log` shows"
+            )
         }
     }))
 }

@@ -118,7 +118,7 @@ pub struct AgentAbove {
     pub pid: u32,
     /// The name that the system has of it.
     pub name: String,
-    /// A session of its agent.
+    /// The last session of its agent, of those that have not ended where there are some.
     pub session: String,
 }
 
@@ -465,7 +465,9 @@ impl Record {
 /// The session of a record whose process can be looked for here.
 fn session_of(file: &Path) -> Option<String> {
     let record = Record::of(file).filter(|record| !record.is_elsewhere)?;
-    Some(record.sessions.into_iter().next().map(|had| had.session).unwrap_or_default())
+    // The last one that goes on.
+    let had = record.sessions.into_iter().rev().min_by_key(|had| had.has_ended);
+    Some(had.map(|had| had.session).unwrap_or_default())
 }
 
 #[cfg(test)]

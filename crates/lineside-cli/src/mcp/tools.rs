@@ -18,7 +18,7 @@ use crate::log::{nothing_found, now};
 use crate::new_hook::read_alone;
 use crate::style::Style;
 use crate::tasks::apart;
-use crate::why::{Asked, page, the_one};
+use crate::why::{Asked, page, the_one, whose};
 use crate::{list, loading};
 
 /// How wide pages are; no terminal shows them.
@@ -100,7 +100,8 @@ pub(super) const TOOLS: [Tool; 7] = [
         name: "explain_command",
         about: "What a shell command runs, reads, writes and deletes, and which hooks would refuse it. Nothing is run.",
         takes: &[
-            needs("command", Kind::Text, "The command, as the shell would read it."),
+            // No `command`: guards take one of any server for a command that is run.
+            needs("line", Kind::Text, "The command, as the shell would read it."),
             may("shell", Kind::Text, "The shell: bash when nothing is said; sh, zsh, fish, powershell."),
         ],
         answer: |arguments, paths| Box::pin(explain_command(arguments, paths)),
@@ -118,7 +119,7 @@ pub(super) const TOOLS: [Tool; 7] = [
     Tool {
         name: "why",
         about: "One decision as a page: the event, every hook with its answer, what was changed, where the hook is declared. \
-                Without arguments the last refusal.",
+                Without arguments the last refusal of your session or project.",
         takes: &[
             may("id", Kind::Text, "The id of an event, as `tail` shows it, or its beginning or end."),
             may("query", Kind::Text, "The last event that this finds, such as `session:s1 tool:Shell`."),
@@ -196,7 +197,7 @@ async fn list_hooks(paths: DaemonPaths) -> Result<String> {
 
 async fn explain_command(arguments: Arguments, paths: DaemonPaths) -> Result<String> {
     let shell = arguments.text("shell").unwrap_or("bash");
-    let explained = ExplainedSubject::of_command(arguments.needed("command"), shell, &paths).await?;
+    let explained = ExplainedSubject::of_command(arguments.needed("line"), shell, &paths).await?;
     Ok(explained.lines(Some(COLUMNS), Style::PLAIN).join("\n"))
 }
 
@@ -216,7 +217,7 @@ async fn why(arguments: Arguments, paths: DaemonPaths) -> Result<String> {
             Some(id) => Asked::Id(id),
             None if is_any => Asked::Last(query),
             None if is_of_query => Asked::Last(query.refused()),
-            None => Asked::LastRefused(query.refused()),
+            None => Asked::LastRefused(whose(&paths, true)?),
         };
         let why = the_one(&look(&paths)?, &asked)?.map_err(Error::msg)?;
         Ok(page::lines(&why, COLUMNS, Style::PLAIN).join("\n"))

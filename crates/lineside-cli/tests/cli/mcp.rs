@@ -1,12 +1,12 @@
 //! `lineside mcp`: what an agent may ask and propose, over the protocol as a client speaks it.
 
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Child, ChildStdin, ChildStdout};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use lineside::json::{Value, from_str, json};
 
 use crate::daemon::Daemon;
-use crate::hook::{given, tool};
+use crate::hook::given;
 use crate::stage::Stage;
 
 /// The arguments with which the page has an agent program start it.
@@ -92,6 +92,50 @@ const GUARD: &str = "hooks:
     reason: not rm
 ";
 
+/// An agent that is refused, and asks why when it is written to.
+const ASKS_WHY: &str = "
+import subprocess, sys
+line, home, call = sys.argv[1:]
+run = lambda *words, **more: subprocess.run(words, capture_output=True, text=True, **more).stdout
+run(line, 'hook', 'claude', '--home', home, input=call)
+print('refused', flush=True)
+sys.stdin.readline()
+print(run(line, 'why'))
+";
+
+#[test]
+fn an_agent_that_asks_why_hears_of_its_own_refusal() {
+    let stage = Stage::new();
+    stage.file("home/.config/lineside/hooks.yaml", GUARD);
+    let _daemon = Daemon::start(&stage);
+    let call = |session: &str, folder: &str, command: &str| {
+        json!({"hook_event_name": "PreToolUse", "session_id": session, "cwd": stage.path(folder), "tool_name": "Bash",
+            "tool_input": {"command": command}})
+        .to_string()
+    };
+    let usual = stage.command(&["why"]);
+    let mut agent = Command::new("python3");
+    agent.args(["-c", ASKS_WHY, env!("CARGO_BIN_EXE_lineside")]).arg(stage.path("home"));
+    agent.arg(call("s1", "project", "rm own"));
+    agent.env_clear().envs(usual.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    agent.current_dir(stage.path("home")).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut agent = agent.spawn().unwrap();
+    let (mut asks, mut told) = (agent.stdin.take().unwrap(), BufReader::new(agent.stdout.take().unwrap()));
+    told.read_line(&mut String::new()).unwrap();
+    given(&stage, stage.command(&["hook", "claude"]), call("s2", "home", "rm other").as_bytes());
+    let logged = || Some(stage.run(&["log", "session:s2", "--json"], "").out);
+    std::iter::from_fn(logged).find(|log| !log.is_empty()).unwrap();
+    asks.write_all(b"\n").unwrap();
+    let mut page = String::new();
+    told.read_to_string(&mut page).unwrap();
+    agent.wait().unwrap();
+    assert!(page.contains("rm own") && !page.contains("rm other"), "{page}");
+    // Where it is not known who asks, it is the project that counts; a person asks about all.
+    let page = Client::start(&stage).told("why", &json!({}));
+    assert!(page.contains("rm own") && !page.contains("rm other"), "{page}");
+    assert!(stage.run(&["why"], "").out.contains("rm other"));
+}
+
 #[test]
 fn an_agent_asks_about_the_hooks_that_it_is_under() {
     let stage = Stage::new();
@@ -106,7 +150,13 @@ fn an_agent_asks_about_the_hooks_that_it_is_under() {
         ["list_hooks", "explain_command", "explain_event", "why", "tail", "validate", "propose_hook"]
     );
     assert!(client.told("list_hooks", &json!({})).contains("no-rm"));
-    let explained = client.told("explain_command", &json!({"command": "sudo rm x"}));
+    // A question is not refused as the command that it is about.
+    let question = json!({"line": "sudo rm x"});
+    let asks = json!({"hook_event_name": "PreToolUse", "session_id": "s0", "tool_name": "mcp__lineside__explain_command",
+        "tool_input": question});
+    let passed = given(&stage, stage.command(&["hook", "claude"]), asks.to_string().as_bytes());
+    assert_eq!((passed.code, &*passed.out), (Some(0), ""), "{passed:?}");
+    let explained = client.told("explain_command", &question);
     assert!(
         explained.contains("runs rm, by sudo") && explained.contains("1 of 1 hook would run"),
         "{explained}"
@@ -115,7 +165,9 @@ fn an_agent_asks_about_the_hooks_that_it_is_under() {
         json!({"point": "before_tool", "payload": {"tool_name": "Shell", "tool_input": {"command": "ls"}}});
     let explained = client.told("explain_event", &json!({"event": event}));
     assert!(explained.contains("nothing would run"), "{explained}");
-    let said = given(&stage, stage.command(&["hook", "claude"]), tool("s1", "rm x").as_bytes());
+    let call = json!({"hook_event_name": "PreToolUse", "session_id": "s1", "cwd": stage.path("project"),
+        "tool_name": "Bash", "tool_input": {"command": "rm x"}});
+    let said = given(&stage, stage.command(&["hook", "claude"]), call.to_string().as_bytes());
     assert_eq!(said.code, Some(0), "{said:?}");
     // The log is written behind the decision.
     let lines = std::iter::from_fn(|| Some(client.call("tail", &json!({"query": "session:s1"}))));
@@ -155,7 +207,7 @@ fn what_it_proposes_is_a_draft_and_nothing_is_in_force() {
         "{text}"
     );
     assert!(client.told("list_hooks", &json!({})).contains("no hook"));
-    let explained = client.told("explain_command", &json!({"command": "rm x"}));
+    let explained = client.told("explain_command", &json!({"line": "rm x"}));
     assert!(!explained.contains("not rm"), "{explained}");
     for (wrong, why) in [
         (json!({"name": "no-rm", "text": GUARD, "reason": "again"}), "already"),
