@@ -11,6 +11,8 @@ use lineside::dialects::native::daemon_settings;
 use lineside::json::json;
 use lineside::{LoadReport, LoadedHook, State};
 
+use crate::control::tell_off;
+use crate::daemon_paths::DaemonPaths;
 use crate::loading::{exit_status, finding_lines, load, untrusted};
 use crate::places::LookArgs;
 use crate::style::{Styles, Tone, count, print, print_json};
@@ -55,6 +57,7 @@ pub(crate) async fn run(args: &CheckArgs, styles: Styles) -> Result<ExitCode> {
         print_json(&all)?;
         return Ok(exit(&report));
     }
+    tell_off(DaemonPaths::usual(), styles.err);
     print(report.diagnostics.iter().flat_map(|diagnostic| finding_lines(diagnostic, styles.out)))?;
     if let Some(note) = untrusted(&report) {
         print([format!("{}: {note}", styles.out.paint(Tone::Bold, "note"))])?;

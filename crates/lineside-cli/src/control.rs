@@ -217,9 +217,10 @@ pub(crate) async fn reload(args: &ReloadArgs, styles: Styles) -> Result<ExitCode
 ///
 /// # Errors
 /// The file of the switch cannot be made.
-pub(crate) fn off(args: &OffArgs) -> Result<ExitCode> {
+pub(crate) async fn off(args: &OffArgs) -> Result<ExitCode> {
     let ControlArgs { daemon, json } = &args.control;
-    let switch = daemon.paths()?.switch();
+    let paths = daemon.paths()?;
+    let switch = paths.switch();
     let changed = switch.off("hooks are switched off; `lineside on` switches them on again");
     let changed = changed.with_context(|| {
         let path = switch.path().display().to_string();
@@ -228,6 +229,7 @@ pub(crate) fn off(args: &OffArgs) -> Result<ExitCode> {
              programs: lineside uninstall all"
         )
     })?;
+    see(&paths).await;
     let path = switch.path().display().to_string();
     let text = if changed { "hooks are off" } else { "hooks were off already" };
     say(
@@ -242,15 +244,32 @@ pub(crate) fn off(args: &OffArgs) -> Result<ExitCode> {
 ///
 /// # Errors
 /// The file of the switch cannot be removed.
-pub(crate) fn on(args: &OnArgs) -> Result<ExitCode> {
+pub(crate) async fn on(args: &OnArgs) -> Result<ExitCode> {
     let ControlArgs { daemon, json } = &args.control;
-    let switch = daemon.paths()?.switch();
+    let paths = daemon.paths()?;
+    let switch = paths.switch();
     let path = switch.path().display().to_string();
     let changed = switch.on().with_context(|| format!("failed to remove {path}"))?;
+    see(&paths).await;
     let text = if changed { "hooks are on" } else { "hooks were on already" };
     say(*json, &json!({"off": false, "changed": changed, "file": path}), text)?;
     Ok(ExitCode::SUCCESS)
 }
+
+/// Has the daemon see that hooks were switched, so that its log says when; without one nothing says it.
+async fn see(paths: &DaemonPaths) {
+    ask(paths, async |client| client.get::<Map>("/v1/status").await).await.ok();
+}
+
+/// Says on standard error that hooks are off, where they are.
+pub(crate) fn tell_off(paths: Result<DaemonPaths>, style: Style) {
+    if paths.is_ok_and(|paths| paths.switch().is_off()) {
+        tell(&format!("{}: {OFF}", style.paint(Tone::Warning, "warning")));
+    }
+}
+
+/// What is to be known of what hooks would do.
+pub(crate) const OFF: &str = "hooks are off, so that every event passes; `lineside on` switches them on";
 
 /// Asks the daemon something that it answers at once.
 ///

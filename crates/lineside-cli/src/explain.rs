@@ -15,7 +15,7 @@ use lineside::listing::{self, Explanation};
 use lineside::wire::{EventDraft, Vocabulary, publication};
 use tokio::io::AsyncReadExt as _;
 
-use crate::control::ask;
+use crate::control::{OFF, ask};
 use crate::daemon_paths::{AskArgs, DaemonPaths};
 use crate::lineage::SESSION;
 use crate::list::untrusted;
@@ -94,9 +94,6 @@ pub(crate) async fn run(args: &ExplainArgs, styles: Styles) -> Result<ExitCode> 
     }
     Ok(ExitCode::SUCCESS)
 }
-
-/// What is said while hooks are off, of what they would say otherwise.
-const OFF: &str = "hooks are off, so that every event passes; `lineside on` switches them on";
 
 /// What was explained, and what became of it.
 pub(crate) struct ExplainedSubject {

@@ -13,7 +13,7 @@ use lineside::listing::{self, Listed, Listing, NoHook, WHEN_PUBLISHED};
 use lineside::{Assembly, Bus, State};
 
 use crate::automations;
-use crate::control::ask;
+use crate::control::{ask, tell_off};
 use crate::daemon_paths::{AskArgs, DaemonPaths};
 use crate::loading::{exit_status, finding, load, tell_all, untrusted_hooks};
 use crate::painter::one_line;
@@ -63,6 +63,7 @@ pub(crate) async fn run(args: &ListArgs, styles: Styles) -> Result<ExitCode> {
         print_json(&all)?;
         return Ok(exit_status(&listing.diagnostics));
     }
+    tell_off(args.ask.of_daemon(), styles.err);
     tell_all(&listing.diagnostics, untrusted_hooks(untrusted(&listing.hooks)), styles.err);
     print(page(&listing, columns(), styles.out))?;
     if listing.hooks.is_empty() && listing.inert.is_empty() {

@@ -229,6 +229,13 @@ impl Daemon {
         }
     }
 
+    /// Says that hooks were switched off or on, once.
+    pub(crate) fn say_switched(&self) {
+        if let Some(notice) = self.switch.turned() {
+            self.bus().announce(notice);
+        }
+    }
+
     pub(crate) fn bus(&self) -> &Bus {
         self.assembly.bus()
     }

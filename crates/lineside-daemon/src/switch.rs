@@ -4,14 +4,18 @@ use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use lineside::core::Notice;
 use lineside_account::is_of_own;
 
 /// The name of the file, within the state folder.
 pub const FILE: &str = "off";
+
+/// What is said when hooks are off.
+const OFF: &str = "hooks are off: every event passes until `lineside on`";
 
 /// For how long a daemon relies on not having found the file. [`Switch::off`] outlasts it.
 const RELIED_ON: Duration = Duration::from_millis(1);
@@ -134,11 +138,19 @@ pub(crate) struct Watched {
     /// Until when hooks are on, in microseconds since the beginning. Nothing else is read or written with it, and each
     /// value that it ever has was true of a look of some thread: its order with other memory does not matter.
     on_until: AtomicU64,
+    was_off: AtomicBool,
 }
 
 impl Watched {
     pub(crate) fn new(switch: Switch) -> Self {
-        Self { switch, begun: Instant::now(), on_until: AtomicU64::new(0) }
+        Self { switch, begun: Instant::now(), on_until: AtomicU64::new(0), was_off: AtomicBool::new(false) }
+    }
+
+    /// What is to be said of it, where hooks were switched since this was asked last.
+    pub(crate) fn turned(&self) -> Option<Notice> {
+        let is_off = self.switch.is_off();
+        let turned = self.was_off.swap(is_off, Ordering::Relaxed) != is_off;
+        turned.then(|| if is_off { Notice::warning(OFF) } else { Notice::info("hooks are on again") })
     }
 
     /// Whether hooks are off.

@@ -89,6 +89,25 @@ fn what_happens_is_shown_as_it_happens_and_goes_on_with_the_next_daemon() {
 }
 
 #[test]
+fn that_hooks_were_switched_off_and_on_is_news() {
+    let stage = Stage::new();
+    stage.file("home/.config/lineside/hooks.yaml", GUARD);
+    let _daemon = Daemon::start(&stage);
+    let mut tap = Tap::start(&stage, &["--json"]);
+    for (word, detail) in [("off", "hooks are off"), ("on", "hooks are on again")] {
+        assert_eq!(stage.run(&[word], "").code, Some(0));
+        let news = tap.json();
+        let is_told = news["detail"].as_str().is_some_and(|text| text.contains(detail));
+        assert!(news["kind"] == json!("announced") && is_told, "{news}");
+        // What tells of hooks as if they held says it too.
+        for command in ["check", "list"] {
+            let err = stage.run(&[command], "").err;
+            assert_eq!(err.contains("hooks are off, so that every event passes"), word == "off", "{err}");
+        }
+    }
+}
+
+#[test]
 fn lines_are_for_people_and_hide_no_control_characters() {
     let stage = Stage::new();
     stage.file("home/.config/lineside/hooks.yaml", GUARD);

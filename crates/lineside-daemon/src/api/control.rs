@@ -33,6 +33,7 @@ pub(super) async fn status(State(daemon): State<Arc<Daemon>>, caller: Caller) ->
 
 /// How the daemon stands. It takes about a millisecond, and longer where it has much.
 pub(crate) fn standing(daemon: &Daemon) -> Status {
+    daemon.say_switched();
     let (loaded, lately, projects) = (daemon.loaded(), lately(daemon), projects(daemon));
     let (attached, orphaned_hooks) = daemon.attachments.counts();
     let (coverage_mismatches, mismatches) = daemon.mismatches.told();

@@ -127,6 +127,7 @@ async fn serve_call(
     if !daemon.switch.is_off() {
         return serve_in(daemon, &caller, from, times, call, (left, None)).await;
     }
+    daemon.say_switched();
     let (answer, ended) = daemon.hosts.pass(call.clone());
     let reached = |ended: Session| caller.as_ref().ok()?.session(daemon, ended.id().as_str()).ok();
     let ended = ended.filter(|session| !daemon.attachments.are_on(session));
