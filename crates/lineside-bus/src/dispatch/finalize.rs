@@ -57,7 +57,8 @@ impl Dispatcher<'_> {
         };
         if let Some(refused) = details.carried.as_ref().and_then(|carried| carried(&receipt)) {
             let changed = receipt.changes.last().map(|change| change.hook);
-            receipt.author = changed.filter(|_| receipt.verdict.strength() < Strength::Ask).or(receipt.author);
+            receipt.author =
+                changed.filter(|_| receipt.verdict.strength() < Strength::Ask).or(receipt.author);
             receipt.verdict = refused;
         }
         receipt

@@ -9,8 +9,25 @@ use crate::painter::{in_passing, one_line};
 use crate::style::{Style, Tone};
 use crate::why::page::Page;
 
-/// The lines of a question.
+/// The lines of a question, with the commands that answer it.
 pub(crate) fn question(question: &Value, columns: usize, style: Style) -> Vec<String> {
+    let mut lines = asked(question, columns, style);
+    lines.push(String::new());
+    let id = in_passing(question["id"].as_str().unwrap_or_default());
+    for (words, what) in [
+        (format!("allow {id}"), "this once"),
+        (format!("allow {id} --session"), "the same, session-wide"),
+        (format!("allow {id} --pattern PATTERN"), "what fits, project-wide"),
+        (format!("deny {id} --reason TEXT"), "the agent reads why"),
+    ] {
+        let command = format!("lineside approvals {words}");
+        lines.push(format!("  {command:<51}  {}", style.paint(Tone::Dim, what)).trim_end().to_owned());
+    }
+    lines
+}
+
+/// What is asked.
+pub(crate) fn asked(question: &Value, columns: usize, style: Style) -> Vec<String> {
     let text = |field: &str| in_passing(question[field].as_str().unwrap_or_default());
     let page = Page::new(columns, style, question["project"].as_str()).whole();
     let left = format!("{} left", left(question["left_ms"].as_u64().unwrap_or_default()));
@@ -34,12 +51,10 @@ pub(crate) fn question(question: &Value, columns: usize, style: Style) -> Vec<St
     }
     lines.push(String::new());
     let asked = text("asked_at");
-    lines.extend(
-        page.field(
-            "question",
-            &format!("{}, asked at {}", text("id"), asked.get(11..19).unwrap_or_default()),
-        ),
-    );
+    lines.extend(page.field(
+        "question",
+        &format!("{}, asked at {} UTC", text("id"), asked.get(11..19).unwrap_or_default()),
+    ));
     let host = question["host"].as_str().map(|host| format!(" of {host}")).unwrap_or_default();
     let process =
         question["process"].as_u64().map(|process| format!(", process {process}")).unwrap_or_default();
@@ -57,17 +72,6 @@ pub(crate) fn question(question: &Value, columns: usize, style: Style) -> Vec<St
             let shown = payload.as_str().unwrap_or_default();
             lines.extend(page.field("payload", &format!("(only the beginning of it is shown) {shown}")));
         }
-    }
-    lines.push(String::new());
-    let id = text("id");
-    for (words, what) in [
-        (format!("allow {id}"), "this once"),
-        (format!("allow {id} --session"), "the same, session-wide"),
-        (format!("allow {id} --pattern PATTERN"), "what fits, project-wide"),
-        (format!("deny {id} --reason TEXT"), "the agent reads why"),
-    ] {
-        let command = format!("lineside approvals {words}");
-        lines.push(format!("  {command:<51}  {}", style.paint(Tone::Dim, what)).trim_end().to_owned());
     }
     lines
 }

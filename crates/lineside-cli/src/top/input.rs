@@ -185,6 +185,13 @@ impl Top {
         if self.view().rows.is_empty() {
             return;
         }
+        // A person agrees to what they have seen.
+        if answer == "allow" && self.view().seen < self.view().rows.len() {
+            self.does(Do::Page(1));
+            self.message =
+                Some((Tone::Asked, "it goes on below; it is allowed once its end was seen".to_owned()));
+            return;
+        }
         let id = self.view().about.clone();
         self.wanted.push(Ask::Answer { id, answer, scope });
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use lineside::json::{Map, Value};
 use lineside::log::{Decision, Stats, Why};
 
-use crate::approvals::page::{left, question};
+use crate::approvals::page::{self, left};
 use crate::control::failing_line;
 use crate::log::line::{Lines, Order};
 use crate::page::fitting::{column, cut, wrapped};
@@ -78,7 +78,7 @@ pub(super) fn approvals(waiting: &[Value], columns: usize, style: Style) -> Vec<
 /// A question in full: what a person agrees to is seen.
 pub(super) fn asked(waiting: &[Value], id: &str, columns: usize, style: Style) -> Vec<Row> {
     let found = waiting.iter().find(|question| question["id"].as_str() == Some(id));
-    Row::text(found.into_iter().flat_map(|found| question(found, columns, style)))
+    Row::text(found.into_iter().flat_map(|found| page::asked(found, columns, style)))
 }
 
 /// Background work: dead letters first, keys with how many wait for them, then what lives.

@@ -172,7 +172,11 @@ impl Top {
     fn rows(&mut self, shown: &mut Vec<Line<'static>>, room: usize) {
         // The first one stays.
         let Some(mut view) = self.views.pop() else { return };
-        let seen = view.window(room);
+        let mut seen = view.window(room);
+        // What stands below takes the place of the last line.
+        let more = if view.is_text() { view.rows.len() - seen.end } else { 0 };
+        seen.end -= usize::from(more > 0);
+        view.seen = view.seen.max(seen.end);
         for (at, row) in view.rows.iter().enumerate().take(seen.end).skip(seen.start) {
             let agent = self.fleet.agent(&row.about).filter(|_| view.kind == Kind::Sessions);
             let of_agent = agent.map(|agent| line(agent, row.depth, self.table(), self.now, self.style));
@@ -184,6 +188,11 @@ impl Top {
         }
         self.views.push(view);
         let style = self.style;
+        if more > 0 {
+            shown.push(spans::line(
+                &style.paint(Tone::Asked, &format!("  ↓ {} below", count(more + 1, "more line"))),
+            ));
+        }
         let has_come = self.view().kind == Kind::Sessions || self.view().has_come;
         if self.lines.iter().all(Option::is_none) {
             let lines = match has_come {

@@ -241,8 +241,11 @@ pub(super) fn line(agent: &Agent, depth: usize, table: Room<'_>, now: i64, style
     let is_said = agent.label == "main" || session.starts_with(&agent.label);
     let label = if is_said { "" } else { &*agent.label };
     let label = cut(label, room);
-    let gap = usize::from(!label.is_empty());
-    let id = column(&crate::painter::in_passing(id), room.saturating_sub(width(&label) + gap));
+    let left = room.saturating_sub(width(&label));
+    // A label that leaves no room for a second name has it all.
+    let is_alone = !label.is_empty() && left < 3;
+    let gap = if is_alone { left } else { usize::from(!label.is_empty()) };
+    let id = if is_alone { String::new() } else { column(&crate::painter::in_passing(id), left - gap) };
     let id_tone = if gap > 0 { Tone::Dim } else { Tone::Plain };
     line.push_str(&style.paint(Tone::Dim, &branch));
     line.push_str(&label);

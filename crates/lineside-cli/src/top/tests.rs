@@ -14,6 +14,7 @@ use super::state::{Link, Prompt, Top};
 use crate::style::Style;
 
 mod beside_others;
+mod columns;
 mod waiting;
 
 /// 24 November 2026, 09:00.

@@ -42,6 +42,8 @@ pub(super) struct View {
     pub(super) at: usize,
     /// The first row that is seen.
     pub(super) first: usize,
+    /// How many rows of it have been on the screen, from the first one on.
+    pub(super) seen: usize,
     /// Whether what it shows has come.
     pub(super) has_come: bool,
 }
@@ -50,7 +52,7 @@ impl View {
     pub(super) fn new(kind: Kind, about: impl Into<String>) -> Self {
         let about = about.into();
         let (rows, chosen) = (Vec::new(), String::new());
-        Self { kind, about, is_tree: false, rows, chosen, at: 0, first: 0, has_come: false }
+        Self { kind, about, is_tree: false, rows, chosen, at: 0, first: 0, seen: 0, has_come: false }
     }
 
     /// Whether it is a text, which is scrolled, and no list.

@@ -226,7 +226,7 @@ fn approval(text: &str) -> Markup {
 fn since(since: &[News]) -> Markup {
     html! {
         @if !since.is_empty() {
-            h2 { "What became of it" }
+            h2 { "What became of it" span.count { "times in UTC" } }
             div.scroll { table.rows.small { tbody {
                 @for news in since {
                     tr {

@@ -30,7 +30,7 @@ pub(super) fn table(waiting: &[Decision], decisions: &[Decision]) -> Markup {
         decisions.iter().map(|decision| (decision, false)).chain(waiting.iter().map(|asked| (asked, true)));
     html! {
             div.scroll { table.rows.fold {
-                thead { tr { th { "time" } th { "verdict" } th { "agent" } th { "point" } th { "what" } th { "by" } th { "reason" } th.num { "took" } } }
+                thead { tr { th { "time, UTC" } th { "verdict" } th { "agent" } th { "point" } th { "what" } th { "by" } th { "reason" } th.num { "took" } } }
                 tbody {
                     @for (decision, waits) in rows.rev() {
                         tr.pending[waits] {

@@ -153,7 +153,7 @@ fn notable(model: &Model, fits: &dyn Fn(&str) -> bool) -> Markup {
         @if rows.is_empty() { p.none { "Nothing of what the daemon remembers was refused, asked or failed." } }
         @else {
             div.scroll { table.rows.fold {
-                thead { tr { th { "time" } th { "verdict" } th { "agent" } th { "point" } th { "tool" } th { "by" } th { "reason" } } }
+                thead { tr { th { "time, UTC" } th { "verdict" } th { "agent" } th { "point" } th { "tool" } th { "by" } th { "reason" } } }
                 tbody {
                     @for one in rows {
                         tr {

@@ -257,3 +257,10 @@ fn background_work_is_a_bar_in_the_lane_of_its_event() {
         "{data}"
     );
 }
+
+#[test]
+fn what_only_readers_hear_of_a_table_makes_no_page_wider() {
+    let css = include_str!("../../assets/style.css");
+    let rule = |name: &str| css.split(&format!("\n{name} {{")).nth(1).unwrap().split('}').next().unwrap();
+    assert!(rule(".sr").contains("position: absolute") && rule(".scroll").contains("position: relative"));
+}

@@ -20,7 +20,7 @@ const WORK: u8 = 2;
 #[must_use]
 pub fn content(session: &str, root: &str, waiting: &[Decision], decisions: &[Decision]) -> Markup {
     html! {
-        h1 { "Timeline" span.count { (line(root)) } }
+        h1 { "Timeline" span.count { (line(root)) ", times in UTC" } }
         div.toolbar {
             button type="button" data-zoom="in" title="zoom in (+)" { "+" }
             button type="button" data-zoom="out" title="zoom out (−)" { "−" }

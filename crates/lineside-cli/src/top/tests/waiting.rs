@@ -26,3 +26,26 @@ fn a_question_that_waits_is_in_the_timeline_of_its_session_and_is_what_that_does
     stage.told(&Ask::Approvals, Told::Approvals(Vec::new()));
     assert!(!stage.text().contains("git push origin main"), "{}", stage.text());
 }
+
+#[test]
+fn a_question_that_goes_on_below_is_allowed_when_its_end_was_seen() {
+    let mut long = question();
+    long["payload"]["tool_input"]["command"] =
+        json!(format!("git push # {} && rm -rf build", "x ".repeat(900)));
+    let mut stage = Stage::new((80, 24));
+    stage.press("2");
+    stage.told(&Ask::Approvals, Told::Approvals(vec![long]));
+    stage.press("⏎");
+    let first = stage.text();
+    assert!(first.contains("more lines below") && !first.contains("rm -rf build"), "{first}");
+    let mut pages = 0;
+    while !stage.text().contains("rm -rf build") {
+        stage.press("y");
+        assert!(!stage.due().iter().any(Ask::is_change));
+        assert!(stage.text().contains("once its end was seen"));
+        pages += 1;
+    }
+    assert!((1..4).contains(&pages) && !stage.text().contains("more lines below"), "{}", stage.text());
+    stage.press("y");
+    assert!(stage.due().iter().any(Ask::is_change));
+}
