@@ -1,19 +1,21 @@
 //! `lineside check`: whether every hook that is found loads. For continuous integration, and before one relies on it.
 
 use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use lineside::core::{OnFailure, Severity};
+use lineside::core::{Diagnostic, OnFailure, Severity};
 use lineside::dialects::Managed;
-use lineside::dialects::native::daemon_settings;
+use lineside::dialects::native::{ObserveSettings, ObserveTo, daemon_settings};
 use lineside::json::json;
 use lineside::{LoadReport, LoadedHook, State};
 
 use crate::control::tell_off;
 use crate::daemon_paths::DaemonPaths;
-use crate::loading::{exit_status, finding_lines, load, untrusted};
+use crate::loading::{exit_status, finding_lines, load, of_login, untrusted};
+use crate::on_path::{find, is_program};
 use crate::places::LookArgs;
 use crate::style::{Styles, Tone, count, print, print_json};
 
@@ -42,7 +44,10 @@ Exit status:
 pub(crate) async fn run(args: &CheckArgs, styles: Styles) -> Result<ExitCode> {
     let ground = args.look.places.ground()?;
     let (_assembly, mut report) = load(&ground).await?;
-    report.diagnostics.extend(daemon_settings(&ground.places, &Managed::default()).1);
+    let (settings, findings) = daemon_settings(&ground.places, &Managed::default());
+    report.diagnostics.extend(findings);
+    report.diagnostics.extend(settings.observe.iter().filter_map(|to| unseen(to, &settings.path)));
+    report.diagnostics.extend(of_login(&ground).await?);
     let of = |severity| report.diagnostics.iter().filter(|finding| finding.severity == severity).count();
     let (errors, warnings) = (of(Severity::Error), of(Severity::Warning));
     let ready = report.hooks.iter().filter(|found| found.state == State::Ready);
@@ -76,6 +81,21 @@ pub(crate) async fn run(args: &CheckArgs, styles: Styles) -> Result<ExitCode> {
     );
     print([styles.out.paint(tone, &sum)])?;
     Ok(exit(&report))
+}
+
+/// That the program of an observer is not there.
+fn unseen(observer: &ObserveSettings, folders: &[PathBuf]) -> Option<Diagnostic> {
+    let (ObserveTo::Command(words) | ObserveTo::Worker(words)) = &observer.to else { return None };
+    let program = words.first()?;
+    let is_there = match program.contains('/') {
+        true => is_program(Path::new(program)),
+        false => find(program).is_some() || folders.iter().any(|folder| is_program(&folder.join(program))),
+    };
+    let text = format!(
+        "observer \"{}\": cannot find program `{program}`; install it or correct the path",
+        observer.name
+    );
+    (!is_there).then(|| Diagnostic::warning(observer.origin.clone(), text))
 }
 
 /// Failure also where a guard refuses every event that it is asked about, because what it starts is not there.

@@ -21,7 +21,7 @@ use crate::daemon_paths::DaemonPaths;
 use crate::hosts::LookArgs;
 use crate::hosts::finding::Finding;
 use crate::hosts::machine::{self, Machine};
-use crate::loading::{load_into, protection};
+use crate::loading::{load_into, of_login, protection};
 use crate::log::now;
 use crate::painter::one_line;
 use crate::places::{Ground, granted_places, shown};
@@ -270,7 +270,7 @@ async fn daemon(paths: &DaemonPaths, places: &Places) -> Looked {
                 Finding::error(wrong.to_string(), "repair the file; until then nothing of it is set")
             });
             let mut findings: Vec<Finding> = settings.collect();
-            findings.extend(loaded(paths, places).await);
+            findings.extend(loaded(&ground(paths, places)).await);
             findings.extend(project_finding(paths, places));
             return Looked { what, state, findings, ..Looked::default() };
         }
@@ -337,7 +337,12 @@ async fn daemon(paths: &DaemonPaths, places: &Places) -> Looked {
             "a hook for `tool: Shell` is not asked about them; name those that it should see in its `match`",
         ));
     }
-    findings.extend(project_finding(paths, places));
+    findings.extend(missed(&ground(paths, places)).await);
+    if let Some(project) = project_finding(paths, places) {
+        // What the daemon has of it, and calls that its hooks refused since, end in the same remedy.
+        findings.retain(|finding| !finding.text.contains(&project.remedy));
+        findings.push(project);
+    }
     Looked { what, state, findings, ..Looked::default() }
 }
 
@@ -364,16 +369,20 @@ fn unread_settings(status: &Map, places: &Places) -> Vec<Finding> {
     wrong.chain([Finding::warning(text, ANOTHER)]).collect()
 }
 
-/// What a daemon would find in the hook files. No hook is run, and no plugin is loaded.
-async fn loaded(paths: &DaemonPaths, places: &Places) -> Vec<Finding> {
+/// The hooks of the user and of the project.
+fn ground(paths: &DaemonPaths, places: &Places) -> Ground {
     let found = project::find(places.work_dir(), &project::of_user(places.environment.clone()), paths);
     let is_trusted = found.as_ref().is_some_and(Found::is_trusted);
     let trust = if is_trusted { Trust::Granted } else { Trust::Withheld };
     let root = found.as_ref().map_or(places.work_dir(), Found::root).to_path_buf();
     let project = root.to_string_lossy().into();
     let places = Places { project_root: Some(root.clone()), cwd: root, trust, ..places.clone() };
-    let ground = Ground { places, project, dialects: DIALECTS.to_vec(), found };
-    match load_into(Assembly::new(Bus::new()).without_effects(), &ground).await {
+    Ground { places, project, dialects: DIALECTS.to_vec(), found }
+}
+
+/// What a daemon would find in the hook files. No hook is run, and no plugin is loaded.
+async fn loaded(ground: &Ground) -> Vec<Finding> {
+    match load_into(Assembly::new(Bus::new()).without_effects(), ground).await {
         Ok((_assembly, report)) => {
             let is_of_file = |finding: &&Diagnostic| {
                 // How a project stands as a whole has a finding of its own.
@@ -382,10 +391,19 @@ async fn loaded(paths: &DaemonPaths, places: &Places) -> Vec<Finding> {
                     .as_ref()
                     .is_none_or(|origin| Some(&*origin.file) != ground.places.project_root.as_ref())
             };
-            report.diagnostics.iter().filter(is_of_file).map(of_hooks).collect()
+            let found = report.diagnostics.iter().filter(is_of_file).map(of_hooks);
+            found.chain(missed(ground).await).collect()
         }
         Err(error) => vec![Finding::error(format!("{error:#}"), "lineside check has the whole list")],
     }
+}
+
+/// What is in the `PATH` of this shell, and not in that of a daemon which a call starts.
+async fn missed(ground: &Ground) -> Vec<Finding> {
+    let missed = of_login(ground).await.unwrap_or_default();
+    let remedy =
+        "name the folder in ~/.config/lineside/config.yaml, `daemon: {path: [FOLDER]}`, then: lineside stop";
+    missed.iter().map(|found| Finding::warning(found.to_string(), remedy)).collect()
 }
 
 /// A finding about hook files.

@@ -80,7 +80,9 @@ pub(crate) async fn run(args: &HostsArgs, styles: Styles) -> Result<ExitCode> {
 }
 
 fn row(machine: &Machine, places: &lineside::dialects::Places) -> Vec<Cell> {
-    let installed: Vec<String> = machine.installed.iter().map(|(level, _)| level.name().to_owned()).collect();
+    let mut installed: Vec<_> = machine.installed.iter().map(|(level, _)| level.name()).collect();
+    // Of two files of one level it is said once.
+    installed.dedup();
     let (installed, tone) = match &installed[..] {
         [] => ("no".to_owned(), Tone::Dim),
         levels => (levels.join(", "), Tone::Good),

@@ -237,6 +237,12 @@ pub(crate) async fn run(args: &InstallArgs, styles: Styles) -> Result<ExitCode> 
             None => None,
         };
         failed |= tried.as_ref().is_some_and(|tried| !tried.works());
+        if level == Level::Project && done.is_empty() {
+            report.remark(
+                "the entries start a program of this machine by its path: where the files are shared, as by a commit, \
+                 each call of others' agents is refused until they have run `lineside install` with --project themselves",
+            );
+        }
         done.push(host);
         report.installed(&Done { host, acts, tried })?;
         for Finding { text, remedy, .. } in machine::obstacles(host, &places) {

@@ -1,5 +1,6 @@
 //! From places to a bus with hooks on it, and what is said about those that do not load.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
@@ -15,6 +16,7 @@ use crate::excerpt;
 use crate::painter::one_line;
 use crate::places::Ground;
 use crate::project::of_user;
+use crate::serve::login_path;
 use crate::style::{Style, Tone, count, tell};
 
 /// A bus with the hooks of these places.
@@ -70,6 +72,25 @@ pub(crate) async fn load_into(assembly: Assembly, ground: &Ground) -> Result<(As
         report.diagnostics.extend(unspoken_files(&ground.places).iter().map(unspoken));
     }
     Ok((assembly, report))
+}
+
+/// What a daemon that a call of an agent starts, with the `PATH` of a login, does not find of what this process finds.
+///
+/// # Errors
+/// As [`load`].
+pub(crate) async fn of_login(ground: &Ground) -> Result<Vec<Diagnostic>> {
+    let mut environment = ground.places.environment.clone();
+    let (settings, _) = daemon_settings(&of_user(environment.clone()), &Managed::default());
+    let path = login_path(ground.places.home().unwrap_or(Path::new("/")), &settings)?;
+    let path = path.to_string_lossy().into_owned();
+    let load =
+        |environment| load_into(Assembly::new(Bus::new()).without_effects().environment(environment), ground);
+    let (_, here) = load(environment.clone()).await?;
+    environment.insert("PATH".to_owned(), path);
+    let (_, there) = load(environment).await?;
+    let missed = there.diagnostics.into_iter().filter(|found| !here.diagnostics.contains(found));
+    let text = |text| format!("in a daemon that a call starts, and not in this shell: {text}");
+    Ok(missed.map(|found| Diagnostic::warning(found.origin, text(found.text))).collect())
 }
 
 /// What keeps agents from changing what decides about them, as the usual daemon has it.

@@ -26,7 +26,10 @@ const DEFAULT_PATH: &str = "/bin:/usr/bin";
 #[non_exhaustive]
 pub enum FindProgramError {
     /// No directory of `PATH` has a file of this name.
-    #[error("cannot find program `{}` in PATH", .name.display())]
+    #[error(
+        "cannot find program `{}` in the PATH of hooks (that of a daemon has more with `daemon: {{path: [FOLDER]}}` in \
+         config.yaml)", .name.display()
+    )]
     Missing {
         /// The name.
         name: OsString,

@@ -256,6 +256,19 @@ impl Machine {
         if self.installed.is_empty() {
             return;
         }
+        // Of two programs under one name each reads its own.
+        let has_entry = |file: &PathBuf| self.installed.iter().any(|(_, entered)| entered.file == *file);
+        let of_user = files(host, Level::User, places).unwrap_or_default();
+        if of_user.iter().any(has_entry) {
+            let without = of_user.iter().filter(|file| !has_entry(file));
+            self.findings.extend(without.map(|file| {
+                let text = format!(
+                    "{} has no entry: no hook sees what the program does that reads it",
+                    shown(file, places)
+                );
+                Finding::error(text, format!("lineside install {host}"))
+            }));
+        }
         self.findings.extend(look_through(host, places).into_iter().map(|beside| told(host, beside, places)));
         if host == Host::Codex {
             if let Some(program) = &self.program {

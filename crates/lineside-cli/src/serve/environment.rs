@@ -5,14 +5,14 @@
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 use lineside::core::Diagnostic;
 use lineside::dialects::native::{DaemonSettings, daemon_settings};
 use lineside::dialects::{Managed, Places, Trust};
-use lineside_account::Named;
+use lineside_account::{Account, Named};
 
 use crate::serve::below::Variables;
 
@@ -91,6 +91,16 @@ pub(super) fn refuse_more(mut login: Variables, settings: &DaemonSettings) -> Re
             name.display()
         ),
     }
+}
+
+/// The `PATH` of a daemon with this home that a call starts.
+///
+/// # Errors
+/// No `PATH` can name a folder of the settings.
+pub(crate) fn login_path(home: &Path, settings: &DaemonSettings) -> Result<OsString> {
+    let login = lineside_shim::login(&Account::own(), home);
+    let path = login.into_iter().find(|(name, _)| *name == "PATH").unwrap_or_default().1;
+    joined(&settings.path, &path)
 }
 
 /// The `PATH` of this process with these folders before the others.

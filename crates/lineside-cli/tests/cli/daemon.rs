@@ -309,6 +309,15 @@ fn a_daemon_that_trusts_no_project_says_so_to_who_looks_at_it() {
     assert!(said.code == Some(0) && said.out.contains("  project   [stage]/project, trusted\n"), "{said:?}");
     assert!(said.out.contains("[stage]/project: trusted, 1 hook in force, 0 sessions open"), "{said:?}");
     assert!(!stage.run(&["doctor"], "").out.contains("do not run"));
+    // That it has changed is said once, with the remedy that helps.
+    stage.hook("guard", "trigger: before_tool", "cat >/dev/null; true");
+    let call = json!({"hook_event_name": "PreToolUse", "session_id": "s", "cwd": stage.path("project"),
+        "tool_name": "Bash", "tool_input": {"command": "ls"}});
+    let said = stage.run(&["hook", "claude"], call.to_string());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let said = stage.run(&["doctor"], "");
+    let times = |text| said.out.matches(text).count();
+    assert_eq!((times("not what was trusted"), times("repair")), (1, 0), "{said:?}");
 }
 
 #[test]

@@ -73,3 +73,63 @@ fn the_doctor_finds_nothing_wrong_where_nothing_is_but_a_program_that_loads_libr
         "{said:?}"
     );
 }
+
+#[test]
+fn of_two_programs_under_one_name_the_doctor_names_the_file_that_has_no_entry() {
+    let stage = Stage::new();
+    program(&stage, "kimi", "echo 2.1.0");
+    stage.file("home/.kimi-code/config.toml", "");
+    assert_eq!(run(&stage, &["install", "kimi", "--untried"], &[]).code, Some(0));
+    let without = "~/.kimi/config.toml has no entry";
+    let said = run(&stage, &["doctor"], &[]).out;
+    assert!(said.contains("installed in ~/.kimi-code/config.toml") && !said.contains(without), "{said}");
+    stage.file("home/.kimi/config.toml", "");
+    let said = run(&stage, &["doctor"], &[]).out;
+    assert!(said.contains(without) && said.contains("-> lineside install kimi\n"), "{said}");
+    assert_eq!(run(&stage, &["install", "kimi", "--untried"], &[]).code, Some(0));
+    assert!(!run(&stage, &["doctor"], &[]).out.contains(without));
+    let said = run(&stage, &["hosts"], &[]).out;
+    assert!(!said.contains("user, user"), "{said}");
+}
+
+#[test]
+fn a_program_of_this_shell_that_a_daemon_does_not_find_is_named_with_the_remedy() {
+    let stage = Stage::new();
+    program(&stage, "mytool", "exit 0");
+    let hook = "hooks: [{name: mine, on: before_tool, command: [mytool]}]\n";
+    stage.file("home/.config/lineside/hooks.yaml", hook);
+    let folder = stage.path("bin").display().to_string();
+    let missed =
+        "in a daemon that a call starts, and not in this shell: hook \"mine\": cannot find program `mytool`";
+    for (arguments, code) in [(["check"], 0), (["doctor"], 1)] {
+        let said = run(&stage, &arguments, &[]);
+        assert!(said.out.contains(missed) && said.out.contains("`daemon: {path: [FOLDER]}`"), "{said:?}");
+        assert_eq!(said.code, Some(code), "{said:?}");
+    }
+    stage.file("home/.config/lineside/config.yaml", &format!("daemon: {{path: [{folder:?}]}}\n"));
+    for arguments in [["check"], ["doctor"]] {
+        let said = run(&stage, &arguments, &[]);
+        assert!(!said.out.contains("in a daemon that a call starts"), "{said:?}");
+    }
+    // Where the shell lacks it as well that is said once.
+    stage.file("home/.config/lineside/hooks.yaml", &hook.replace("mytool", "no-such-tool"));
+    let said = run(&stage, &["check"], &[]);
+    assert!(said.out.contains("`no-such-tool`") && said.out.matches("cannot find").count() == 1, "{said:?}");
+}
+
+#[test]
+fn an_observer_whose_program_is_not_there_is_a_warning_of_check() {
+    let stage = Stage::new();
+    program(&stage, "follow", "cat");
+    let check = |words: &str| {
+        let observe = format!("observe: [{{name: detector, worker: {words}}}]\n");
+        stage.file("home/.config/lineside/config.yaml", &observe);
+        run(&stage, &["check"], &[]).out
+    };
+    let said = check("[/opt/detector, --follow]");
+    assert!(
+        said.contains("config.yaml:1: observer \"detector\": cannot find program `/opt/detector`"),
+        "{said}"
+    );
+    assert!(check("[follow]").ends_with("0 warnings\n"));
+}

@@ -222,13 +222,17 @@ fn a_project_is_named_or_the_current_folder() {
         assert_eq!(said.code, Some(0), "{said:?}");
         let file = stage.path("project/.cursor/hooks.json");
         assert!(fs::read_to_string(&file).unwrap().contains("beforeShellExecution"));
+        assert!(
+            said.err.contains("note: the entries start a program of this machine by its path"),
+            "{said:?}"
+        );
         assert_eq!(run(&stage, &["uninstall", "cursor", project], &[]).code, Some(0));
         assert!(!stage.path("project/.cursor").exists());
     }
     let said = run(&stage, &["install", "kimi", "--project"], &[]);
     assert_eq!(said.code, Some(2));
     let error = "\nlineside: kimi reads no hooks from a project; install them for the user\n";
-    assert!(said.err.ends_with(error), "{said:?}");
+    assert!(said.err.ends_with(error) && !said.err.contains("by its path"), "{said:?}");
     let said = run(&stage, &["install", "cursor", "--event", "beforeShellExec", "--untried"], &[]);
     let error = "\nlineside: cursor has no event `beforeShellExec`; the nearest is `beforeShellExecution`\n";
     assert!(said.err.ends_with(error), "{said:?}");

@@ -45,7 +45,10 @@ fn a_program_is_looked_up_in_the_path_of_the_hook() {
     let room = Room::enter();
     room.file("only-here", "#!/bin/sh\necho found $0 $1\n", 0o755);
     let mut hook = room.command(&["only-here", "it"]);
-    assert_eq!(not_started(room.run(&hook)), "cannot find program `only-here` in PATH");
+    assert_eq!(
+        not_started(room.run(&hook)),
+        "cannot find program `only-here` in the PATH of hooks (that of a daemon has more with `daemon: {path: [FOLDER]}` in config.yaml)"
+    );
     hook.environment.set.push(("PATH".into(), room.text("").into()));
     let ended = room.run(&hook);
     assert_eq!(ended.stdout.trimmed_text(), format!("found {} it", room.text("only-here")));

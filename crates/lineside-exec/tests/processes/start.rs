@@ -13,11 +13,17 @@ use crate::room::{Room, descriptors, millis, not_started};
 fn p09_a_missing_program_is_named() {
     let room = Room::enter();
     let why = not_started(room.run(&room.command(&["no-such-program"])));
-    assert_eq!(why, "cannot find program `no-such-program` in PATH");
+    assert_eq!(
+        why,
+        "cannot find program `no-such-program` in the PATH of hooks (that of a daemon has more with `daemon: {path: [FOLDER]}` in config.yaml)"
+    );
     let why = not_started(room.run(&room.command(&["/no/such/program"])));
     assert_eq!(why, "cannot run `/no/such/program`: No such file or directory (os error 2)");
     let why = not_started(room.run(&room.command(&[""])));
-    assert_eq!(why, "cannot find program `` in PATH");
+    assert_eq!(
+        why,
+        "cannot find program `` in the PATH of hooks (that of a daemon has more with `daemon: {path: [FOLDER]}` in config.yaml)"
+    );
     let why = not_started(room.run(&room.command(&[])));
     assert_eq!(why, "cannot run an empty argument vector");
     room.leave();

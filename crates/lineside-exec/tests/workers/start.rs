@@ -83,7 +83,7 @@ fn without_its_program_there_is_no_worker() {
     let mut spec = spec(&room, &[]);
     spec.program.argv[0] = "no-such-node".into();
     let set = room.block_on(Set::start(spec));
-    let why = "cannot find program `no-such-node` in PATH".to_owned();
+    let why = "cannot find program `no-such-node` in the PATH of hooks (that of a daemon has more with `daemon: {path: [FOLDER]}` in config.yaml)".to_owned();
     assert_eq!(set.ready, Err(StartWorkerError::NotFound { why }));
     room.leave();
 }
