@@ -220,6 +220,9 @@ async fn every_metric_of_the_page_and_of_the_dashboard_for_grafana_is_there() {
             assert!(scrape.families.contains_key(name), "{name}: {:?}", scrape.families.keys());
         }
     }
+    for name in scrape.families.keys() {
+        assert!(texts[0].contains(&format!("`{name}`")), "the page has no {name}");
+    }
     let dashboard: lineside::json::Value = lineside::json::from_str(texts[1]).unwrap();
     assert!(dashboard["panels"].as_array().is_some_and(|panels| panels.len() > 5));
     house.server.end().await;
