@@ -72,7 +72,11 @@ pub(crate) fn run(args: &InitArgs, styles: Styles) -> Result<ExitCode> {
     if args.project.is_some() {
         next.push("lineside trust".to_owned());
     }
-    next.extend(others.iter().map(|host| format!("lineside install {}", host.name())));
+    match &others[..] {
+        [] => {}
+        [host] => next.push(format!("lineside install {}", host.name())),
+        _ => next.push("lineside install all".to_owned()),
+    }
     next.push("lineside check".to_owned());
     if args.json {
         let names =

@@ -102,7 +102,8 @@ pub(crate) fn run(args: &NewArgs, styles: Styles) -> Result<ExitCode> {
     let script = |end: &str| folder.join(format!("{name}.{end}"));
     let kit = KITS.iter().find(|kit| kit.language == "python");
     let mut files: Vec<(PathBuf, &str, u32)> = Vec::new();
-    let entry = match args.form {
+    let mut post = String::new();
+    let run = match args.form {
         Form::Command => {
             files.push((script("sh"), COMMAND, 0o755));
             format!("command: [{}]", named(&script("sh"), &places))
@@ -114,22 +115,33 @@ pub(crate) fn run(args: &NewArgs, styles: Styles) -> Result<ExitCode> {
         }
         Form::Post => {
             let ends = "# `block` once the server answers: then nothing passes that it has not seen.";
-            format!("post: {{url: \"http://127.0.0.1:8080/{name}\"}}\n    on_failure: continue  {ends}")
+            post = format!("    on_failure: continue  {ends}\n");
+            format!("post: {{url: \"http://127.0.0.1:8080/{name}\"}}")
         }
         Form::Folder => return new_folder(args, point, &places, styles),
     };
-    let entry = format!("  - name: {name}\n    on: {point}\n    {entry}\n");
+    let entry = format!("  - name: {name}\n    on: {point}\n    {run}\n{post}");
     let before = fs::read_to_string(&declared).ok();
     let text = before.clone().map_or_else(|| format!("hooks:\n{entry}"), |text| joined(&text, &entry));
-    if !declares_one_more(before.as_deref().unwrap_or_default(), &text, name, args.project.is_some())? {
-        let shown = shown(&declared, &places);
-        bail!("cannot add to {shown} without changing what it says; put this below `hooks`:\n{entry}");
+    let joins =
+        declares_one_more(before.as_deref().unwrap_or_default(), &text, name, args.project.is_some())?;
+    let at = shown(&declared, &places);
+    if joins == Joins::NameTaken {
+        bail!("a hook of {at}, or of a policy that it uses, is called `{name}` already; choose another name");
     }
     for (path, text, mode) in files {
         let is_kit = path.ends_with("lineside_hook.py");
         if !write_new(&path, text, mode)? && !is_kit {
             bail!("{} is there already", path.display());
         }
+    }
+    if joins == Joins::No {
+        let ends = if post.is_empty() { "" } else { ", on_failure: continue" };
+        print([format!("{{name: {name}, on: {point}, {run}{ends}}}")])?;
+        bail!(
+            "cannot add to {at} without changing what it says; put the line above into its `hooks`, between the brackets \
+             or behind `- `"
+        );
     }
     if before.is_none() {
         write_new(&declared, &text, 0o644)?;
@@ -182,13 +194,26 @@ fn joined(text: &str, entry: &str) -> String {
     format!("{text}{head}\n{entry}")
 }
 
+/// Whether a hook can be joined to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Joins {
+    Yes,
+    No,
+    NameTaken,
+}
+
 /// Whether a text declares what another one does, and this hook beside it, as it would be read.
-fn declares_one_more(before: &str, now: &str, name: &str, of_project: bool) -> Result<bool> {
+fn declares_one_more(before: &str, now: &str, name: &str, of_project: bool) -> Result<Joins> {
     let folder = tempfile::tempdir()?;
     let read = |text: &str| read_alone(text, folder.path(), of_project);
     let (before, now) = (read(before)?, read(now)?);
-    let names: Vec<_> = before.names().into_iter().chain([name.to_owned()]).collect();
-    Ok(now.names() == names && now.errors() <= before.errors())
+    let mut names = before.names();
+    if names.iter().any(|known| known == name) {
+        return Ok(Joins::NameTaken);
+    }
+    names.push(name.to_owned());
+    let is_joined = now.names() == names && now.errors() <= before.errors();
+    Ok(if is_joined { Joins::Yes } else { Joins::No })
 }
 
 /// What a text declares as the file of the hooks of a user or a project that has nothing else, in an empty folder for it.

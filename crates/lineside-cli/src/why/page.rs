@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use lineside::core::Strength;
+use lineside::dialects::native::policies;
 use lineside::json::{self, Map, Value};
 use lineside::log::{Considered, Given, News, Why};
 
@@ -108,6 +109,11 @@ impl Page {
             let at = self.place(decision.by_origin.as_deref());
             let by = if at.is_empty() { format!("by {by}") } else { format!("by {by}, {at}") };
             lines.extend(self.text(Tone::Dim, &by));
+            let is_policy = policies().iter().any(|policy| Some(policy.name) == decision.by.as_deref());
+            if is_policy && decision.verdict > Strength::Allow {
+                let text = "a policy; where it is too strict a person says so below `use`, as `- NAME: ask` or `- NAME: {except: …}` (guards.md)";
+                lines.extend(self.text(Tone::Dim, text));
+            }
         }
         lines.push(String::new());
         let agent = match decision.agent_type.as_deref().filter(|kind| *kind != decision.agent) {

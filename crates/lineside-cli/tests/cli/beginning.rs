@@ -25,10 +25,21 @@ fn init_writes_a_policy_that_holds_and_leaves_one_that_is_there() {
     for everyday in ["source venv/bin/activate && make", "${PYTHON:-python3} -m pytest"] {
         assert_eq!(verdict(&stage, everyday), "continue", "{everyday}");
     }
+    // What a policy names instead is nothing that the file refuses.
+    for policy in lineside::dialects::native::policies() {
+        let instead = policy.alternative().unwrap();
+        assert_ne!(verdict(&stage, instead), "block", "{}: {instead}", policy.name);
+    }
     let said = stage.run(&["check"], "");
     assert_eq!(said.code, Some(0), "{said:?}");
     let file = stage.path("home/.config/lineside/hooks.yaml");
     let first = fs::read_to_string(&file).unwrap();
+    // The log, with the signs away, has what is refused too.
+    let (head, log) = first.split_once("  # - name: log").unwrap();
+    fs::write(&file, format!("{head}  - name: log{}", log.replace("\n  # ", "\n  "))).unwrap();
+    assert_eq!(verdict(&stage, "rm -rf build"), "block");
+    assert!(fs::read_to_string(stage.path("home/agents.jsonl")).unwrap().contains("rm -rf build"));
+    fs::write(&file, &first).unwrap();
     let schema = first.lines().next().unwrap().split_once("$schema=").unwrap().1;
     let schema = fs::read_to_string(file.with_file_name(schema)).unwrap();
     assert_eq!(stage.run(&["schema"], "").out, schema);
@@ -37,6 +48,11 @@ fn init_writes_a_policy_that_holds_and_leaves_one_that_is_there() {
     let said = stage.run(&["init", "--json"], "");
     assert_eq!(said.json()[0]["created"], false, "{said:?}");
     assert_eq!(fs::read_to_string(&file).unwrap(), "hooks: []\n");
+    for host in ["claude", "codex"] {
+        crate::install::program(&stage, host, "echo 1.0.0");
+    }
+    let said = crate::install::run(&stage, &["init"], &[]);
+    assert!(said.out.contains("next:\n  lineside install all\n  lineside check\n"), "{said:?}");
     let said = stage.run(&["init", "--project"], "");
     assert!(
         stage.path("project/.lineside/hooks.yaml").exists() && said.out.contains("  lineside trust\n"),
@@ -101,7 +117,26 @@ fn a_hook_is_added_to_what_a_file_says_or_the_file_stays_as_it_is() {
         assert_eq!(said.code == Some(0), is_added, "{before}: {said:?}");
         let now = fs::read_to_string(&file).unwrap();
         assert!(now.starts_with(before.trim_end()) && (now != before) == is_added, "{before}: {now}");
-        assert!(is_added || said.err.contains("- name: more"), "{said:?}");
+        if !is_added {
+            // What is printed can be put between the brackets.
+            assert!(said.out.starts_with("{name: more, on: before_tool, command: ["), "{said:?}");
+            let item = said
+                .out
+                .trim_end()
+                .replace("[stage]", stage.path("").to_str().unwrap().trim_end_matches('/'));
+            stage.file(path, &format!("hooks: [{item}]\n"));
+            let said = stage.run(&["check"], "");
+            assert!(said.out.ends_with("1 hook ready, 0 errors, 0 warnings\n"), "{said:?}");
+        }
+    }
+    for (text, form) in
+        [("hooks: [{name: more, on: on_idle, command: x}]\n", "command"), ("use: more\n", "post")]
+    {
+        stage.file(path, &text.replace("use: more", "hooks: []\nuse: git-safety"));
+        let name = if form == "post" { "git-safety" } else { "more" };
+        let said = stage.run(&["new", "hook", name, "--form", form], "");
+        assert!(said.code == Some(2) && said.out.is_empty(), "{said:?}");
+        assert!(said.err.contains(&format!("is called `{name}` already; choose another name")), "{said:?}");
     }
 }
 

@@ -142,3 +142,33 @@ fn tool_call(point: &str, tool: &str, input: &Value) -> String {
     }
     json!({"point": point, "payload": payload}).to_string()
 }
+
+#[test]
+fn what_a_policy_is_too_strict_about_is_let_through_as_the_page_says_and_why_points_there() {
+    let page = include_str!("../../../../docs/guards.md");
+    let (_, section) = page.split_once("## When a policy is too strict").unwrap();
+    let stage = Stage::new();
+    let hooks = "home/.config/lineside/hooks.yaml";
+    let said = |command: &str| {
+        let said = stage.run(
+            &["run", "--log", "log.sqlite"],
+            tool_call("before_tool", "Bash", &json!({"command": command})),
+        );
+        said.field("verdict").remove(0)
+    };
+    let commands = [
+        "git checkout -- a", "cat .env.local", "docker compose down -v", "psql -c 'DROP TABLE a'", "cat .env",
+    ];
+    stage.file(hooks, "use: standard\n");
+    for command in commands {
+        assert_eq!(said(command), json!("block"), "{command}");
+    }
+    stage.file(hooks, policy(section));
+    let verdicts: Vec<_> = commands.iter().map(|command| said(command)).collect();
+    assert_eq!(verdicts, ["ask", "continue", "continue", "continue", "block"]);
+    let said = stage.run(&["why", "--log", "log.sqlite", "--refused"], "");
+    assert!(
+        said.out.contains("by protect-secrets") && said.out.contains("where it is too strict"),
+        "{said:?}"
+    );
+}
