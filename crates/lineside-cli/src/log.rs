@@ -168,6 +168,9 @@ pub(crate) async fn run(args: &LogArgs, styles: Styles) -> Result<ExitCode> {
     let order = if args.tree { Order::ByTree } else { Order::ByTime };
     let mut lines = Lines::new(columns().unwrap_or(COLUMNS), order, styles.out);
     args.show(&found, &mut lines)?;
+    if args.limit.is_none() && (args.json || args.csv) && found.len() == LIMIT {
+        tell(&format!("note: these are the latest {LIMIT}; --limit N has more"));
+    }
     if !args.follow {
         report(&look, &query, found.is_empty(), styles.err)?;
         return Ok(ExitCode::SUCCESS);

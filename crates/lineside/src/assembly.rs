@@ -177,6 +177,9 @@ impl LoadReport {
         let hooks = || self.hooks.iter().map(|found| (&found.hook, found.point));
         // What stands closed in the place of something broken waits for nothing.
         let sound = self.hooks.iter().filter(|found| found.state != State::Closed);
+        // Nor does what counts calls, whose end it hears whatever its filter is.
+        let has_filter = |number| self.hooks.iter().any(|of| of.number == number && of.hook.select.is_some());
+        let sound = sound.filter(|found| found.hook.select.is_some() || !has_filter(found.number));
         let sound = sound.map(|found| (&found.hook, found.point));
         let findings: Vec<_> = findings.chain(outrun(hooks())).chain(never_reported(served, sound)).collect();
         self.diagnostics.extend(findings);

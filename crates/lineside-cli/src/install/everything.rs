@@ -11,7 +11,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use lineside::dialects::Places;
+use lineside::dialects::native::{ObserveTo, daemon_settings};
+use lineside::dialects::{Managed, Places};
 use lineside::hosts::install::{Level, files, recorded, uninstall};
 use lineside::hosts::{Host, SERVED};
 use lineside_account::Named;
@@ -22,6 +23,7 @@ use crate::control::{StopArgs, stop};
 use crate::daemon_paths::{DaemonArgs, DaemonPaths};
 use crate::hosts::machine;
 use crate::installation::{Installation, Removal, own_installation};
+use crate::on_path::own_path;
 use crate::painter::one_line;
 use crate::person::{daemons, types};
 use crate::places::{granted_places, shown};
@@ -70,9 +72,16 @@ pub(super) async fn run(styles: Styles) -> Result<ExitCode> {
         tell("nothing was removed");
         return Ok(ExitCode::FAILURE);
     }
+    let stays = everything.stays();
     let wrong = everything.remove().await;
     for wrong in &wrong {
         tell(&format!("{}: {}", styles.err.paint(Tone::Bad, "error"), one_line(wrong)));
+    }
+    if wrong.is_empty() {
+        print(["all of this was removed".to_owned()])?;
+        print(stays.iter().map(|path| {
+            format!("what stays is yours to remove: {}", one_line(&path.display().to_string()))
+        }))?;
     }
     if let Removal::By(command) = &everything.installation.removal {
         print([format!("what is left are the programs: {}", one_line(command))])?;
@@ -139,6 +148,17 @@ impl Everything {
         }
         lines.push("Hooks in folders of projects, and those that other programs read, stay.".to_owned());
         lines
+    }
+
+    /// What is not removed: files that observers have written, and a program that nothing is known to have installed.
+    fn stays(&self) -> Vec<PathBuf> {
+        let observers = daemon_settings(&self.places, &Managed::default()).0.observe.into_iter();
+        let files = observers.filter_map(|observer| match observer.to {
+            ObserveTo::File { path, .. } => Some(path),
+            _ => None,
+        });
+        let is_copy = matches!(self.installation.removal, Removal::None);
+        files.chain(own_path().ok().filter(|_| is_copy)).filter(|path| path.exists()).collect()
     }
 
     /// Removes it; gives what did not go.

@@ -11,7 +11,7 @@ use crate::painter::in_passing;
 pub(crate) fn subject(payload: &dyn Payload) -> String {
     let text = |field: &str| payload.text(field).unwrap_or_default();
     let words = match payload.info().name {
-        "before_tool" | "after_tool" | "after_tool_error" => {
+        "before_tool" | "before_permission" | "after_tool" | "after_tool_error" => {
             format!("{} {}", text("tool_name"), argument(payload.value("tool_input")))
         }
         "before_prompt" => format!("“{}”", text("prompt")),
@@ -61,6 +61,9 @@ mod tests {
         assert_eq!(subject(&BeforeTool::new("Shell", json!({"command": "ls\n-l"}))), "Shell ls -l");
         assert_eq!(subject(&BeforeTool::new("Wait", json!({"for": 3}))), "Wait");
         assert_eq!(subject(&BeforeTool::new("Read", json!({"file_path": "/p/a.rs"}))), "Read /p/a.rs");
+        let mut asked = BeforePermission::new("Bash");
+        asked.tool_input = Some(json!({"command": "git push"}));
+        assert_eq!(subject(&asked), "Bash git push");
         let decoy = json!({"command": "ls", "cmd": "rm -rf /"});
         assert_eq!(subject(&BeforeTool::new("Bash", decoy)), "Bash ls rm -rf /");
         assert_eq!(subject(&BeforePrompt::new("Go on.")), "“Go on.”");

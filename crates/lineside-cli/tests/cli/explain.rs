@@ -117,6 +117,11 @@ fn a_program_that_may_not_be_executed_is_told_with_its_remedy() {
     stage.file("project/.lineside/hooks.yaml", "hooks: [{name: a, on: after_tool_error, command: x}]\n");
     let said = stage.run(&["check", "--project", "."], String::new());
     assert!(said.out.contains("waits for after_tool_error, which codex never reports"), "{said:?}");
+    // One that counts calls waits for no error: it hears when they end.
+    let counts = "on: before_tool, match: {runs: make, unclear: skip}, verdict: block, limit: {at_once: 2}";
+    stage.file("project/.lineside/hooks.yaml", &format!("hooks: [{{name: a, {counts}}}]\n"));
+    let said = stage.run(&["check", "--project", "."], String::new());
+    assert!(said.out.ends_with("1 hook ready, 0 errors, 0 warnings\n"), "{said:?}");
 }
 
 #[test]

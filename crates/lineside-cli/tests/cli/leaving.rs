@@ -107,6 +107,7 @@ fn nothing_is_left_when_a_person_removes_everything() {
     let stage = &unpacked.stage;
     stage.file("home/.claude/settings.json", "{\"model\": \"opus\"}\n");
     stage.file("home/.config/other/settings", "mine");
+    stage.file("home/audit.jsonl", "{}\n");
     let (home, project) = (stage.path("home"), stage.path("project"));
     let before = [contents(&home), contents(&project)];
     for arguments in [
@@ -126,6 +127,8 @@ fn nothing_is_left_when_a_person_removes_everything() {
         "the entry that was tried has started a daemon"
     );
 
+    stage.file("home/.config/lineside/config.yaml", "observe: [{name: audit, file: ~/audit.jsonl}]\n");
+
     let all = contents(&home);
     assert_eq!(unpacked.types("yes", &["uninstall", "--everything"]).code, Some(1));
     let said = unpacked.run(&["uninstall", "--everything"]);
@@ -139,6 +142,8 @@ fn nothing_is_left_when_a_person_removes_everything() {
     {
         assert!(said.out.contains(named), "{named}: {said:?}");
     }
+    assert!(said.out.contains("all of this was removed"), "{said:?}");
+    assert!(said.out.contains("what stays is yours to remove: [stage]/home/audit.jsonl"), "{said:?}");
     let after = [contents(&home), contents(&project)];
     assert_eq!(before, after);
     assert!(

@@ -104,6 +104,12 @@ fn what_is_found_is_one_form_for_programs_and_one_for_tables() {
     // A text that the shell has taken the quotes off is one text.
     let said = stage.run(&["log", "--log", "log.sqlite", "--csv", "many more"], "");
     assert!(said.out.starts_with("id,time,session,tree,") && said.out.lines().count() == 2, "{said:?}");
+    assert!(said.err.is_empty(), "{said:?}");
+    let calls = "{\"point\": \"on_idle\", \"session\": \"idle\"}\n".repeat(51);
+    assert_eq!(stage.run(&["run", "--quiet", "--log", "log.sqlite"], calls).code, Some(0));
+    let said = stage.run(&["log", "--log", "log.sqlite", "--csv", "session:idle"], "");
+    let note = "note: these are the latest 50; --limit N has more\n";
+    assert!(said.out.lines().count() == 51 && said.err == note, "{said:?}");
     let said = stage.run(&["log", "--log", "log.sqlite", "--csv", "host:codex"], "");
     assert!(said.out.contains(r#"""path"":""a,\""b\""""}"#), "{said:?}");
     let said = stage.run(&["log", "--log", "log.sqlite", "tool:Nothing"], "");

@@ -164,9 +164,12 @@ fn acts(values: &mut Values<'_, '_>, within: &str, scene: Scene<'_>) -> Option<A
         }
     }
     match Acts::read(&written, scene.unclear, scene.account) {
-        Ok(None) if written.contains_key("except") || written.contains_key("unclear") => {
-            let line = values.line("except").or_else(|| values.line("unclear")).unwrap_or(1);
-            values.error(line, &LoadError::NothingAsked(format!("{within}runs")));
+        Ok(None) => {
+            let about = ["except", "unclear"].into_iter().find_map(|key| Some((key, values.line(key)?)));
+            // A filter whose key is misspelt has an error already.
+            if let Some((key, line)) = about.filter(|_| values.sound) {
+                values.error(line, &LoadError::NothingAsked(format!("{within}{key}")));
+            }
             None
         }
         Ok(acts) => acts,

@@ -73,6 +73,11 @@ fn every_wrong_filter_is_told_with_its_line() {
         ),
         ("match: {xyzzy: a}", "5: hook \"h\": unknown key `match.xyzzy`"),
         (
+            "match: {unclear: skip}",
+            "5: hook \"h\": there is `match.unclear` and no filter that it is about, such as `runs` or `deletes`",
+        ),
+        ("match: {runz: rm, unclear: skip}", "5: hook \"h\": unknown key `match.runz`, did you mean `runs`?"),
+        (
             "match:\n  path: []",
             "6: hook \"h\": `match.path` is an empty list, not a glob of paths, or a list of them",
         ),
