@@ -13,10 +13,10 @@ use lineside::{Assembly, Bus, Containment, PluginLine, State};
 
 use crate::daemon_paths::DaemonPaths;
 use crate::excerpt;
+use crate::on_path::login_path;
 use crate::painter::one_line;
 use crate::places::Ground;
 use crate::project::of_user;
-use crate::serve::login_path;
 use crate::style::{Style, Tone, count, tell};
 
 /// A bus with the hooks of these places.

@@ -1,10 +1,14 @@
-//! Which command an entry starts: the path of `lineside`, because an agent's `PATH` may find another program of that name.
+//! Which command an entry starts: the path of `lineside`, because an agent's `PATH` may find another program of that name;
+//! and what a daemon finds that a call starts.
 
 use std::env;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
+use lineside::dialects::native::DaemonSettings;
 use lineside::hosts::install::Program;
+use lineside_account::Account;
 use rustix::fs::{Access, access};
 
 /// The name of the installed program.
@@ -86,6 +90,25 @@ pub(crate) fn find(name: &str) -> Option<PathBuf> {
 /// Whether a path is a file that may be executed.
 pub(crate) fn is_program(path: &Path) -> bool {
     path.is_file() && access(path, Access::EXEC_OK).is_ok()
+}
+
+/// The `PATH` of a daemon with this home that a call starts.
+///
+/// # Errors
+/// No `PATH` can name a folder of the settings.
+pub(crate) fn login_path(home: &Path, settings: &DaemonSettings) -> Result<OsString> {
+    let login = lineside_shim::login(&Account::own(), home);
+    let path = login.into_iter().find(|(name, _)| *name == "PATH").unwrap_or_default().1;
+    joined(&settings.path, &path)
+}
+
+/// A `PATH` with these folders before the others.
+///
+/// # Errors
+/// No `PATH` can name one of them.
+pub(crate) fn joined(folders: &[PathBuf], path: &OsStr) -> Result<OsString> {
+    let others = env::split_paths(path).filter(|folder| !folders.contains(folder));
+    env::join_paths(folders.iter().cloned().chain(others)).context("failed to set the PATH of the daemon")
 }
 
 #[cfg(test)]

@@ -26,8 +26,6 @@ use crate::serve::below::Below;
 use crate::style::{Styles, Tone, count, print, tell};
 use crate::{past_places, project, trust};
 
-pub(crate) use environment::login_path;
-
 mod below;
 mod detached;
 mod environment;

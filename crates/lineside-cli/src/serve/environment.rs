@@ -3,17 +3,18 @@
 //! Hooks inherit what this process has. Another environment is had by starting the same program in its own place.
 
 use std::env;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 use lineside::core::Diagnostic;
 use lineside::dialects::native::{DaemonSettings, daemon_settings};
 use lineside::dialects::{Managed, Places, Trust};
-use lineside_account::{Account, Named};
+use lineside_account::Named;
 
+use crate::on_path::joined;
 use crate::serve::below::Variables;
 
 /// Settles the environment, which is that of this process when this returns; gives what is set, and what is wrong
@@ -93,22 +94,7 @@ pub(super) fn refuse_more(mut login: Variables, settings: &DaemonSettings) -> Re
     }
 }
 
-/// The `PATH` of a daemon with this home that a call starts.
-///
-/// # Errors
-/// No `PATH` can name a folder of the settings.
-pub(crate) fn login_path(home: &Path, settings: &DaemonSettings) -> Result<OsString> {
-    let login = lineside_shim::login(&Account::own(), home);
-    let path = login.into_iter().find(|(name, _)| *name == "PATH").unwrap_or_default().1;
-    joined(&settings.path, &path)
-}
-
 /// The `PATH` of this process with these folders before the others.
 fn with_first(folders: &[PathBuf]) -> Result<OsString> {
     joined(folders, &env::var_os("PATH").unwrap_or_default())
-}
-
-fn joined(folders: &[PathBuf], path: &OsStr) -> Result<OsString> {
-    let others = env::split_paths(path).filter(|folder| !folders.contains(folder));
-    env::join_paths(folders.iter().cloned().chain(others)).context("failed to set the PATH of the daemon")
 }
