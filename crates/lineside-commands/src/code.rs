@@ -10,10 +10,12 @@ mod spawned;
 mod table;
 mod tokens;
 mod values;
+mod worth;
 
+use std::cell::Cell;
 use std::collections::HashSet;
 
-use self::arguments::{arguments, handed_on, keyed, statement};
+use self::arguments::{arguments, handed_on, has_signs, is_branch, is_listed, keyed, statement};
 use self::bound::Bindings;
 use self::paths::{
     is_mode, is_of_expression, is_started, is_word, of_block, of_pathname, of_programs, opened_by_perl,
@@ -64,6 +66,18 @@ pub(crate) enum Call {
     Unknown,
 }
 
+impl Call {
+    /// How long the path is that it has.
+    pub(crate) fn length(&self) -> usize {
+        match self {
+            Call::Read(path) | Call::Write(path) | Call::Tree(path) | Call::Delete { path, .. } => path.len(),
+            _ => 0,
+        }
+    }
+}
+
+/// Most calls that those of a turn are compared with.
+const COMPARED: usize = 1024;
 /// Most tokens that the turns of loops and of calls have together.
 const TURNS: usize = 64 * 1024;
 
@@ -72,11 +86,11 @@ pub(crate) fn calls(text: &str, language: &str, home: &str, here: &str) -> Vec<C
     let tokens = values::joined(tokens(&values::at_home(text, language, home), language), language);
     let tokens = names::renamed(names::imported(&tokens), language, |name| does(language, name).is_some());
     let bindings = Bindings::of(&tokens, language);
-    let given = Given { language, home, here, bindings: &bindings };
+    let given = Given { language, home, here, bindings: &bindings, left: Cell::new(settled::PUT) };
     let first = settled(&tokens, &given, &[], 0);
     let mut turns = bound::given(&tokens, &first, &bindings, language);
     turns.extend(bound::loops(&first, &bindings));
-    let count = bound::count(&mut turns);
+    let count = bound::count(&mut turns, &tokens);
     let mut all = Vec::new();
     if environment::shows(text, language) {
         all.push(Call::Environment);
@@ -90,13 +104,20 @@ pub(crate) fn calls(text: &str, language: &str, home: &str, here: &str) -> Vec<C
         let calls = called_by(&settled(&tokens, &given, &turns, turn), text, language);
         if calls.iter().any(|call| matches!(call, Call::Folder(_) | Call::MayFolder(_))) {
             // Each turn begins where the code does.
-            all.extend(calls);
-            all.push(Call::Folder(here.to_owned()));
+            if calls != before {
+                all.extend(calls.iter().cloned());
+                all.push(Call::Folder(here.to_owned()));
+            }
+            before = calls;
             continue;
         }
         // What does not hang on the turn is the same in each.
-        let is_new = |(at, call): &(usize, &Call)| before.get(*at) != Some(*call);
-        all.extend(calls.iter().enumerate().filter(is_new).map(|(_, call)| call.clone()));
+        let known = all.len();
+        for call in &calls {
+            if !all[..known.min(COMPARED)].contains(call) {
+                all.push(call.clone());
+            }
+        }
         before = calls;
     }
     all
@@ -224,19 +245,6 @@ fn called_by(tokens: &[Token], text: &str, language: &str) -> Vec<Call> {
         }
     }
     all
-}
-
-/// Whether what stands behind it may not run.
-fn is_branch(token: &Token) -> bool {
-    const WORDS: [&str; 18] = [
-        "if", "unless", "else", "elif", "for", "while", "try", "except", "catch", "def", "function", "and",
-        "or", "case", "switch", "lambda", "class", "with",
-    ];
-    match token {
-        Token::Name(name) => WORDS.contains(&name.as_str()),
-        Token::Sign(sign) => matches!(sign, '?' | '&' | '|' | '{'),
-        _ => false,
-    }
 }
 
 fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<Call>) {
@@ -430,20 +438,4 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
             }
         }
     }
-}
-
-/// Whether what perl deletes is a list that it makes, or what a loop is at.
-fn is_listed(rest: &[Token]) -> bool {
-    match rest.first() {
-        Some(Token::Name(_)) => true,
-        Some(Token::Sign(sign)) => matches!(sign, '<' | '}' | ';' | '$' | '@' | '(' | '{'),
-        first => first.is_none(),
-    }
-}
-
-/// Whether perl and ruby ask a shell to start it.
-fn has_signs(text: &str) -> bool {
-    text.contains([
-        '$', '&', '*', '(', ')', '{', '}', '[', ']', '\'', '"', ';', '\\', '|', '?', '<', '>', '~', '`', '\n',
-    ])
 }

@@ -32,9 +32,13 @@ const COPIED: usize = 1024;
 const EITHER: usize = 64;
 /// Values that a variable may have which branches set.
 pub(crate) const VALUES_OF_BRANCHES: usize = 4;
+/// Readings of one command by the values of what it names.
+pub(crate) const READINGS: usize = 8;
 /// What is left of the bounds on what is read of folders, and with other values.
 pub(crate) struct Left {
     pub(crate) either: usize,
+    /// Readings of one command that are under way.
+    pub(crate) readings: usize,
     pub(crate) folders: usize,
     pub(crate) names: usize,
     pub(crate) followed: usize,
@@ -43,7 +47,14 @@ pub(crate) struct Left {
 
 impl Default for Left {
     fn default() -> Left {
-        Left { either: EITHER, folders: FOLDERS, names: NAMES, followed: FOLLOWED, copied: COPIED }
+        Left {
+            either: EITHER,
+            readings: 1,
+            folders: FOLDERS,
+            names: NAMES,
+            followed: FOLLOWED,
+            copied: COPIED,
+        }
     }
 }
 
@@ -57,7 +68,7 @@ const SUBSTITUTIONS: usize = 512;
 const DOCUMENTS: usize = 128;
 
 /// Parameters within parameters: a parser takes the fifth power of that.
-const PARAMETERS: usize = 64;
+const PARAMETERS: usize = 32;
 /// Words of a text that are each a level of a parser without a bound of its own, if they stand before one another.
 const FRONT: usize = 128;
 /// These words.
@@ -71,9 +82,14 @@ pub(crate) fn exceeded(text: &str) -> Option<&'static str> {
     let (mut open, mut documents, mut substitutions, mut before) = (0_usize, 0, 0, 0);
     // Parameters that are open, each whether that is within quotes.
     let mut parameters: Vec<bool> = Vec::new();
-    let mut is_quoted = false;
+    let (mut is_quoted, mut is_literal) = (false, false);
     for byte in text.bytes() {
         match byte {
+            // Within a parameter a single quote begins what is literal.
+            b'\'' if is_literal || !is_quoted && parameters.last() == Some(&false) => {
+                is_literal = !is_literal;
+            }
+            _ if is_literal => {}
             // What stands behind a backslash is none of these.
             _ if before == b'\\' => {
                 before = 0;
@@ -101,9 +117,18 @@ pub(crate) fn exceeded(text: &str) -> Option<&'static str> {
             return Some("it is nested too deeply");
         }
     }
-    let words = text.split(|sign: char| sign.is_ascii_whitespace() || ";&|<>(){}`".contains(sign));
-    if words.filter(|word| IN_FRONT.contains(word)).count() > FRONT {
-        return Some("it is nested too deeply");
+    let mut front = 0;
+    for line in text.lines() {
+        // A line that begins with another word goes on with none of them.
+        let first = line.split_ascii_whitespace().next().unwrap_or_default();
+        if !IN_FRONT.contains(&first) && !first.starts_with(['-', '\\']) && !first.contains(['<', '>']) {
+            front = 0;
+        }
+        let words = line.split(|sign: char| sign.is_ascii_whitespace() || ";&|<>(){}`".contains(sign));
+        front += words.filter(|word| IN_FRONT.contains(word)).count();
+        if front > FRONT {
+            return Some("it is nested too deeply");
+        }
     }
     if substitutions > SUBSTITUTIONS {
         return Some("it has too many substitutions");

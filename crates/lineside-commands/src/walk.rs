@@ -222,6 +222,10 @@ impl Walk<'_> {
         for text in std::mem::take(&mut self.at_end) {
             self.run_value(&text, "what a trap runs");
         }
+        // What comes behind the last program that is listed may be dropped within a statement.
+        if self.is_full() && !self.analysis.is_cut {
+            self.cut("it starts too many programs or has too many words");
+        }
         // What was printed and went nowhere else is seen.
         if self.out.origin.has(Origin::SHOWN) {
             self.does(crate::Trait::ShowsEnvironment);

@@ -229,6 +229,7 @@ fn a_name_that_is_bound_once_to_words_is_that_command() {
             "cmd = [\"git\",\"push\"]; cmd += [\"--force\"]; subprocess.run(cmd)",
             "git push --force",
         ),
+        ("node", "const cwd = \"/home/dev\"; spawnSync(\"git push -f\", {cwd, shell: true})", "git push -f"),
         ("python3", "cmd = [\"git\",\"status\"]; cmd.append(x); subprocess.run(cmd)", "git status *"),
         ("python3", "subprocess.run(args=[\"git\",\"push\",\"--force\"])", "git push --force"),
         ("node", "const cmds=[\"ls\", \"git push -f\"]; cmds.forEach(c => execSync(c))", "git push -f"),
@@ -287,7 +288,7 @@ fn everyday_code_is_neither_unclear_nor_elsewhere() {
         assert!(analysis.unclear.is_empty() && analysis.traits.is_empty(), "{code}: {analysis:?}");
         let mut paths = analysis.touches.iter().map(|touch| touch.path.as_str());
         assert!(
-            paths.all(|path| path == "/proj/.gitignore" || path.starts_with("/tmp/")),
+            paths.all(|path| ["/proj/.gitignore", "/proj/tmp"].contains(&path) || path.starts_with("/tmp/")),
             "{code}: {analysis:?}"
         );
         assert!(analysis.programs.iter().all(|program| program.name.pattern() != "make build"), "{code}");
@@ -303,6 +304,9 @@ fn a_name_that_is_bound_in_another_way_is_not_that_text() {
         ("python3", "d, e = \"x\", \"y\"\nd = \"x\"\nshutil.rmtree(d)"),
         ("node", "const f=\"x\"; fs.readdirSync(\"/\").forEach(f => fs.rmSync(f,{recursive:true}))"),
         ("python3", "d = \"x\"\nif len(sys.argv) > 1: d = sys.argv[1]\nshutil.rmtree(d)"),
+        ("python3", "subprocess.run(\"rm -rf \" + sys.argv[1], shell=True)"),
+        ("python3", "subprocess.run(\"rm -rf %s\" % sys.argv[1], shell=True)"),
+        ("node", "const c = require(\"child_process\"); c.exec(process.argv[2])"),
         ("node", "const f=\"x\"; { const {f} = g(); fs.rmSync(f,{recursive:true}) }"),
         ("python3", "p = Path(\"build/x\"); shutil.rmtree(p.parent.parent)"),
     ] {

@@ -26,6 +26,9 @@ fn a_text_that_passes_a_bound_is_unclear() {
     ] {
         unclear(&sign.repeat(64 * 1024 / sign.len()));
     }
+    // What comes behind the last program is not dropped in silence.
+    unclear(&format!("rm -rf /home/dev/x{}", " $(ls)".repeat(256)));
+    unclear("for f in {1..300}; do rm -rf a$f; done");
     // What no parser bounds by itself overflows the stack of a thread, or takes it for minutes.
     for front in [
         "time ", "coproc ", "! ", "command -p ", "noglob ", "- ", "\\exec ", "'command' ", "time \\\n",

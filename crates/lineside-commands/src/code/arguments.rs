@@ -56,3 +56,32 @@ pub(super) fn statement(rest: &[Token]) -> &[Token] {
     let end = rest.iter().position(|token| matches!(token, Token::Sign(';' | '}' | '\n')));
     &rest[..end.unwrap_or(rest.len())]
 }
+
+/// Whether what stands behind it may not run.
+pub(super) fn is_branch(token: &Token) -> bool {
+    const WORDS: [&str; 18] = [
+        "if", "unless", "else", "elif", "for", "while", "try", "except", "catch", "def", "function", "and",
+        "or", "case", "switch", "lambda", "class", "with",
+    ];
+    match token {
+        Token::Name(name) => WORDS.contains(&name.as_str()),
+        Token::Sign(sign) => matches!(sign, '?' | '&' | '|' | '{'),
+        _ => false,
+    }
+}
+
+/// Whether perl and ruby ask a shell to start it.
+pub(super) fn has_signs(text: &str) -> bool {
+    text.contains([
+        '$', '&', '*', '(', ')', '{', '}', '[', ']', '\'', '"', ';', '\\', '|', '?', '<', '>', '~', '`', '\n',
+    ])
+}
+
+/// Whether what perl deletes is a list that it makes, or what a loop is at.
+pub(super) fn is_listed(rest: &[Token]) -> bool {
+    match rest.first() {
+        Some(Token::Name(_)) => true,
+        Some(Token::Sign(sign)) => matches!(sign, '<' | '}' | ';' | '$' | '@' | '(' | '{'),
+        first => first.is_none(),
+    }
+}

@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::tokens::Token;
 
 /// Most values of a loop, calls of a function and functions that are followed.
-const VALUES: usize = 64;
+const VALUES: usize = 256;
 
 /// How often each name is bound.
 #[derive(Default)]
@@ -33,6 +33,8 @@ impl<'a> Bindings<'a> {
                     // `{a, b} = …`, `(a, b) => …`.
                     if is_set(tokens, at) {
                         left = left.saturating_sub(at - from);
+                        // `a[0] = …` changes what is in front of it.
+                        let from = from.saturating_sub(usize::from(tokens[from] == Token::Sign('[')));
                         all.names(if left == 0 { &[] } else { &tokens[from..at] });
                     }
                 }
@@ -59,7 +61,7 @@ impl<'a> Bindings<'a> {
         match name {
             "for" => self.names(up_to(&["in", "of"])),
             "lambda" => self.names(up_to(&[])),
-            "as" | "global" | "nonlocal" | "class" | "catch" => {
+            "as" | "global" | "nonlocal" | "class" | "catch" | "del" => {
                 self.names(&behind[..behind.len().min(2)]);
             }
             "def" | "function" => {
@@ -74,7 +76,9 @@ impl<'a> Bindings<'a> {
             self.counts.entry(of).or_default().1 += 1;
         }
         let is_sign = |at: usize, sign: char| behind.get(at) == Some(&Token::Sign(sign));
-        let changes = matches!(behind.first(), Some(Token::Sign('+' | '-' | '*' | '/' | '|' | '&' | ':')));
+        let is_operator =
+            |at: usize| matches!(behind.get(at), Some(Token::Sign(sign)) if "+-*/|&:%?".contains(*sign));
+        let changes = is_operator(0);
         // `name=…` of a call names an argument there.
         if is_sign(0, '=') && is_sign(1, '>') {
             self.counts.entry(name).or_default().1 += 1;
@@ -85,7 +89,9 @@ impl<'a> Bindings<'a> {
             {
                 *self.texts.entry(name).or_default() += 1;
             }
-        } else if changes && is_sign(1, '=') && !is_sign(2, '[') {
+        } else if changes && is_sign(1, '=') && !is_sign(2, '[')
+            || changes && is_operator(1) && is_sign(2, '=')
+        {
             self.counts.entry(name).or_default().1 += 1;
         }
         // `a, b = …`.
@@ -127,7 +133,8 @@ impl<'a> Bindings<'a> {
 }
 
 /// Methods that change a list in other ways than by what is added at its end.
-const CHANGES: [&str; 6] = ["insert", "unshift", "pop", "remove", "reverse", "clear"];
+const CHANGES: [&str; 10] =
+    ["insert", "unshift", "pop", "remove", "reverse", "clear", "shift", "splice", "sort", "fill"];
 
 /// Whether what stands here is set to what stands behind it.
 pub(super) fn is_set(tokens: &[Token], at: usize) -> bool {
@@ -155,23 +162,33 @@ impl Turns<'_> {
     }
 }
 
-/// How many turns there are: each value of a loop with each of the others where these are few, or else side by side.
-pub(super) fn count(turns: &mut [Turns<'_>]) -> usize {
-    let longest = turns.iter().map(|turns| turns.values.len()).max().unwrap_or(0);
-    let of_calls =
-        turns.iter().filter(|turns| turns.within.end != usize::MAX).map(|turns| turns.values.len());
-    let mut count = of_calls.max().unwrap_or(1);
-    let loops = || turns.iter().filter(|turns| turns.within.end == usize::MAX);
-    let all = loops()
-        .try_fold(count, |all, turns| all.checked_mul(turns.values.len()).filter(|all| *all <= VALUES));
-    if all.is_none() {
-        return longest;
+/// How many turns there are: each value of a loop with each of another's where one statement has both, or else side by side.
+pub(super) fn count(turns: &mut [Turns<'_>], tokens: &[Token]) -> usize {
+    let is_loop = |turns: &Turns<'_>| turns.within.end == usize::MAX;
+    let loops: Vec<usize> = (0..turns.len()).filter(|number| is_loop(&turns[*number])).collect();
+    // Loops before each that a statement has beside it.
+    let mut beside: Vec<Vec<usize>> = vec![Vec::new(); turns.len()];
+    for statement in tokens.split(|token| matches!(token, Token::Sign('\n' | ';'))) {
+        let has = |name: &str| {
+            statement.iter().any(|token| match token {
+                Token::Name(other) => other == name,
+                Token::Text(text) => text.contains(name),
+                _ => false,
+            })
+        };
+        let named: Vec<usize> = loops.iter().copied().take(16).filter(|at| has(turns[*at].name)).collect();
+        for (number, at) in named.iter().enumerate() {
+            beside[*at].extend_from_slice(&named[..number]);
+        }
     }
-    for turns in turns.iter_mut().filter(|turns| turns.within.end == usize::MAX) {
-        turns.stays = count;
-        count *= turns.values.len();
+    for at in loops {
+        let stays = beside[at].iter().map(|other| turns[*other].stays * turns[*other].values.len()).max();
+        let stays = stays.unwrap_or(1);
+        if stays * turns[at].values.len() <= VALUES {
+            turns[at].stays = stays;
+        }
     }
-    if longest == 0 { 0 } else { count }
+    turns.iter().map(|turns| turns.stays * turns.values.len()).max().unwrap_or(0)
 }
 
 /// The loops over lists that stand there: `for f in ["a", "b"]`, `["a", "b"].forEach(f => …)`.
@@ -323,11 +340,15 @@ fn functions<'a>(tokens: &'a [Token], bindings: &Bindings<'_>) -> HashMap<&'a st
         };
         // The one before it ends here.
         if let Some(before) = last.and_then(|last| all.get_mut(last)) {
-            before.within.end = at;
+            before.within.end = before.within.end.min(at);
         }
         last = None;
         if bindings.count(name) == 1 && all.len() < VALUES {
-            all.insert(name, Function { parameters: parameters(&tokens[from..]), within: at..tokens.len() });
+            // Its body is over where it is called first.
+            let is_call =
+                |two: &[Token]| matches!(two, [Token::Name(call), Token::Sign('(')] if call == name);
+            let end = tokens[from..].windows(2).position(is_call).map_or(tokens.len(), |end| from + end);
+            all.insert(name, Function { parameters: parameters(&tokens[from..]), within: at..end });
             last = Some(name);
         }
     }

@@ -109,6 +109,23 @@ pub(super) fn renamed(mut tokens: Vec<Token>, language: &str, is_call: impl Fn(&
             }
             _ => {}
         }
+        // `c = require("child_process")`, `import * as c from "child_process"`.
+        if language == "node"
+            && let Some(given) = &from
+            && let [
+                Token::Sign('='),
+                Token::Name(call),
+                Token::Sign('('),
+                Token::Text(module),
+                Token::Sign(')'),
+                ..,
+            ]
+            | [Token::Name(call), Token::Text(module), ..] = &tokens[at + 1..]
+            && matches!(call.as_str(), "require" | "from")
+            && module.trim_start_matches("node:") == "child_process"
+        {
+            known.insert(given.clone(), "child_process".to_owned());
+        }
         if is(tokens.get(at), '{') && language == "node" {
             taken_apart(&tokens[at + 1..], &mut known);
         }

@@ -1,8 +1,8 @@
 //! Words of calls that stand where those of others do not: paths in front of them, programs in blocks.
 
-use super::arguments::arguments;
+use super::Call;
+use super::arguments::{arguments, has_signs};
 use super::tokens::{EXPRESSION, Token};
-use super::{Call, has_signs};
 use crate::value::UNKNOWN;
 
 /// `(folder / "x").open("w")`: what stands before it is the path.

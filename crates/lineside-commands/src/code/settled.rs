@@ -1,14 +1,16 @@
 //! Code with what its names are bound to in their place: texts, paths and lists of words.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use super::bound::{Bindings, Turns, is_set, is_typed};
 use super::tokens::Token;
 use super::values;
+use super::worth::{is_text, length, listed, path, split};
 use crate::value::UNKNOWN;
 
-/// Most bytes that are put in the place of names.
-const PUT: usize = 1024 * 1024;
+/// Most bytes that are put in the place of names, in all turns.
+pub(super) const PUT: usize = 1024 * 1024;
 
 /// What is known before a code is read.
 pub(super) struct Given<'a> {
@@ -17,6 +19,8 @@ pub(super) struct Given<'a> {
     /// The folder at hand.
     pub(super) here: &'a str,
     pub(super) bindings: &'a Bindings<'a>,
+    /// What is left of the bytes that may be put in the place of names.
+    pub(super) left: Cell<usize>,
 }
 
 /// What a name is bound to: a text, or a list of texts without its brackets.
@@ -42,7 +46,6 @@ pub(super) fn settled(tokens: &[Token], given: &Given<'_>, turns: &[Turns<'_>], 
         out: Vec::with_capacity(tokens.len()),
         open: Vec::new(),
         list: None,
-        left: PUT,
     };
     for at in 0..tokens.len() {
         settling.add(tokens, at);
@@ -63,7 +66,6 @@ struct Settling<'a> {
     open: Vec<usize>,
     /// Where the list begins that was closed last.
     list: Option<usize>,
-    left: usize,
 }
 
 impl Settling<'_> {
@@ -84,10 +86,22 @@ impl Settling<'_> {
             // A line goes on within a group.
             Token::Sign('\n')
                 if self.open.last().is_some_and(|from| self.out.get(*from) != Some(&Token::Sign('{'))) => {}
-            Token::Sign(sign) => self.out.push(Token::Sign(*sign)),
-            Token::Name(name) => self.name(name, tokens, at),
+            Token::Sign(sign) => {
+                self.out.push(Token::Sign(*sign));
+            }
+            Token::Name(name) => {
+                self.name(name, tokens, at);
+                self.mark_joined();
+            }
             Token::Text(text) => {
-                let text = self.filled(text, at);
+                let mut text = self.filled(text, at);
+                // What is joined to something in front is not at the root.
+                if let [.., front, Token::Sign('+')] = self.out.as_slice()
+                    && !is_text(front)
+                    && text.starts_with('/')
+                {
+                    text.remove(0);
+                }
                 values::join(&mut self.out, text, self.given.language);
             }
             Token::Backquoted(text) => {
@@ -97,11 +111,33 @@ impl Settling<'_> {
         }
     }
 
+    /// Marks a text to which something is joined that is not known: `folder / name`, `"rm " + name`, `"rm %s" % name`.
+    fn mark_joined(&mut self) {
+        let (sign, text) = match self.out.as_mut_slice() {
+            [.., Token::Text(text), Token::Sign(sign), Token::Name(_)] => (*sign, text),
+            [.., Token::Text(text), Token::Name(method)] if method == ".format" => ('%', text),
+            _ => return,
+        };
+        match (sign, self.given.language) {
+            ('+', _) | ('.', "php" | "perl") => text.push(UNKNOWN),
+            ('/', "python") => text.extend(['/', UNKNOWN]),
+            ('%', "python") => {
+                let filled = ["%s", "%d", "%r", "{}"]
+                    .iter()
+                    .fold(text.clone(), |text, hole| text.replace(hole, UNKNOWN.encode_utf8(&mut [0; 4])));
+                *text = filled;
+            }
+            _ => {}
+        }
+    }
+
     fn name(&mut self, name: &str, tokens: &[Token], at: usize) {
         let next = tokens.get(at + 1);
         let defines = ["def", "function", "class", "for", "as"].map(str::to_owned).map(Token::Name);
         self.change(name, &tokens[at + 1..]);
-        let is_key = name == "cwd" && next == Some(&Token::Sign(':'));
+        let in_braces = self.open.last().is_some_and(|from| self.out.get(*from) == Some(&Token::Sign('{')));
+        let is_key =
+            next == Some(&Token::Sign(':')) && (name == "cwd" || in_braces && self.given.language == "node");
         if is_set(tokens, at)
             || is_typed(tokens, at)
             || is_key
@@ -114,7 +150,13 @@ impl Settling<'_> {
         let is_spread = self.ends_with(&[Token::Sign('.'), Token::Sign('.')]);
         let key = name.strip_prefix('.').filter(|_| is_spread).unwrap_or(name);
         match self.value(key, at) {
-            Some(Value::Text(text)) => return self.put(text),
+            Some(Value::Text(text)) if !matches!(next, Some(Token::Sign('('))) => {
+                // `{cwd}` is `{cwd: cwd}`.
+                if in_braces && name == "cwd" && self.out.last() != Some(&Token::Sign(':')) {
+                    self.out.extend([Token::Name(name.to_owned()), Token::Sign(':')]);
+                }
+                return self.put(text);
+            }
             Some(Value::List(words)) if !opens => return self.words(name, words, next),
             _ => {}
         }
@@ -253,7 +295,7 @@ impl Settling<'_> {
             }
             _ => return,
         };
-        let Some(name) = name else { return };
+        let Some(name) = name.filter(|name| !name.contains('.')) else { return };
         let value = match value {
             Value::Text(_) if !self.given.bindings.are_texts(name) || self.known.contains_key(name) => {
                 Value::Text(UNKNOWN.to_string())
@@ -298,8 +340,10 @@ impl Settling<'_> {
             Taken::Text(text) => text.len(),
             Taken::List(words) => words.iter().map(|word| size_of_val(word) + length(word)).sum(),
         };
-        let Some(left) = self.left.checked_sub(bytes) else { return Some(Value::Text(UNKNOWN.to_string())) };
-        self.left = left;
+        let Some(left) = self.given.left.get().checked_sub(bytes) else {
+            return Some(Value::Text(UNKNOWN.to_string()));
+        };
+        self.given.left.set(left);
         Some(match value {
             Taken::Text(text) => Value::Text(text.to_owned()),
             Taken::List(words) => Value::List(words.to_vec()),
@@ -335,87 +379,11 @@ impl Settling<'_> {
 const OF_PATHS: [&str; 8] =
     ["unlink", "rmdir", "read_text", "read_bytes", "write_text", "write_bytes", "touch", "open"];
 
-fn is_text(token: &Token) -> bool {
-    matches!(token, Token::Text(_))
-}
-
-fn text(token: &Token) -> Option<&str> {
-    if let Token::Text(text) = token { Some(text) } else { None }
-}
-
-fn length(token: &Token) -> usize {
-    text(token).map_or(0, str::len)
-}
-
 /// The name that is bound at the end of these tokens, which may stand with its type.
 fn bound(tokens: &[Token]) -> Option<&str> {
     match tokens {
         [.., Token::Name(name), Token::Sign(':'), Token::Name(_)] => Some(name),
         [.., Token::Name(name)] => Some(name),
-        _ => None,
-    }
-}
-
-/// The path that a call makes of texts whose group begins there, and where it begins: `Path("a", "b")`, `Path("a").joinpath("b")`.
-fn path(out: &[Token], from: usize) -> Option<(usize, String)> {
-    let (folder, from, parts) = match (&out[..from], &out[from + 1..]) {
-        (
-            [
-                ..,
-                Token::Name(path),
-                Token::Sign('('),
-                Token::Text(folder),
-                Token::Sign(')'),
-                Token::Name(join),
-            ],
-            parts,
-        ) if join == ".joinpath" && path.ends_with("Path") => (Some(folder), from - 5, parts),
-        ([.., Token::Text(folder), Token::Name(join)], parts) if join == ".joinpath" => {
-            (Some(folder), from - 2, parts)
-        }
-        ([.., Token::Name(path)], parts) if path.ends_with("Path") && !parts.is_empty() => {
-            (None, from - 1, parts)
-        }
-        _ => return None,
-    };
-    let parts: Option<Vec<&str>> =
-        folder.map(String::as_str).into_iter().map(Some).chain(parts.iter().map(text)).collect();
-    Some((from, parts?.join("/")))
-}
-
-/// The text that a list is joined to, and where that begins: `["a", "b"].join(" ")`, `" ".join(["a", "b"])`.
-fn listed(out: &[Token], from: usize) -> Option<(usize, String)> {
-    let (list, by, start) = match (&out[..from], &out[from + 1..]) {
-        ([front @ .., Token::Sign(']'), Token::Name(join)], [Token::Text(by)]) if join == ".join" => {
-            let texts = front.iter().rev().take_while(|token| is_text(token)).count();
-            (&front[front.len() - texts..], by, (front.len() - texts).checked_sub(1)?)
-        }
-        ([.., Token::Text(by), Token::Name(join)], [Token::Sign('['), list @ .., Token::Sign(']')])
-            if join == ".join" =>
-        {
-            (list, by, from - 2)
-        }
-        _ => return None,
-    };
-    let is_list = matches!(out[start], Token::Sign('[') | Token::Text(_));
-    let texts: Option<Vec<&str>> = list.iter().map(text).collect();
-    texts.filter(|texts| is_list && !texts.is_empty()).map(|texts| (start, texts.join(by)))
-}
-
-/// The words of a text that is split where its group begins, and where it does: `"a b".split()`, `shlex.split("a b")`.
-fn split(out: &[Token], from: usize) -> Option<(usize, Vec<String>)> {
-    match (&out[..from], &out[from + 1..]) {
-        ([.., Token::Text(text), Token::Name(split)], arguments) if split == ".split" => {
-            let words: Vec<String> = match arguments {
-                [] => text.split_whitespace().map(str::to_owned).collect(),
-                [Token::Text(by)] if !by.is_empty() => text.split(by.as_str()).map(str::to_owned).collect(),
-                _ => return None,
-            };
-            Some((from - 2, words))
-        }
-        ([.., Token::Name(split)], [Token::Text(text), ..]) if split == "shlex.split" => {
-            Some((from - 1, text.split_whitespace().map(str::to_owned).collect()))
-        }
         _ => None,
     }
 }

@@ -146,7 +146,8 @@ fn expression(chars: &[char], at: usize, language: &str, before: &[Token]) -> Op
     let is_expected = match (front.next(), before.iter().rev().find(|token| **token != Token::Sign('\n'))) {
         (None, _) => true,
         (Some('>'), _) => front.next() == Some(&'='),
-        (Some(sign), _) if "(,=:[!&|?{;~".contains(*sign) => true,
+        (Some(sign), _) if language == "node" && "(,=:[!&|?{;".contains(*sign) => true,
+        (Some(sign), _) if language != "node" && "(,=[&;~".contains(*sign) => true,
         (_, Some(Token::Name(word))) => BEFORE_VALUES.contains(&word.as_str()),
         _ => false,
     };

@@ -93,6 +93,9 @@ pub(super) fn called(name: &str, arguments: &[Token], home: &str, here: &str) ->
 fn with_slashes(parts: &[Token]) -> Option<String> {
     let mut path = String::new();
     let mut is_known = false;
+    // Below a folder of which nothing is known, that is below the one at hand.
+    let first = parts.iter().position(|part| matches!(part, Token::Text(text) if text != ".."))?;
+    let parts = if matches!(parts.first(), Some(Token::Text(_))) { parts } else { &parts[first..] };
     for (at, part) in parts.iter().enumerate() {
         let before = at.checked_sub(1).map(|at| &parts[at]);
         let text = if let Token::Text(text) = part { Some(text) } else { None };

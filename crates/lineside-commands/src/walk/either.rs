@@ -1,6 +1,7 @@
 //! Variables that have one of a few values, which branches give them: a command that names one is read with each.
 
 use super::Walk;
+use crate::limits;
 use crate::parse::{Assigned, Assignment, Redirect, Redirection};
 use crate::value::Value;
 
@@ -16,7 +17,12 @@ impl Walk<'_> {
         };
         let (name, all) = (name.clone(), all.clone());
         let Some(left) = self.left.either.checked_sub(all.len()) else { return false };
+        let readings = self.left.readings;
+        if readings * all.len() > limits::READINGS {
+            return false;
+        }
         self.left.either = left;
+        self.left.readings = readings * all.len();
         let start = self.scope.clone();
         let outer = std::mem::take(&mut self.out);
         let (mut after, mut printed): (_, Option<Value>) = (None, None);
@@ -49,6 +55,7 @@ impl Walk<'_> {
                 None => Some(self.scope.clone()),
             };
         }
+        self.left.readings = readings;
         self.scope = after.unwrap_or(start);
         self.out = outer;
         self.out.push(&printed.unwrap_or_default());

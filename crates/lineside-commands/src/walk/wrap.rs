@@ -313,6 +313,7 @@ impl Walk<'_> {
         // Folders that the code may still be in.
         let mut left: Vec<Option<String>> = Vec::new();
         for call in calls {
+            self.count_bytes(call.length());
             let touches = matches!(
                 call,
                 code::Call::Read(_) | code::Call::Write(_) | code::Call::Tree(_) | code::Call::Delete { .. }
@@ -380,7 +381,7 @@ impl Walk<'_> {
             code::Call::Folder(path) => self.change_folder("cd", &[Value::known(path)]),
             code::Call::Tree(path) => self.touch(Access::Write, &Value::known(path), true, Some(index)),
             code::Call::Delete { path, whole } => {
-                if whole && path.contains(UNKNOWN) {
+                if whole && path.starts_with(UNKNOWN) {
                     self.does(Trait::DeletesUnclear);
                 }
                 self.touch(Access::Delete, &Value::known(path), whole, Some(index));
