@@ -146,6 +146,9 @@ pub enum Record<E> {
     Job {
         /// The job.
         job: JobId,
+        /// The job that has taken its place, while its run ends.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        replaced_by: Option<JobId>,
         /// Its automation.
         automation: AutomationId,
         /// What its events came to.

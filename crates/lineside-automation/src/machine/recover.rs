@@ -47,17 +47,36 @@ impl<E: Occurrence> Machine<E> {
         // What is to be forgotten is on record: until all is read, nothing is forgotten that a later record is about.
         let all = Bounds { finished: usize::MAX, dead: usize::MAX, bytes: usize::MAX, ..bounds };
         let mut machine = Self::new(all);
-        let mut troubles = Vec::new();
+        let (mut troubles, mut replaced) = (Vec::new(), Vec::new());
         for (place, record) in records.into_iter().enumerate() {
+            match &record {
+                Record::Accepted { job, restarts: Some(other), .. } => replaced.push((*other, *job)),
+                Record::Job { job, replaced_by: Some(by), .. } => replaced.push((*job, *by)),
+                _ => {}
+            }
             if let Err(trouble) = machine.replay(place, record) {
                 troubles.push(trouble);
             }
             machine.effects.clear();
         }
+        replaced.into_iter().for_each(|(job, by)| machine.give_way(job, by));
         machine.bounds = bounds;
         machine.forget_finished();
         machine.look_at_rates();
         (machine, troubles)
+    }
+
+    /// Ends a job whose run was to end for another one, which has its events, and had not when the process did.
+    fn give_way(&mut self, id: JobId, by: JobId) {
+        let Some(job) = self.jobs.get(&id) else { return };
+        let at = job.ended();
+        if !matches!(&job.state, State::Parked(how) if *how != Parked::Done) {
+            return;
+        }
+        self.now = at;
+        self.come_to_rest_silently(id, Settled::Cancelled(Why::Restarted(by)), None);
+        self.now = super::UnixMicros::default();
+        self.effects.clear();
     }
 
     fn replay(&mut self, place: usize, record: Record<E>) -> Result<(), Trouble> {

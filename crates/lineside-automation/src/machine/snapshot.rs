@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::job::{Fence, Job, JobId, State};
+use super::job::{Fence, Job, JobId, State, Why};
 use super::{Machine, Occurrence};
 use crate::record::Record;
 
@@ -57,8 +57,13 @@ impl<E: Occurrence> Machine<E> {
             State::Rests(how, at) => Some(((**how).clone(), None, *at)),
             State::Parked(_) | State::Waiting(_) | State::Delayed(_) | State::Running(..) => None,
         };
+        let replaced_by = match &job.state {
+            State::Running(_, Some(Why::Restarted(by))) => Some(*by),
+            _ => None,
+        };
         records.push(Record::Job {
             job: id,
+            replaced_by,
             automation,
             event: job.whole(),
             ids: job.ids.clone(),
@@ -98,6 +103,7 @@ impl<E: Occurrence> Machine<E> {
                 attempts,
                 spent,
                 settled,
+                ..
             } => {
                 self.number(id);
                 let own = self.place(&automation);

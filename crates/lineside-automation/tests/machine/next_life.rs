@@ -98,6 +98,24 @@ fn what_waits_for_its_key_takes_in_others_in_the_next_life_too() {
 }
 
 #[test]
+fn a_run_whose_place_is_taken_while_it_ends_is_not_run_in_the_next_life() {
+    let (concurrency, on_busy) = (Some("one".to_owned()), OnBusy::Restart);
+    let retry = Retry::constant(3, millis(100));
+    let rules = [rules(&Control { concurrency, on_busy, retry, ..Control::default() })];
+    let mut player = Player::new(&rules, 1);
+    for number in 1..=2 {
+        player.step(1, Input::Offered(name(0), Ev::new(number, 0, 0)));
+    }
+    assert_eq!(player.runs.keys().next(), Some(&JobId(1)), "it has been asked to end, and has not");
+    for records in [kept(&player.effects), player.machine.snapshot()] {
+        let player = restarted(records, &rules, 1, 1_000);
+        assert_eq!(player.runs.keys().collect::<Vec<_>>(), [&JobId(2)]);
+        assert_eq!(player.machine.show(JobId(2)).unwrap().events, [event_id(1), event_id(2)]);
+        assert_eq!(player.machine.live(), 1);
+    }
+}
+
+#[test]
 fn what_waits_is_cancelled_by_its_event_after_a_registration_anew() {
     let rules = [rules(&Control { concurrency: Some("one".to_owned()), ..Control::default() })];
     let mut player = Player::new(&rules, 1);
