@@ -128,7 +128,7 @@ fn a_call_that_its_program_could_only_refuse_is_refused_in_the_log() {
     let call = |host: &str, command: &str| {
         let document = json!({"session_id": host, "hook_event_name": "PreToolUse", "cwd": stage.path("project"),
             "tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": command, "tool_call_id": command});
-        let told = stage.run(&["hook", host], &document.to_string());
+        let told = stage.run(&["hook", host], document.to_string());
         told.out + &told.err
     };
     let refused = [("codex", "git push", "no-push"), ("kimi", "echo hi", "rw")];

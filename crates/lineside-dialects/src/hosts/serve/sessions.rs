@@ -121,7 +121,6 @@ impl Publishing {
     }
 
     /// The refusal that an outcome comes to, where the host can neither ask nor change what it is about.
-    #[must_use]
     pub fn refused(&self) -> impl Fn(&Outcome) -> Option<Verdict> + Send + Sync + use<> {
         let (words, point, host) = (self.words, self.incoming.point.name, self.arrival.speaks);
         move |outcome| {
