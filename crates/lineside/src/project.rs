@@ -59,8 +59,12 @@ impl Assembly {
     pub fn read_project(&self, root: &Path, user: &Places, before: Option<&[Item]>) -> Project {
         let places = places_of(user, root, Trust::Granted);
         let files = self.read(&places);
-        let wanted = wanted(root, &self.watched(&places), &files, before);
-        let content = Content::read(root, &wanted);
+        let mut looks = LOOKS;
+        let wanted = wanted(root, &self.watched(&places), &files, before, &mut looks);
+        let content = match looks {
+            0 => Err(ReadContentError::TooMuch(root.to_path_buf())),
+            _ => Content::read(root, &wanted),
+        };
         let of = |(_, loaded): &(&'static dyn Dialect, Loaded)| {
             let of_plugins = loaded.plugins.iter().flat_map(|plugins| &plugins.may_refuse);
             let own = loaded.hooks.iter().chain(of_plugins).flat_map(|found| guards(root, found));
@@ -115,6 +119,13 @@ impl Assembly {
         files
     }
 }
+
+/// How many looks are taken, for all hooks of a project, at paths that what they start may name. A project with
+/// more cannot be trusted.
+const LOOKS: usize = 1 << 18;
+
+/// The longest path that the system takes, in bytes.
+const LONGEST_PATH: usize = 4_096;
 
 /// How many changes are named.
 const NAMED: usize = 3;
@@ -312,7 +323,13 @@ fn guards_of_asked(root: &Path, asked: &Tightening) -> Vec<Guard> {
 
 /// Everything that the hooks of a project are made of: the files that are read for them, those that declare them, with
 /// the folder where a hook is a folder, and those that they name.
-fn wanted(root: &Path, watched: &[Watched], files: &HookFiles, before: Option<&[Item]>) -> Vec<Wanted> {
+fn wanted(
+    root: &Path,
+    watched: &[Watched],
+    files: &HookFiles,
+    before: Option<&[Item]>,
+    looks: &mut usize,
+) -> Vec<Wanted> {
     let mut wanted: BTreeSet<(PathBuf, bool)> = BTreeSet::new();
     let own = watched.iter().filter(|watched| watched.path.starts_with(root));
     wanted.extend(
@@ -340,7 +357,7 @@ fn wanted(root: &Path, watched: &[Watched], files: &HookFiles, before: Option<&[
             wanted.extend(text("root").filter(|_| !is_alone).map(|folder| (folder, true)));
         }
         for found in &loaded.hooks {
-            for named in started(root, found) {
+            for named in started(root, found, looks) {
                 match named {
                     Named::Run(file) => wanted.extend(with_its_folder(root, file)),
                     Named::Data(file) if before.is_none_or(|before| has(before, root, &file)) => {
@@ -394,14 +411,14 @@ fn programs(root: &Path, found: &ForeignHook) -> Vec<(Program, Option<Environmen
 
 /// The files of the project that a hook names in what it starts: those that it runs, also where they are not there, and
 /// what else is there.
-fn started(root: &Path, found: &ForeignHook) -> Vec<Named> {
+fn started(root: &Path, found: &ForeignHook, looks: &mut usize) -> Vec<Named> {
     let mut files = Vec::new();
     for (program, _, working_directory) in programs(root, found) {
         let bases = [working_directory.unwrap_or_else(|| root.to_path_buf()), root.to_path_buf()];
         let run = program.below_working_directory().map(|script| Named::Run(bases[0].join(script)));
         files.extend(run);
         for word in program.argv.iter().filter_map(|word| word.to_str()) {
-            files.extend(named(root, &bases, word).into_iter().map(Named::of));
+            files.extend(named(root, &bases, word, looks).into_iter().map(Named::of));
         }
     }
     files
@@ -423,8 +440,9 @@ impl Named {
 }
 
 /// The files of a project that a word or a line of a shell may mean. What stands for the root or another folder in it,
-/// such as a variable, is passed over: what follows may be a path from the root.
-fn named(root: &Path, bases: &[PathBuf], text: &str) -> Vec<PathBuf> {
+/// such as a variable, is passed over: what follows may be a path from the root. Each look at a path is counted, and none is
+/// taken at what is longer than any path.
+fn named(root: &Path, bases: &[PathBuf], text: &str, looks: &mut usize) -> Vec<PathBuf> {
     let is_between = |letter: char| letter.is_whitespace() || "\"'`;|&()<=,".contains(letter);
     let words = text.split('>').enumerate().flat_map(|(part, text)| {
         // What stands behind `>` is written.
@@ -432,10 +450,39 @@ fn named(root: &Path, bases: &[PathBuf], text: &str) -> Vec<PathBuf> {
     });
     let mut files = Vec::new();
     for word in std::iter::once(text).chain(words) {
-        let from = bases.iter().map(|base| base.join(word));
-        let later = word.match_indices('/').map(|(at, _)| root.join(word[at..].trim_start_matches('/')));
-        let is_file = |path: &PathBuf| path.starts_with(root) && path.is_file();
-        files.extend(from.chain(later).filter(is_file));
+        let end = &word[word.ceil_char_boundary(word.len().saturating_sub(LONGEST_PATH))..];
+        let from = bases.iter().filter(|_| end.len() == word.len()).map(|base| base.join(word));
+        let later = end.match_indices('/').map(|(at, _)| root.join(end[at..].trim_start_matches('/')));
+        for path in from.chain(later).take(*looks) {
+            *looks -= 1;
+            if path.starts_with(root) && path.is_file() {
+                files.push(path);
+            }
+        }
     }
     files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_looked_at_as_far_as_they_may_be_paths_and_no_longer_than_there_may_be_looks() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        std::fs::create_dir(root.join("a")).unwrap();
+        std::fs::write(root.join("a/x.sh"), "").unwrap();
+        let look = |text: &str, looks: usize| {
+            let mut left = looks;
+            (named(&root, &[root.clone()], text, &mut left).len(), looks - left)
+        };
+        assert_eq!(look("sh a/x.sh", LOOKS), (1, 5));
+        assert_eq!(look("a/x.sh", 1), (1, 1));
+        let long = format!("{}a/x.sh", "b/".repeat(8 << 20));
+        let (found, looks) = look(&long, LOOKS);
+        // The text is its only word, which is looked at as a whole and once more.
+        assert!(found == 2 && looks <= LONGEST_PATH, "{found} {looks}");
+        assert_eq!(look(&"b/b ".repeat(LOOKS), LOOKS).1, LOOKS);
+    }
 }
