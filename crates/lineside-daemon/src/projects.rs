@@ -19,7 +19,7 @@ use lineside::claims::Claims;
 use lineside::core::Source;
 use lineside::dialects::{Dialect, Places, Trust};
 use lineside::protection::Protection;
-use lineside::trust::Store;
+use lineside::trust::{Store, ancestors};
 use lineside::{Assembly, LoadReport, Session, project};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
@@ -185,7 +185,8 @@ impl Projects {
     /// The hooks of one cannot be put in force.
     pub(crate) async fn join(&self, session: &Session, works: &[PathBuf]) -> Result<(), RegisterHookError> {
         for work in works {
-            if works_in(session.source(), None) == Some(work) {
+            // It was opened in what was to be had of its own folder then.
+            if works_in(session.source(), None) == Some(work) && !self.is_trusted_since(session, work) {
                 continue;
             }
             let Some(project) = self.load_at(work).await? else { continue };
@@ -194,6 +195,14 @@ impl Projects {
             }
         }
         Ok(())
+    }
+
+    /// Whether a session is not in the nearest project that a person has trusted there.
+    fn is_trusted_since(&self, session: &Session, work: &Path) -> bool {
+        let Inner { user, store, .. } = &*self.inner;
+        let nearest = ancestors(work, user.home()).into_iter().find(|above| store.knows(above));
+        let is_in = |root: &PathBuf| self.known().get(root).is_some_and(|own| session.is_in(own.scope()));
+        nearest.is_some_and(|root| !is_in(&root))
     }
 
     /// The roots of the projects that hold for a session itself.
