@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lineside_core::{Diagnostic, Origin, Severity};
-use lineside_dialects::{ForeignHook, Inert, Loaded};
+use lineside_dialects::{ForeignHook, Inert, Loaded, Tightening, tighten};
 
 /// The hooks of the files of each dialect.
 #[derive(Default)]
@@ -24,6 +24,7 @@ struct Files {
 struct Sound {
     hooks: Vec<ForeignHook>,
     inert: Vec<Inert>,
+    tightenings: Vec<Tightening>,
 }
 
 impl LastGood {
@@ -50,12 +51,25 @@ impl LastGood {
             let is_of = |origin: &Option<Origin>| file_of(origin) == Some(file);
             let found = loaded.hooks.extract_if(.., |hook| is_of(&hook.hook.origin)).collect();
             let inert = loaded.inert.extract_if(.., |inert| is_of(&inert.origin)).collect();
-            let together = before.with(Sound { hooks: found, inert });
+            let is_said =
+                |asked: &Tightening, name: &str| *asked.name == *name && *asked.origin.file == *file;
+            let unsaid = before
+                .tightenings
+                .iter()
+                .filter(|before| !loaded.tightenings.iter().any(|asked| is_said(asked, &before.name)));
+            let unsaid: Vec<_> = unsaid.cloned().collect();
+            loaded.tightenings.extend(unsaid);
+            let together = before.with(Sound { hooks: found, inert, ..Sound::default() });
             loaded.diagnostics.extend(together.said(&error, file));
             loaded.hooks.splice(place..place, together.all.hooks);
             loaded.inert.extend(together.all.inert);
         }
+        // As strict as before, of what the broken files do not say any more.
+        tighten(loaded);
         let mut found: BTreeMap<PathBuf, Sound> = BTreeMap::new();
+        for asked in &loaded.tightenings {
+            found.entry(asked.origin.file.to_path_buf()).or_default().tightenings.push(asked.clone());
+        }
         for hook in &loaded.hooks {
             if let Some(file) = file_of(&hook.hook.origin) {
                 found.entry(file.to_path_buf()).or_default().hooks.push(hook.clone());
@@ -119,7 +133,7 @@ impl Sound {
         let inert = now.inert.into_iter().filter(|inert| !is_kept(&inert.name)).collect();
         let sound = now.hooks.into_iter().filter(|hook| !hook.closed);
         let hooks = kept.iter().cloned().chain(sound).collect();
-        Together { all: Self { hooks, inert }, kept, lost }
+        Together { all: Self { hooks, inert, ..Self::default() }, kept, lost }
     }
 }
 
@@ -179,7 +193,7 @@ pub(crate) fn file_of(origin: &Option<Origin>) -> Option<&Path> {
 mod tests {
     use std::path::Path;
 
-    use lineside_core::Severity;
+    use lineside_core::{OnFailure, Severity};
     use lineside_dialects::native::Native;
     use lineside_dialects::{Dialect as _, Loaded, Places, Trust};
 
@@ -280,6 +294,38 @@ mod tests {
         let loaded = load(root, &mut last_good);
         let points = loaded.hooks.iter().flat_map(|hook| &hook.points).map(|point| point.name);
         assert_eq!(points.collect::<Vec<_>>(), ["before_prompt", "before_tool", "after_tool"]);
+    }
+
+    #[test]
+    fn what_a_file_has_tightened_stays_as_strict_when_it_breaks() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, mut last_good) = (folder.path(), LastGood::default());
+        write(
+            root,
+            USER,
+            "hooks:
+  - {name: user, on: before_tool, command: [x], on_failure: continue}
+",
+        );
+        let mut failure = |text: &str| {
+            write(root, PROJECT, text);
+            let loaded = load(root, &mut last_good);
+            assert!(loaded.tightenings.len() <= 1);
+            loaded.hooks.iter().find(|found| &*found.hook.name == "user").unwrap().hook.on_failure
+        };
+        let asked = "hooks:
+  - {name: user, on_failure: block}
+";
+        assert_eq!(["hooks: []", asked].map(&mut failure), [OnFailure::Continue, OnFailure::Block]);
+        let broken = [
+            "hooks: [",
+            "hooks: [",
+            "hooks:
+  - {name: x, on: befor_tool, command: [x]}
+",
+        ];
+        assert_eq!(broken.map(&mut failure), [OnFailure::Block; 3]);
+        assert_eq!(failure("hooks: []"), OnFailure::Continue);
     }
 
     #[test]

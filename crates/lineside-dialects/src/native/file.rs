@@ -72,12 +72,25 @@ pub(super) fn inherited(place: &Place, places: &Places) -> Option<Inherit> {
 /// Whose commands the filters of all files are about, as the user's file says.
 pub(super) fn account(place: &Place, places: &Places) -> Arc<Account> {
     let read = lineside_files::read_if_there(&place.file, place.boundary(places), yaml::LONGEST);
-    let items = read.and_then(Result::ok).and_then(|bytes| {
+    let wrappers = read.and_then(Result::ok).and_then(|bytes| {
         let mut findings = Findings::about(&place.file);
-        items(&bytes, place.layer, &mut findings)
+        match items(&bytes, place.layer, &mut findings) {
+            Some(items) => items.wrappers,
+            None => wrappers_alone(&bytes, place.layer),
+        }
     });
-    let wrappers = items.and_then(|items| items.wrappers);
     wrappers.map_or_else(|| Arc::clone(&place.account), |wrappers| with_wrappers(&place.account, wrappers))
+}
+
+/// The wrappers of a file that is broken elsewhere: what stands between the line of that key and the next key. Filters of
+/// other files are about the same commands as before then.
+fn wrappers_alone(bytes: &[u8], layer: Layer) -> Option<Vec<String>> {
+    let text = String::from_utf8_lossy(bytes);
+    let from = text.lines().skip_while(|line| !line.starts_with(&format!("{WRAPPERS}:")));
+    let is_of_key =
+        |(at, line): &(usize, &str)| *at == 0 || line.starts_with([' ', '-', '#', ']']) || line.is_empty();
+    let own: Vec<&str> = from.enumerate().take_while(is_of_key).map(|(_, line)| line).collect();
+    items(own.join("\n").as_bytes(), layer, &mut Findings::about("".as_ref()))?.wrappers
 }
 
 fn with_wrappers(account: &Account, wrappers: Vec<String>) -> Arc<Account> {
@@ -102,7 +115,9 @@ fn entries(bytes: &[u8], place: &Place, places: &Places, findings: &mut Findings
         if !findings.diagnostics.is_empty() {
             lose(findings);
         }
-        return Contents::default();
+        let wrappers = wrappers_alone(bytes, place.layer);
+        let account = wrappers.map(|wrappers| with_wrappers(&place.account, wrappers));
+        return Contents { account, ..Contents::default() };
     };
     if lost {
         lose(findings);

@@ -368,3 +368,24 @@ fn what_a_file_has_compiled_is_bounded_and_a_gate_beyond_that_stands_closed() {
     let broken = loaded.diagnostics.len();
     assert!((10..90).contains(&broken), "{broken}");
 }
+
+#[test]
+fn the_programs_that_start_others_are_known_while_the_users_file_is_broken() {
+    let guard = "hooks:\n- {name: g, on: before_tool, verdict: block, reason: r, match: {runs: rm}}\n";
+    let command = json!({"tool_name": "Shell", "tool_input": {"command": "with-env rm x"}});
+    let event = samples::event("before_tool", command);
+    let selected = |user: &str| {
+        let files = [("home/.config/lineside/hooks.yaml", user), ("project/.lineside/hooks.yaml", guard)];
+        let loaded = Room::with(&files).load(Trust::Granted, &[]);
+        loaded.hooks.iter().find(|found| &*found.hook.name == "g").unwrap().hook.select(&event)
+    };
+    assert_eq!(selected("hooks: [\n"), Selected::Skipped(SkipReason::Filter));
+    for user in [
+        "wrappers: [with-env]\nhooks: []\n",
+        "wrappers: [with-env]\nhooks: [\n",
+        "wrappers:\n# Ours.\n- with-env\n\nhooks: {\n",
+        "hooks: [\nwrappers: [\n  with-env\n]\nuse: []\n",
+    ] {
+        assert_eq!(selected(user), Selected::Runs, "{user}");
+    }
+}
