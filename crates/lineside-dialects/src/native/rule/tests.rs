@@ -146,7 +146,7 @@ fn what_is_wrong_is_told_with_its_line() {
         ),
         (
             "on: before_tool\nverdict: block\nmatch: {unclear: skip}",
-            "5: hook \"h\": there is `match.runs` and no filter",
+            "5: hook \"h\": there is `match.unclear` and no filter",
         ),
         (
             "on: before_tool\nverdict: block\nmatch: {deletes: {outside: home}}",
