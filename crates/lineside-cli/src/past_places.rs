@@ -51,7 +51,9 @@ pub(crate) fn at(socket: &Path) -> Option<Places> {
 
 /// The places of the daemons of this account that listen now, as far as the system shows sockets.
 pub(crate) fn listening() -> Vec<Places> {
-    let shown = fs::read_to_string("/proc/net/unix").unwrap_or_default();
+    // One name that is no text hides no other.
+    let shown = fs::read("/proc/net/unix").unwrap_or_default();
+    let shown = String::from_utf8_lossy(&shown);
     let sockets: BTreeSet<&str> = shown.lines().filter_map(|line| line.get(line.find(" /")? + 1..)).collect();
     sockets.into_iter().filter_map(|socket| at(Path::new(socket))).collect()
 }

@@ -190,8 +190,8 @@ impl Model {
         }
         for question in waiting {
             let text = |name: &str| question.get(name).and_then(Value::as_str).unwrap_or_default();
-            let words = ["point", "tool", "about"].map(text);
-            self.change(text("session"), |agent| agent.waits(words));
+            let about = lineside_redact::redact(text("about"));
+            self.change(text("session"), |agent| agent.waits([text("point"), text("tool"), &about]));
         }
     }
 

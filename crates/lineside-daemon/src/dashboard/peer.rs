@@ -48,8 +48,11 @@ pub(crate) fn of(near: SocketAddr, far: SocketAddr) -> Peer {
 }
 
 /// Whether the far end of a connection is known to be another user's, or nothing any more.
+///
+/// Root, which may read all that is shown, is none: it carries forwarded ports.
 pub(crate) fn is_stranger(near: SocketAddr, far: SocketAddr) -> bool {
-    own_socket(near, far, user(std::process::id())).is_some_and(|socket| socket.is_none())
+    let known = |own| own_socket(near, far, own).is_some_and(|socket| socket.is_none());
+    far.is_ipv4() && known(user(std::process::id())) && known(Some(0))
 }
 
 /// The socket at the far end where it is this user's; nothing where the system does not show connections.

@@ -82,8 +82,8 @@ async fn a_session_in_a_folder_of_a_trusted_project_whose_hooks_do_not_run_hears
     trust(&inner, &assembly, &projects);
     assert_eq!(told(&opened("third", &inner).await).await, [""; 0]);
     // What was opened before comes under the hooks of its own folder with its next call from there, as after a restart.
-    projects.join(&second, &[inner.clone()]).await.unwrap();
-    projects.join(&beside, &[root.clone()]).await.unwrap();
+    projects.join(&second, std::slice::from_ref(&inner)).await.unwrap();
+    projects.join(&beside, std::slice::from_ref(&root)).await.unwrap();
     let roots = |session| projects.roots(session).len();
     assert_eq!((roots(&first), roots(&second), roots(&beside)), (1, 2, 1));
 }
