@@ -586,7 +586,7 @@ mod tests {
         let parent = Process::of(parent_id()).unwrap();
         Guarded::of(state.path()).note(parent, "s1", false);
         Guarded::of(state.path()).note(parent, "s2", true);
-        assert_eq!(above().unwrap().session, "s1");
+        assert_eq!(above().unwrap().session, "s2", "the last one that goes on");
         assert!(!Guarded::of(state.path()).is_settled(parent, "s1"));
         Guarded::of(state.path()).note(parent, "s1", true);
         assert_eq!(above().unwrap().session, "s1");
