@@ -475,7 +475,7 @@ mod tests {
         std::fs::write(root.join("a/x.sh"), "").unwrap();
         let look = |text: &str, looks: usize| {
             let mut left = looks;
-            (named(&root, &[root.clone()], text, &mut left).len(), looks - left)
+            (named(&root, std::slice::from_ref(&root), text, &mut left).len(), looks - left)
         };
         assert_eq!(look("sh a/x.sh", LOOKS), (1, 5));
         assert_eq!(look("a/x.sh", 1), (1, 1));
