@@ -276,6 +276,7 @@ fn everyday_code_is_neither_unclear_nor_elsewhere() {
     for (language, code) in [
         ("python3", "gi = Path(\".gitignore\"); gi.write_text(\"/target\\n\")"),
         ("python3", "x.write_text(\".env\"); rc.open(\"a\").write(\"/usr/bin/env\")"),
+        ("python3", "df = df.rename(columns={\"a\": \"b\"})"),
         ("python3", "d = tempfile.mkdtemp(); print(d); shutil.rmtree(d)"),
         ("node", "const d = fs.mkdtempSync(path.join(os.tmpdir(),\"x-\")); fs.rmSync(d,{recursive:true})"),
         ("python3", "key = os.environ.get(\"OPENAI_API_KEY\"); print(\"set\" if key else \"missing\")"),

@@ -53,7 +53,9 @@ pub(super) fn unknown_path(tokens: &[Token], at: usize, name: &str) -> Option<Ca
     let (of, method) = name.rsplit_once('.')?;
     let given = arguments(&tokens[at + 1..]);
     let is_one = matches!(method, "unlink" | "rmdir") && !matches!(given.first(), Some(Token::Text(_)));
-    if !is_one && method != "rename"
+    // `frame.rename(columns={…})` is about no file.
+    let is_renamed = method == "rename" && !given.iter().any(|token| matches!(token, Token::Sign('=' | '{')));
+    if !is_one && !is_renamed
         || matches!(of, "os" | "shutil")
         || tokens.get(at + 1) != Some(&Token::Sign('('))
     {
