@@ -86,6 +86,10 @@ fn what_is_run_of_a_file_that_is_not_entered_is_unclear_and_what_only_reads_one_
     {
         assert!(!read(text).is_unclear(Unknown::Program), "{text}");
     }
+    for way in ["flake8 x.py", "pylint --strict x.py", "bandit x.py"] {
+        let text = format!("cat > x.py <<'E'\nimport os\nos.system('git push --force')\nE\n{way}");
+        assert!(!pushes(&read(&text)), "{text}");
+    }
     let text = "cat > x.py <<'E'\nimport os\nos.system('some-runner x.py; uv run x.py')\nE\nuv run x.py";
     assert!(read(text).is_cut, "a script that runs itself ends at a bound");
 }

@@ -22,6 +22,13 @@ const KEEPS: &[&str] = &[
     "git", "sed", "gsed", "tee",
 ];
 
+/// Programs that look at scripts or write them in another form, and run none.
+const LOOKS: &[&str] = &[
+    "flake8", "pylint", "pycodestyle", "pydocstyle", "pyflakes", "bandit", "pyright", "pyupgrade", "vulture",
+    "radon", "autopep8", "yapf", "jshint", "luacheck", "codespell", "checkbashisms", "cloc", "tokei",
+    "semgrep",
+];
+
 /// Programs that write texts anew, which may be scripts; one that changes a file that is there leaves most of it.
 const WRITES_TEXTS: &[&str] = &[
     "sort", "gsort", "uniq", "iconv", "xxd", "sponge", "jq", "yq", "openssl", "gpg", "split", "csplit",
@@ -75,7 +82,10 @@ impl Walk<'_> {
     pub(super) fn runs_given(&mut self, words: &[Value], reading: &Reading, index: usize) {
         let mut deeds = reading.rows.iter().flat_map(|row| &row.deeds).map(|when| when.deed);
         let is_runner = deeds.clone().any(|deed| deed == Deed::Scripts);
-        if self.files.is_empty() || !reading.rows.is_empty() && !is_runner {
+        if self.files.is_empty()
+            || !reading.rows.is_empty() && !is_runner
+            || LOOKS.iter().any(|name| words[0].plain() == Some(name))
+        {
             return;
         }
         // The script of an interpreter is entered as that; a path is a program by itself, where nothing runs it.
