@@ -12,8 +12,8 @@ use crate::programme::{FOR_A_BUILD, FOR_A_RUN, must, watch};
 use crate::tools::{NODE, Program, need_programs};
 use crate::workspace::Workspace;
 
-/// Where the suites are, all of which must pass.
-const CASES: &str = "tests/conformance";
+/// Where the suites are, all of which must pass: those of the formats, and those of the policies.
+const CASES: [&str; 2] = ["tests/conformance", "crates/lineside-policies/cases"];
 
 const BASH: Program = Program { name: "bash", package: "bash" };
 const JQ: Program = Program { name: "jq", package: "jq" };
@@ -25,11 +25,13 @@ pub(super) fn run(workspace: &Workspace) -> Result<Outcome> {
     must(&mut workspace.cargo(["build", "--package", "lineside-cli"]), FOR_A_BUILD)?;
     // What their hooks are written in.
     need_programs(&[BASH, JQ, PYTHON, NODE])?;
-    let folder = fs::read_dir(workspace.root.join(CASES))?;
-    let names = folder.map(|entry| Ok(entry?.file_name())).collect::<Result<BTreeSet<_>>>()?;
     let mut total = Counts::default();
-    for name in names {
-        total += judged(workspace, &format!("{CASES}/{}", name.display()), None)?;
+    for cases in CASES {
+        let folder = fs::read_dir(workspace.root.join(cases))?;
+        let names = folder.map(|entry| Ok(entry?.file_name())).collect::<Result<BTreeSet<_>>>()?;
+        for name in names {
+            total += judged(workspace, &format!("{cases}/{}", name.display()), None)?;
+        }
     }
     Ok(Outcome::Judged(total))
 }
