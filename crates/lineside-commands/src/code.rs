@@ -16,7 +16,7 @@ use std::cell::Cell;
 use std::collections::HashSet;
 
 use self::arguments::{arguments, handed_on, has_signs, is_branch, is_listed, keyed, statement};
-use self::bound::Bindings;
+use self::bound::{Bindings, is_defining};
 use self::paths::{
     is_mode, is_of_expression, is_started, is_word, of_block, of_pathname, of_programs, opened_by_perl,
     opened_path, unknown_path,
@@ -129,8 +129,7 @@ fn called_by(tokens: &[Token], text: &str, language: &str) -> Vec<Call> {
     let defined = tokens.windows(4).filter_map(|four| match four {
         [Token::Name(word), Token::Name(name), Token::Sign('('), first] => {
             let is_method = matches!(first, Token::Name(first) if matches!(first.as_str(), "self" | "cls"));
-            (matches!(word.as_str(), "def" | "function") && !is_method && !name.contains('.'))
-                .then_some(name.as_str())
+            (is_defining(word) && !is_method && !name.contains('.')).then_some(name.as_str())
         }
         _ => None,
     });
@@ -251,10 +250,7 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
     // `File.rm!("x")`.
     let rest = rest.strip_prefix(&[Token::Sign('!')]).unwrap_or(rest);
     let arguments = arguments(rest);
-    let texts: Vec<&str> = arguments
-        .iter()
-        .filter_map(|token| if let Token::Text(text) = token { Some(text.as_str()) } else { None })
-        .collect();
+    let texts: Vec<&str> = arguments.iter().filter_map(Token::text).collect();
     let first = match arguments.first() {
         Some(Token::Text(text)) => Some(text.clone()),
         _ => None,

@@ -64,7 +64,7 @@ impl<'a> Bindings<'a> {
             "as" | "global" | "nonlocal" | "class" | "catch" | "del" => {
                 self.names(&behind[..behind.len().min(2)]);
             }
-            "def" | "function" => {
+            word if is_defining(word) => {
                 let end = behind.iter().take(64).position(|token| *token == Token::Sign(')'));
                 self.names(&behind[..end.unwrap_or(0)]);
             }
@@ -99,8 +99,7 @@ impl<'a> Bindings<'a> {
             let names = behind.iter().take(8).take_while(|token| matches!(token, Token::Name(_))).count();
             if names > 0 && is_set(tokens, at + names) {
                 // The name before the `=` is counted there; texts are bound one by one.
-                let texts =
-                    tokens[at + names + 2..].iter().take_while(|token| matches!(token, Token::Text(_)));
+                let texts = tokens[at + names + 2..].iter().take_while(|token| token.is_text());
                 if texts.count() <= names {
                     self.names(&tokens[at..at + names]);
                 }
@@ -241,7 +240,7 @@ fn values(mut rest: &[Token]) -> (Vec<Vec<Token>>, &[Token]) {
             | [Token::Text(_)] => 1,
             [Token::Text(_), Token::Name(name), ..] if !name.starts_with('.') => 1,
             [Token::Sign('[' | '('), words @ ..] => {
-                let length = words.iter().take_while(|word| matches!(word, Token::Text(_))).count();
+                let length = words.iter().take_while(|word| word.is_text()).count();
                 match words.get(length) {
                     Some(Token::Sign(']' | ')')) => length + 2,
                     _ => break,
@@ -293,8 +292,7 @@ pub(super) fn given<'a>(
         {
             let value = |call: &Vec<Vec<Token>>| match call.get(number..) {
                 Some(values) if *is_rest => {
-                    let texts =
-                        values.iter().flatten().filter(|token| matches!(token, Token::Text(_))).cloned();
+                    let texts = values.iter().flatten().filter(|token| token.is_text()).cloned();
                     [Token::Sign('[')].into_iter().chain(texts).chain([Token::Sign(']')]).collect()
                 }
                 Some([value, ..]) => value.clone(),
@@ -311,7 +309,8 @@ pub(super) fn given<'a>(
     all
 }
 
-fn is_defining(word: &str) -> bool {
+/// Whether a function is named behind this word.
+pub(super) fn is_defining(word: &str) -> bool {
     matches!(word, "def" | "function")
 }
 

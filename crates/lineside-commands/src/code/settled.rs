@@ -3,10 +3,10 @@
 use std::cell::Cell;
 use std::collections::HashMap;
 
-use super::bound::{Bindings, Turns, is_set, is_typed};
+use super::bound::{Bindings, Turns, is_defining, is_set, is_typed};
 use super::tokens::Token;
 use super::values;
-use super::worth::{is_text, length, listed, path, split};
+use super::worth::{listed, path, split};
 use crate::value::UNKNOWN;
 
 /// Most bytes that are put in the place of names, in all turns.
@@ -21,19 +21,6 @@ pub(super) struct Given<'a> {
     pub(super) bindings: &'a Bindings<'a>,
     /// What is left of the bytes that may be put in the place of names.
     pub(super) left: Cell<usize>,
-}
-
-/// What a name is bound to: a text, or a list of texts without its brackets.
-#[derive(Clone)]
-enum Value {
-    Text(String),
-    List(Vec<Token>),
-}
-
-/// A value that is there already.
-enum Taken<'a> {
-    Text(&'a str),
-    List(&'a [Token]),
 }
 
 /// The tokens with texts in the place of what is worth one, from the inside out, in this one of the turns of loops and calls.
@@ -60,7 +47,8 @@ struct Settling<'a> {
     given: &'a Given<'a>,
     turns: &'a [Turns<'a>],
     turn: usize,
-    known: HashMap<String, Value>,
+    /// What names are bound to: a text, or a list of texts with its brackets.
+    known: HashMap<String, Vec<Token>>,
     out: Vec<Token>,
     /// Where groups that are open begin.
     open: Vec<usize>,
@@ -97,7 +85,7 @@ impl Settling<'_> {
                 let mut text = self.filled(text, at);
                 // What is joined to something in front is not at the root.
                 if let [.., front, Token::Sign('+')] = self.out.as_slice()
-                    && !is_text(front)
+                    && !front.is_text()
                     && text.starts_with('/')
                 {
                     text.remove(0);
@@ -133,7 +121,6 @@ impl Settling<'_> {
 
     fn name(&mut self, name: &str, tokens: &[Token], at: usize) {
         let next = tokens.get(at + 1);
-        let defines = ["def", "function", "class", "for", "as"].map(str::to_owned).map(Token::Name);
         self.change(name, &tokens[at + 1..]);
         let in_braces = self.open.last().is_some_and(|from| self.out.get(*from) == Some(&Token::Sign('{')));
         let is_key =
@@ -141,7 +128,7 @@ impl Settling<'_> {
         if is_set(tokens, at)
             || is_typed(tokens, at)
             || is_key
-            || self.out.last().is_some_and(|last| defines.contains(last))
+            || matches!(self.out.last(), Some(Token::Name(word)) if is_defining(word) || BINDS.contains(&word.as_str()))
         {
             return self.out.push(Token::Name(name.to_owned()));
         }
@@ -149,33 +136,32 @@ impl Settling<'_> {
         // `...words`.
         let is_spread = self.ends_with(&[Token::Sign('.'), Token::Sign('.')]);
         let key = name.strip_prefix('.').filter(|_| is_spread).unwrap_or(name);
-        match self.value(key, at) {
-            Some(Value::Text(text)) if !matches!(next, Some(Token::Sign('('))) => {
+        match self.value(key, at).as_deref() {
+            Some([Token::Text(text)]) if !matches!(next, Some(Token::Sign('('))) => {
                 // `{cwd}` is `{cwd: cwd}`.
                 if in_braces && name == "cwd" && self.out.last() != Some(&Token::Sign(':')) {
                     self.out.extend([Token::Name(name.to_owned()), Token::Sign(':')]);
                 }
-                return self.put(text);
+                return self.put(text.clone());
             }
-            Some(Value::List(words)) if !opens => return self.words(name, words, next),
+            Some([_, words @ .., _]) if !opens => return self.words(name, words, next),
             _ => {}
         }
         if let Some((of, method)) = name.rsplit_once('.') {
             let is_path = self.given.language == "python" && OF_PATHS.contains(&method);
-            let is_other = matches!(method, "split" | "joinpath" | "forEach" | "map");
-            match self.value(of, at).filter(|_| is_path || is_other) {
-                Some(Value::Text(text)) => {
+            let is_followed = is_path || OF_VALUES.contains(&method);
+            match is_followed.then(|| self.value(of, at)).flatten().as_deref() {
+                Some([Token::Text(text)]) => {
                     if is_path {
                         self.out.extend([Token::Name("Path".to_owned()), Token::Sign('(')]);
                     }
-                    self.put(text);
+                    self.put(text.clone());
                     self.out.extend(is_path.then_some(Token::Sign(')')));
                     return self.out.push(Token::Name(format!(".{method}")));
                 }
-                Some(Value::List(words)) if is_other => {
-                    self.out.push(Token::Sign('['));
-                    self.out.extend(words);
-                    return self.out.extend([Token::Sign(']'), Token::Name(format!(".{method}"))]);
+                Some(list) if !is_path => {
+                    self.out.extend_from_slice(list);
+                    return self.out.push(Token::Name(format!(".{method}")));
                 }
                 _ => {}
             }
@@ -196,17 +182,20 @@ impl Settling<'_> {
             ("extend", [Token::Sign('('), ..]) => &[],
             _ => return,
         };
-        if let Some(Value::List(words)) = self.known.get_mut(of) {
-            let texts = more.iter().take_while(|token| is_text(token)).count();
-            words.extend_from_slice(&more[..texts]);
+        if let Some(list) = self.known.get_mut(of)
+            && let Some(close @ Token::Sign(_)) = list.pop_if(|last| !last.is_text())
+        {
+            let texts = more.iter().take_while(|token| token.is_text()).count();
+            list.extend_from_slice(&more[..texts]);
             if !matches!(more.get(texts), Some(Token::Sign(')' | ']'))) {
-                words.push(Token::Text(UNKNOWN.to_string()));
+                list.push(Token::Text(UNKNOWN.to_string()));
             }
+            list.push(close);
         }
     }
 
     /// Puts a list in the place of its name, where that is the whole of an argument, of a list or of what is set.
-    fn words(&mut self, name: &str, words: Vec<Token>, next: Option<&Token>) {
+    fn words(&mut self, name: &str, words: &[Token], next: Option<&Token>) {
         let ends = match next {
             Some(Token::Sign(sign)) => matches!(sign, ')' | ']' | '{' | '+' | ':' | ';' | '\n'),
             Some(Token::Backquoted(_)) => false,
@@ -229,7 +218,7 @@ impl Settling<'_> {
             self.list = Some(self.out.len());
             self.out.push(Token::Sign('['));
         }
-        self.out.extend(words);
+        self.out.extend_from_slice(words);
         if is_whole || joins {
             self.out.push(Token::Sign(']'));
         }
@@ -282,72 +271,64 @@ impl Settling<'_> {
             return;
         }
         self.bind_each();
-        let (name, value) = match self.out.as_slice() {
-            [rest @ .., Token::Sign('='), Token::Text(text)] => (bound(rest), Value::Text(text.clone())),
-            [.., Token::Sign(']')] => {
-                let Some((rest, [_, words @ .., _])) =
-                    self.last_list().and_then(|from| self.out.split_at_checked(from))
-                else {
-                    return;
-                };
-                let ([rest @ .., Token::Sign('=')], true) = (rest, words.iter().all(is_text)) else { return };
-                (bound(rest), Value::List(words.to_vec()))
-            }
+        let from = match self.out.as_slice() {
+            [.., Token::Text(_)] => self.out.len() - 1,
+            [.., Token::Sign(']')] => match self.last_list() {
+                Some(from) if self.out[from + 1..self.out.len() - 1].iter().all(Token::is_text) => from,
+                _ => return,
+            },
             _ => return,
         };
-        let Some(name) = name.filter(|name| !name.contains('.')) else { return };
-        let value = match value {
-            Value::Text(_) if !self.given.bindings.are_texts(name) || self.known.contains_key(name) => {
-                Value::Text(UNKNOWN.to_string())
+        let (front, value) = self.out.split_at(from);
+        let [front @ .., Token::Sign('=')] = front else { return };
+        let Some(name) = bound(front).filter(|name| !name.contains('.')) else { return };
+        let is_text = value[0].is_text();
+        let value = match is_text {
+            true if !self.given.bindings.are_texts(name) || self.known.contains_key(name) => {
+                vec![Token::Text(UNKNOWN.to_string())]
             }
-            Value::List(_) if !self.given.bindings.is_once(name) => return,
-            value => value,
+            false if !self.given.bindings.is_once(name) => return,
+            _ => value.to_vec(),
         };
         self.known.insert(name.to_owned(), value);
     }
 
     /// Binds the names of `a, b = "c", "d"`.
     fn bind_each(&mut self) {
-        let count = self.out.iter().rev().take_while(|token| is_text(token)).count();
+        let count = self.out.iter().rev().take_while(|token| token.is_text()).count();
         let Some(from) = self.out.len().checked_sub(2 * count + 1).filter(|_| count > 1) else { return };
         if self.out[from + count] != Token::Sign('=') {
             return;
         }
         for number in 0..count {
-            if let (Token::Name(name), Token::Text(text)) =
-                (&self.out[from + number], &self.out[from + count + 1 + number])
+            if let Token::Name(name) = &self.out[from + number]
                 && self.given.bindings.is_once(name)
             {
-                self.known.insert(name.clone(), Value::Text(text.clone()));
+                self.known.insert(name.clone(), vec![self.out[from + count + 1 + number].clone()]);
             }
         }
     }
 
-    /// What a name is bound to here, as far as there is room for it.
-    fn value(&mut self, name: &str, at: usize) -> Option<Value> {
+    /// What a name is bound to here, as far as there is room for it; what is not known in this turn is nothing.
+    fn value(&mut self, name: &str, at: usize) -> Option<Vec<Token>> {
         let turns = self.turns.iter().find(|turns| turns.name == name && turns.within.contains(&at));
-        let turn = turns.and_then(|turns| turns.values.get(turns.at(self.turn)));
-        let value = match turn.map(Vec::as_slice) {
-            Some([Token::Text(text)]) => Taken::Text(text),
-            Some([_, words @ .., _]) => Taken::List(words),
-            Some(_) => return None,
-            None => match self.known.get(name)? {
-                Value::Text(text) => Taken::Text(text),
-                Value::List(words) => Taken::List(words),
-            },
+        let value = match turns.and_then(|turns| turns.values.get(turns.at(self.turn))) {
+            Some(value) => value,
+            None => self.known.get(name)?,
         };
-        let bytes = match value {
-            Taken::Text(text) => text.len(),
-            Taken::List(words) => words.iter().map(|word| size_of_val(word) + length(word)).sum(),
+        let bytes = match value.as_slice() {
+            [] => return None,
+            [Token::Text(text)] => text.len(),
+            [_, words @ .., _] => {
+                words.iter().map(|word| size_of_val(word) + word.text().map_or(0, str::len)).sum()
+            }
+            [_] => 0,
         };
         let Some(left) = self.given.left.get().checked_sub(bytes) else {
-            return Some(Value::Text(UNKNOWN.to_string()));
+            return Some(vec![Token::Text(UNKNOWN.to_string())]);
         };
         self.given.left.set(left);
-        Some(match value {
-            Taken::Text(text) => Value::Text(text.to_owned()),
-            Taken::List(words) => Value::List(words.to_vec()),
-        })
+        Some(value.clone())
     }
 
     /// Adds a text, in the place of the sign of its variable where that stands before it.
@@ -359,8 +340,8 @@ impl Settling<'_> {
     }
 
     fn filled(&mut self, text: &str, at: usize) -> String {
-        values::filled(text, |name| match self.value(name, at) {
-            Some(Value::Text(text)) => Some(text),
+        values::filled(text, |name| match self.value(name, at).as_deref() {
+            Some([Token::Text(text)]) => Some(text.clone()),
             _ => values::plain(name, self.given.home, self.given.here).map(str::to_owned),
         })
     }
@@ -379,11 +360,15 @@ impl Settling<'_> {
 const OF_PATHS: [&str; 8] =
     ["unlink", "rmdir", "read_text", "read_bytes", "write_text", "write_bytes", "touch", "open"];
 
+/// Methods of texts and lists that are followed.
+const OF_VALUES: [&str; 4] = ["split", "joinpath", "forEach", "map"];
+/// Words behind which a name is bound and not read, beside those of functions.
+const BINDS: [&str; 3] = ["class", "for", "as"];
+
 /// The name that is bound at the end of these tokens, which may stand with its type.
 fn bound(tokens: &[Token]) -> Option<&str> {
     match tokens {
-        [.., Token::Name(name), Token::Sign(':'), Token::Name(_)] => Some(name),
-        [.., Token::Name(name)] => Some(name),
+        [.., Token::Name(name), Token::Sign(':'), Token::Name(_)] | [.., Token::Name(name)] => Some(name),
         _ => None,
     }
 }

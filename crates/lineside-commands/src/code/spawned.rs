@@ -52,9 +52,5 @@ fn listed(arguments: &[Token]) -> Option<Vec<&str>> {
         _ => false,
     };
     let end = list.windows(2).position(is_end).unwrap_or(list.len());
-    let texts = list[..end].iter().filter_map(|token| match token {
-        Token::Text(text) => Some(text.as_str()),
-        _ => None,
-    });
-    Some(texts.collect())
+    Some(list[..end].iter().filter_map(Token::text).collect())
 }

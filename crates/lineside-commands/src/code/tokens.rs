@@ -10,6 +10,17 @@ pub(super) enum Token {
     Sign(char),
 }
 
+impl Token {
+    /// The text that it is, if it is one.
+    pub(super) fn text(&self) -> Option<&str> {
+        if let Self::Text(text) = self { Some(text) } else { None }
+    }
+
+    pub(super) fn is_text(&self) -> bool {
+        self.text().is_some()
+    }
+}
+
 pub(super) fn tokens(text: &str, language: &str) -> Vec<Token> {
     let chars: Vec<char> = text.chars().collect();
     let mut all: Vec<Token> = Vec::new();

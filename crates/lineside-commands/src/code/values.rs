@@ -95,11 +95,11 @@ fn with_slashes(parts: &[Token]) -> Option<String> {
     let mut is_known = false;
     // Below a folder of which nothing is known, that is below the one at hand.
     let first = parts.iter().position(|part| matches!(part, Token::Text(text) if text != ".."))?;
-    let parts = if matches!(parts.first(), Some(Token::Text(_))) { parts } else { &parts[first..] };
+    let parts = if parts.first().is_some_and(Token::is_text) { parts } else { &parts[first..] };
     for (at, part) in parts.iter().enumerate() {
         let before = at.checked_sub(1).map(|at| &parts[at]);
-        let text = if let Token::Text(text) = part { Some(text) } else { None };
-        if text.is_none() && before.is_some_and(|before| !matches!(before, Token::Text(_))) {
+        let text = part.text();
+        if text.is_none() && before.is_some_and(|before| !before.is_text()) {
             continue;
         }
         let joins = [before, Some(part)].contains(&Some(&Token::Sign('+')));

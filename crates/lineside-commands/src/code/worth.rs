@@ -25,7 +25,7 @@ pub(super) fn path(out: &[Token], from: usize) -> Option<(usize, String)> {
         _ => return None,
     };
     let parts: Option<Vec<&str>> =
-        folder.map(String::as_str).into_iter().map(Some).chain(parts.iter().map(text)).collect();
+        folder.map(String::as_str).into_iter().map(Some).chain(parts.iter().map(Token::text)).collect();
     Some((from, parts?.join("/")))
 }
 
@@ -33,7 +33,7 @@ pub(super) fn path(out: &[Token], from: usize) -> Option<(usize, String)> {
 pub(super) fn listed(out: &[Token], from: usize) -> Option<(usize, String)> {
     let (list, by, start) = match (&out[..from], &out[from + 1..]) {
         ([front @ .., Token::Sign(']'), Token::Name(join)], [Token::Text(by)]) if join == ".join" => {
-            let texts = front.iter().rev().take_while(|token| is_text(token)).count();
+            let texts = front.iter().rev().take_while(|token| token.is_text()).count();
             (&front[front.len() - texts..], by, (front.len() - texts).checked_sub(1)?)
         }
         ([.., Token::Text(by), Token::Name(join)], [Token::Sign('['), list @ .., Token::Sign(']')])
@@ -44,7 +44,7 @@ pub(super) fn listed(out: &[Token], from: usize) -> Option<(usize, String)> {
         _ => return None,
     };
     let is_list = matches!(out[start], Token::Sign('[') | Token::Text(_));
-    let texts: Option<Vec<&str>> = list.iter().map(text).collect();
+    let texts: Option<Vec<&str>> = list.iter().map(Token::text).collect();
     texts.filter(|texts| is_list && !texts.is_empty()).map(|texts| (start, texts.join(by)))
 }
 
@@ -66,16 +66,4 @@ pub(super) fn split(out: &[Token], from: usize) -> Option<(usize, Vec<String>)> 
         }
         _ => None,
     }
-}
-
-pub(super) fn is_text(token: &Token) -> bool {
-    matches!(token, Token::Text(_))
-}
-
-pub(super) fn text(token: &Token) -> Option<&str> {
-    if let Token::Text(text) = token { Some(text) } else { None }
-}
-
-pub(super) fn length(token: &Token) -> usize {
-    text(token).map_or(0, str::len)
 }

@@ -165,9 +165,6 @@ async fn a_question_that_is_older_than_the_model_has_its_agent_wait() {
     heard.hears(1);
     let question = |session: &str, about: &str| json!({"session": session, "point": "before_tool", "tool": "Bash", "about": about});
     let mut waits = |waiting: &[Value]| heard.model.questions(waiting.iter().filter_map(Value::as_object));
-    waits(&[question("one", "curl -H 'Authorization: Bearer ghp_0123456789abcdefABCD0123456789abcdef' x")]);
-    assert!(!heard.model.agent("one").unwrap().doing().contains("ghp_0123"));
-    let mut waits = |waiting: &[Value]| heard.model.questions(waiting.iter().filter_map(Value::as_object));
     waits(&[question("one", "git push"), question("one", "ls"), question("elsewhere", "ls")]);
     assert_eq!(heard.state("one", 2).0, State::Waiting);
     assert_eq!(heard.state("other", 2).0, State::Idle);
@@ -175,4 +172,7 @@ async fn a_question_that_is_older_than_the_model_has_its_agent_wait() {
     heard.model.questions([question("other", "")].iter().filter_map(Value::as_object));
     assert_eq!(heard.model.agent("one").unwrap().doing(), "");
     assert_eq!((heard.state("one", 3).0, heard.state("other", 3).0), (State::Idle, State::Waiting));
+    let secret = question("one", "curl -H 'Authorization: Bearer ghp_0123456789abcdefABCD0123456789abcdef' x");
+    heard.model.questions([secret].iter().filter_map(Value::as_object));
+    assert!(!heard.model.agent("one").unwrap().doing().contains("ghp_0123"));
 }
