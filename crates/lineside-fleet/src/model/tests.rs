@@ -172,7 +172,8 @@ async fn a_question_that_is_older_than_the_model_has_its_agent_wait() {
     heard.model.questions([question("other", "")].iter().filter_map(Value::as_object));
     assert_eq!(heard.model.agent("one").unwrap().doing(), "");
     assert_eq!((heard.state("one", 3).0, heard.state("other", 3).0), (State::Idle, State::Waiting));
-    let secret = question("one", "curl -H 'Authorization: Bearer ghp_0123456789abcdefABCD0123456789abcdef' x");
+    let secret =
+        question("one", "curl -H 'Authorization: Bearer ghp_0123456789abcdefABCD0123456789abcdef' x");
     heard.model.questions([secret].iter().filter_map(Value::as_object));
     assert!(!heard.model.agent("one").unwrap().doing().contains("ghp_0123"));
 }
