@@ -49,7 +49,10 @@ pub(crate) enum Call {
         path: String,
         whole: bool,
     },
+    /// Prints its environment or a secret of it.
     Environment,
+    /// Sends its environment or a secret of it to another machine.
+    Sends,
     /// Talks to another machine.
     Asks,
     /// Decodes a text.
@@ -92,9 +95,9 @@ pub(crate) fn calls(text: &str, language: &str, home: &str, here: &str) -> Vec<C
     turns.extend(bound::loops(&first, &bindings));
     let count = bound::count(&mut turns, &tokens);
     let mut all = Vec::new();
-    if environment::shows(text, language) {
-        all.push(Call::Environment);
-    }
+    let told = environment::told(text, language);
+    all.extend(told.is_printed.then_some(Call::Environment));
+    all.extend(told.is_sent.then_some(Call::Sends));
     if count == 0 || count * tokens.len() > TURNS {
         all.extend(called_by(&first, text, language));
         return all;

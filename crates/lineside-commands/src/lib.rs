@@ -18,6 +18,7 @@
 
 pub mod filter;
 
+mod address;
 mod analysis;
 mod code;
 mod expand;

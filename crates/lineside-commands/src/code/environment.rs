@@ -1,5 +1,7 @@
-//! The environment as code shows it: all of it, or a variable that is named like a secret, where that is printed.
+//! The environment as code shows it: all of it, or a variable that is named like a secret, where that is printed or sent.
 
+use super::arguments::{arguments, statement};
+use super::table::{Does, does};
 use super::tokens::{Token, tokens};
 
 /// Of a language: what its environment and the calls that ask for it are named, and what prints.
@@ -28,38 +30,125 @@ enum Use {
     Secret,
 }
 
-/// Whether code prints its environment, or a secret of it.
-pub(super) fn shows(text: &str, language: &str) -> bool {
-    let Some(row) = ROWS.iter().find(|row| row.0 == language) else { return false };
+/// What hands a value on as it is.
+const WRAPS: &[&str] = &[
+    "dict", "str", "repr", "json.dumps", "urlencode", "urllib.parse.urlencode", "JSON.stringify",
+    "Object.assign", "String", "Buffer.from",
+];
+
+/// What code does with its environment, or with a secret of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Told {
+    pub(super) is_printed: bool,
+    /// To another machine, in another place than a header.
+    pub(super) is_sent: bool,
+}
+
+/// What code tells of its environment.
+pub(super) fn told(text: &str, language: &str) -> Told {
+    let Some(row) = ROWS.iter().find(|row| row.0 == language) else { return Told::default() };
     if !["env", "ENV", "_SERVER"].iter().any(|part| text.contains(part)) {
-        return false;
+        return Told::default();
     }
     let tokens = super::names::imported(&tokens(&opened(text, language), language));
-    let printed = printed(&tokens, row);
-    let prints = printed.contains(&true);
+    let printed = given(&tokens, |name| {
+        let last = name.rsplit('.').next().unwrap_or_default();
+        row.2.split(' ').any(|print| print == last)
+    });
+    let sent = sent(&tokens, language);
+    Told {
+        is_printed: reaches(&tokens, row, text, &printed, true),
+        is_sent: reaches(&tokens, row, text, &sent, false),
+    }
+}
+
+/// Whether the environment or a secret of it stands in one of these tokens; `loops` for all tokens of a loop over it.
+fn reaches(tokens: &[Token], row: &Row, text: &str, marked: &[bool], loops: bool) -> bool {
+    if !marked.contains(&true) {
+        return false;
+    }
     let mut held: Vec<&str> = Vec::new();
     let (mut has_one, mut has_all) = (false, false);
     for (at, token) in tokens.iter().enumerate() {
         let Token::Name(name) = token else { continue };
-        let is_shown = || printed[at] && !is_hidden(&tokens, at);
+        let is_told = || marked[at] && !is_hidden(tokens, at);
         let used = used(row, name, &tokens[at + 1..], text);
         has_all |= matches!(used, Some(Use::Whole));
         match used {
-            None if held.contains(&name.as_str()) && is_shown() => return true,
-            Some(Use::One) => has_one |= is_shown(),
-            Some(_) if is_shown() => return true,
-            Some(Use::Whole) if prints && is_gone_through(&tokens, at) => return true,
-            Some(Use::Secret) => {
-                if let [Token::Name(name), Token::Sign('=')] = &tokens[at.saturating_sub(2)..at] {
-                    held.push(name);
-                }
-            }
+            None if held.contains(&value(name)) && is_told() => return true,
+            Some(Use::One) => has_one |= is_told(),
+            Some(_) if is_told() => return true,
+            Some(Use::Whole) if loops && is_gone_through(tokens, at) => return true,
+            Some(Use::Secret | Use::Whole) => held.extend(holder(&tokens[..at])),
             _ => {}
         }
     }
     // Its name may come from all names, or stand in the code.
     let is_secret = |token: &Token| matches!(token, Token::Text(name) if crate::expand::is_secret_name(name));
     has_one && (has_all || tokens.iter().any(is_secret))
+}
+
+/// The name without a method that gives the value back in another form.
+fn value(name: &str) -> &str {
+    let of = |method: &&str| {
+        matches!(*method, "encode" | "strip" | "trim" | "toString" | "items" | "copy" | "to_json")
+    };
+    name.rsplit_once('.').filter(|(_, method)| of(&method)).map_or(name, |(name, _)| name)
+}
+
+/// The name that is given a value behind these tokens, which nothing changes: `k =`, `k = dict(`.
+fn holder(mut before: &[Token]) -> Option<&str> {
+    while let [rest @ .., Token::Name(wrap), Token::Sign('(')] = before
+        && WRAPS.contains(&wrap.as_str())
+    {
+        before = rest;
+    }
+    match before {
+        [.., Token::Name(name), Token::Sign('=')] => Some(name),
+        _ => None,
+    }
+}
+
+/// Which tokens are sent to another machine: what a call that asks one is given, but for its headers.
+fn sent(tokens: &[Token], language: &str) -> Vec<bool> {
+    let asks = |name: &str| does(language, name) == Some(Does::Asks);
+    let mut all = given(tokens, asks);
+    let of_header = |name: &str| matches!(name.trim_start_matches('.'), "headers" | "auth" | "set");
+    for (at, token) in tokens.iter().enumerate() {
+        match token {
+            // `headers={…}`, `headers: {…}`, `auth=(…)`.
+            Token::Name(name) if all[at] && of_header(name) => {
+                let behind = usize::from(matches!(tokens.get(at + 1), Some(Token::Sign('=' | ':')))) + at + 1;
+                let end = behind + group(&tokens[behind.min(tokens.len())..]);
+                all[at..end.min(tokens.len())].fill(false);
+            }
+            // What is asked on this machine.
+            Token::Name(name) if asks(name) => {
+                let given = arguments(&tokens[at + 1..]);
+                if given.iter().find_map(Token::text).is_some_and(crate::address::is_here) {
+                    all[at + 1..].iter_mut().take(given.len() + 2).for_each(|one| *one = false);
+                }
+            }
+            _ => {}
+        }
+    }
+    all
+}
+
+/// How many tokens the value has that stands here: one, or those of its brackets.
+fn group(tokens: &[Token]) -> usize {
+    let mut depth = 0_usize;
+    for (at, token) in tokens.iter().enumerate() {
+        match token {
+            Token::Sign('(' | '[' | '{') => depth += 1,
+            Token::Sign(')' | ']' | '}') => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 {
+            return at + 1;
+        }
+    }
+    tokens.len()
 }
 
 /// What a name and the tokens behind it ask of the environment.
@@ -89,18 +178,17 @@ fn used(row: &Row, name: &str, behind: &[Token], text: &str) -> Option<Use> {
     }
 }
 
-/// Which tokens stand in what is printed: within the parentheses of a call, or up to the end of its statement.
-fn printed(tokens: &[Token], row: &Row) -> Vec<bool> {
+/// Which tokens such a call is given: those within its parentheses, or up to the end of its statement.
+fn given(tokens: &[Token], is_call: impl Fn(&str) -> bool) -> Vec<bool> {
     let mut all = vec![false; tokens.len()];
     for (at, token) in tokens.iter().enumerate() {
         let Token::Name(name) = token else { continue };
-        let last = name.rsplit('.').next().unwrap_or_default();
-        if !row.2.split(' ').any(|print| print == last) {
+        if !is_call(name) {
             continue;
         }
         let given = match tokens.get(at + 1) {
-            Some(Token::Sign('(')) => super::arguments::arguments(&tokens[at + 1..]).len() + 2,
-            _ => super::arguments::statement(&tokens[at + 1..]).len(),
+            Some(Token::Sign('(')) => arguments(&tokens[at + 1..]).len() + 2,
+            _ => statement(&tokens[at + 1..]).len(),
         };
         all[at + 1..].iter_mut().take(given).for_each(|one| *one = true);
     }

@@ -168,16 +168,22 @@ const CALLS: &[(&str, &str, Does)] = &[
     ("other", "unlink rm File.rm_rf File.rm", Does::DeleteAll),
     (
         "python",
-        "requests.get requests.post requests.put requests.request httpx.get httpx.post urlopen urlretrieve \
-         HTTPConnection HTTPSConnection socket.socket create_connection",
+        "requests.get requests.post requests.put requests.patch requests.delete requests.request httpx.get httpx.post \
+         httpx.put httpx.patch httpx.request session.get session.post session.put client.post client.put urlopen \
+         urlretrieve urllib.request.Request HTTPConnection HTTPSConnection socket.socket create_connection sendall",
         Does::Asks,
     ),
     (
         "node",
-        "fetch axios axios.get axios.post http.request https.request http.get https.get got",
+        "fetch axios axios.get axios.post axios.put axios.patch axios.request http.request https.request http.get \
+         https.get got got.post",
         Does::Asks,
     ),
-    ("ruby", "Net::HTTP.get Net::HTTP.post URI.open TCPSocket.new", Does::Asks),
+    (
+        "ruby",
+        "Net::HTTP.get Net::HTTP.post HTTP.get HTTP.post HTTP.post_form URI.open TCPSocket.new",
+        Does::Asks,
+    ),
     ("php", "curl_exec fsockopen", Does::Asks),
     (
         "python",

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::Walk;
+use crate::address::is_here;
 use crate::reading::{Given, Reading};
 use crate::value::Value;
 
@@ -59,21 +60,4 @@ fn is_port(word: &Value, name: &str) -> bool {
         && !matches!(name, "curl" | "curlie" | "wget" | "wget2")
         && !word.text.is_empty()
         && word.text.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-fn is_here(address: &str) -> bool {
-    // Programs differ about what stands in front of it.
-    if address.contains('\\') {
-        return false;
-    }
-    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let place = authority.rsplit_once('@').map_or(authority, |(_, place)| place);
-    let host = match place.strip_prefix('[').and_then(|place| place.split_once(']')) {
-        Some((host, _)) => host,
-        None => place.split(':').next().unwrap_or_default(),
-    };
-    let is_loopback = host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
-    // `:3000` of HTTPie.
-    is_loopback || host.eq_ignore_ascii_case("localhost") || host.is_empty() && place.len() > 1
 }

@@ -395,6 +395,7 @@ impl Walk<'_> {
                 self.does(Trait::ShowsEnvironment);
                 self.read = self.read.with(Origin::SECRET);
             }
+            code::Call::Sends => self.does(Trait::SendsSecret),
             code::Call::Asks
             | code::Call::Decodes
             | code::Call::Evaluates
