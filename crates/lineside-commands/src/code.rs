@@ -39,6 +39,8 @@ pub(crate) enum Call {
     Program(Vec<String>),
     Read(String),
     Write(String),
+    /// What programs are given to read from here on; what the code itself is without one.
+    Input(Option<String>),
     /// Goes into this folder; into that before it by `-`.
     Folder(String),
     /// Goes into this folder, or not.
@@ -174,6 +176,8 @@ fn called_by(tokens: &[Token], text: &str, language: &str) -> Vec<Call> {
                     let behind = handed.as_deref().unwrap_or(&tokens[at + 1..]);
                     let folder = keyed(arguments(behind), &["cwd"]);
                     all.extend(folder.clone().map(Call::Folder));
+                    let input = keyed(arguments(behind), &["input"]).filter(|_| does.starts());
+                    all.extend(input.clone().map(|text| Call::Input(Some(text))));
                     let known = all.len();
                     called(does, language, name, behind, &mut all);
                     if let [Call::Folder(path)] = &all[known..]
@@ -181,6 +185,7 @@ fn called_by(tokens: &[Token], text: &str, language: &str) -> Vec<Call> {
                     {
                         all[known] = Call::MayFolder(path.clone());
                     }
+                    all.extend(input.map(|_| Call::Input(None)));
                     all.extend(folder.map(|_| Call::Folder("-".to_owned())));
                 }
                 if language == "ruby" {

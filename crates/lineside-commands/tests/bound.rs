@@ -239,6 +239,14 @@ fn a_name_that_is_bound_once_to_words_is_that_command() {
         ("node", "const run = (c, o) => { execSync(c, o) }; run(\"git push -f\", {})", "git push -f"),
         ("node", "const git = (...args) => spawnSync(\"git\", args); git(\"push\", \"-f\")", "git push -f"),
         ("node", "const more=[\"-f\"]; spawnSync(\"git\", [\"push\", ...more])", "git push -f"),
+        ("python3", "subprocess.run([\"bash\"], input=\"git push -f\\n\", text=True)", "git push -f"),
+        ("python3", "subprocess.run(\"sh\", input=b\"git push -f\")", "git push -f"),
+        (
+            "python3",
+            "s = \"git push -f\"; subprocess.run([\"sh\", \"-s\"], input=s, text=True)",
+            "git push -f",
+        ),
+        ("node", "execSync(\"sh\", {input: \"git push -f\"})", "git push -f"),
     ]);
 }
 

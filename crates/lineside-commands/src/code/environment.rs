@@ -39,6 +39,7 @@ const WRAPS: &[&str] = &[
 /// What code does with its environment, or with a secret of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Told {
+    /// Or all of it is written into a file.
     pub(super) is_printed: bool,
     /// To another machine, in another place than a header.
     pub(super) is_sent: bool,
@@ -55,15 +56,29 @@ pub(super) fn told(text: &str, language: &str) -> Told {
         let last = name.rsplit('.').next().unwrap_or_default();
         row.2.split(' ').any(|print| print == last)
     });
+    // A file may have one value of it, as settings have.
+    let written = given(&tokens, |name| {
+        does(language, name) == Some(Does::Write) || name.ends_with(".write_text") || name == "json.dump"
+    });
     let sent = sent(&tokens, language);
+    let any = |_: &Use| true;
+    let is_whole = |used: &Use| matches!(used, Use::Whole);
     Told {
-        is_printed: reaches(&tokens, row, text, &printed, true),
-        is_sent: reaches(&tokens, row, text, &sent, false),
+        is_printed: reaches(&tokens, row, text, &printed, any, true)
+            || reaches(&tokens, row, text, &written, is_whole, false),
+        is_sent: reaches(&tokens, row, text, &sent, any, false),
     }
 }
 
-/// Whether the environment or a secret of it stands in one of these tokens; `loops` for all tokens of a loop over it.
-fn reaches(tokens: &[Token], row: &Row, text: &str, marked: &[bool], loops: bool) -> bool {
+/// Whether what counts of the environment stands in one of these tokens; `loops` for all tokens of a loop over it.
+fn reaches(
+    tokens: &[Token],
+    row: &Row,
+    text: &str,
+    marked: &[bool],
+    counts: fn(&Use) -> bool,
+    loops: bool,
+) -> bool {
     if !marked.contains(&true) {
         return false;
     }
@@ -72,7 +87,7 @@ fn reaches(tokens: &[Token], row: &Row, text: &str, marked: &[bool], loops: bool
     for (at, token) in tokens.iter().enumerate() {
         let Token::Name(name) = token else { continue };
         let is_told = || marked[at] && !is_hidden(tokens, at);
-        let used = used(row, name, &tokens[at + 1..], text);
+        let used = used(row, name, &tokens[at + 1..], text).filter(counts);
         has_all |= matches!(used, Some(Use::Whole));
         match used {
             None if held.contains(&value(name)) && is_told() => return true,
@@ -112,7 +127,10 @@ fn holder(mut before: &[Token]) -> Option<&str> {
 /// Which tokens are sent to another machine: what a call that asks one is given, but for its headers.
 fn sent(tokens: &[Token], language: &str) -> Vec<bool> {
     let asks = |name: &str| does(language, name) == Some(Does::Asks);
-    let mut all = given(tokens, asks);
+    let has_asked = tokens.iter().any(|token| matches!(token, Token::Name(name) if asks(name)));
+    // `request(…).end(body)`, `socket.send(text)`.
+    let ends = |name: &str| has_asked && matches!(name.rsplit('.').next(), Some("end" | "send"));
+    let mut all = given(tokens, |name| asks(name) || ends(name));
     let of_header = |name: &str| matches!(name.trim_start_matches('.'), "headers" | "auth" | "set");
     for (at, token) in tokens.iter().enumerate() {
         match token {

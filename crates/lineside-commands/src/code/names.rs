@@ -27,16 +27,16 @@ pub(super) fn imported(tokens: &[Token]) -> Vec<Token> {
                 Token::Name(method),
                 ..,
             ] if method.starts_with('.') && is_import(call) => (format!("{module}{method}"), 5),
-            // `require('fs').rmSync` is `.rmSync`.
+            // `require('node:fs').rmSync` is `fs.rmSync`.
             [
                 Token::Name(call),
                 Token::Sign('('),
-                Token::Text(_),
+                Token::Text(module),
                 Token::Sign(')'),
                 Token::Name(method),
                 ..,
             ] if method.starts_with('.') && matches!(call.as_str(), "require" | "import") => {
-                (method.clone(), 5)
+                (format!("{}{method}", module.rsplit([':', '/', '.']).next().unwrap_or_default()), 5)
             }
             [Token::Name(call), Token::Sign('('), Token::Text(module), Token::Sign(')'), ..]
                 if is_import(call) =>

@@ -44,6 +44,13 @@ pub(super) enum Does {
     Evaluates,
 }
 
+impl Does {
+    /// Whether it starts a program.
+    pub(super) fn starts(self) -> bool {
+        matches!(self, Self::Shell | Self::Plain | Self::Spawn)
+    }
+}
+
 /// Calls by language: the name, or a suffix of it behind a dot, and what it does.
 const CALLS: &[(&str, &str, Does)] = &[
     (

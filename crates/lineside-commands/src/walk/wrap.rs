@@ -299,6 +299,7 @@ impl Walk<'_> {
             return;
         }
         let outer = (self.scope.cwd.clone(), self.scope.before.clone());
+        let input = self.input.clone();
         let here = outer.0.clone().unwrap_or_else(|| UNKNOWN.to_string());
         let calls = code::calls(&text, language, self.state.home, &here);
         let has = |call| calls.contains(&call);
@@ -335,6 +336,7 @@ impl Walk<'_> {
                     }
                     self.called(code::Call::Folder(path), index);
                 }
+                code::Call::Input(text) => self.input = text.map(Value::known).or_else(|| input.clone()),
                 code::Call::Evaluated(text) => self.code(&Value::known(text), language, index),
                 // A file that is there already is a program as any other.
                 code::Call::Required(path) => {
@@ -399,6 +401,7 @@ impl Walk<'_> {
             code::Call::Asks
             | code::Call::Decodes
             | code::Call::Evaluates
+            | code::Call::Input(_)
             | code::Call::Evaluated(_)
             | code::Call::MayFolder(_)
             | code::Call::Required(_) => {}
