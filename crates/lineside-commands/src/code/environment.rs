@@ -105,10 +105,10 @@ fn reaches(
 
 /// The name without a method that gives the value back in another form.
 fn value(name: &str) -> &str {
-    let of = |method: &&str| {
-        matches!(*method, "encode" | "strip" | "trim" | "toString" | "items" | "copy" | "to_json")
+    let of = |method: &str| {
+        matches!(method, "encode" | "strip" | "trim" | "toString" | "items" | "copy" | "to_json")
     };
-    name.rsplit_once('.').filter(|(_, method)| of(&method)).map_or(name, |(name, _)| name)
+    name.rsplit_once('.').filter(|(_, method)| of(method)).map_or(name, |(name, _)| name)
 }
 
 /// The name that is given a value behind these tokens, which nothing changes: `k =`, `k = dict(`.
