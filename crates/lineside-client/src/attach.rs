@@ -67,6 +67,8 @@ struct State {
     hooks: HashMap<String, Hook>,
     /// The sessions that this daemon, which is another one, has opened again: one of them that is closed stays so.
     reopened: HashSet<String>,
+    /// Those that were closed, and that it has opened again for what is below them.
+    closing: HashSet<String>,
 }
 
 /// Where a hook stands at the daemon.
@@ -187,17 +189,11 @@ impl Attachment {
         registered.map(|()| Registration { attachment: self.clone(), called })
     }
 
-    /// A session is closed: its hooks are not asked again, nor registered with another daemon.
-    pub(crate) fn forget(&self, session: &str) {
-        self.0.hooks.forget(session);
-    }
-
-    /// A session is closed, and sessions below it are under its hooks: these are asked still, by this daemon.
-    pub(crate) fn bequeath(&self, session: &str) {
-        let mut state = self.0.hooks.state();
-        state.reopened.remove(session);
-        let own = state.hooks.values_mut().filter(|hook| hook.session.id() == session);
-        own.for_each(|hook| hook.standing = Standing::Inherited);
+    /// A session is closed: its hooks are asked further where sessions below it are under them still, by this daemon and by
+    /// another one that has those sessions again.
+    pub(crate) fn close(&self, session: &Opening, inherited: bool) {
+        session.close();
+        self.0.hooks.close(session.id(), inherited);
     }
 
     /// Attaches, once.
@@ -217,13 +213,53 @@ impl Hooks {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn forget(&self, session: &str) {
+    /// A session is closed, whichever handles there are of it.
+    fn close(&self, session: &str, inherited: bool) {
         let mut state = self.state();
         state.reopened.remove(session);
-        let gone: Vec<Hook> =
-            state.hooks.extract_if(|_, hook| hook.session.id() == session).map(|(_, hook)| hook).collect();
+        let known = state.hooks.values().flat_map(|hook| hook.session.line());
+        known.filter(|known| known.id() == session).for_each(|known| known.close());
+        drop(state);
+        self.settle(session, inherited);
+    }
+
+    /// What becomes of the hooks of a session that was closed. Those of an earlier one of that id are inherited already.
+    fn settle(&self, session: &str, inherited: bool) {
+        let mut state = self.state();
+        let is_own = |hook: &Hook| {
+            hook.session.id() == session && hook.session.is_closed() && hook.standing != Standing::Inherited
+        };
+        let mut gone = Vec::new();
+        // What is below it may come back later than it was closed.
+        let standing = match inherited {
+            true => Some(Standing::Inherited),
+            false => state.is_awaited(session).then_some(Standing::Lost),
+        };
+        if let Some(standing) = standing {
+            let own = state.hooks.values_mut().filter(|hook| is_own(hook));
+            own.for_each(|hook| hook.standing = standing);
+        } else {
+            gone.extend(state.hooks.extract_if(|_, hook| is_own(hook)));
+        }
         drop(state);
         // What closures hold is dropped without the lock.
+        drop(gone);
+    }
+
+    /// Nothing is under a hook any more that is open, and it is kept for what is still to be brought back.
+    fn is_released(&self, called: &str) {
+        let mut state = self.state();
+        let Some(session) = state.hooks.get(called).map(|hook| Arc::clone(&hook.session)) else { return };
+        session.close();
+        let gone = match state.is_awaited(session.id()) {
+            true => {
+                state.hooks.get_mut(called).into_iter().for_each(|hook| hook.standing = Standing::Lost);
+                None
+            }
+            false => state.hooks.remove(called),
+        };
+        drop(state);
+        // What the closure holds is dropped without the lock.
         drop(gone);
     }
 
@@ -311,12 +347,7 @@ impl Hooks {
         let mut state = self.state();
         state.token = Some(upgraded.token.clone());
         if before.is_some_and(|before| before != upgraded.token) {
-            state.is_unknown = true;
-            state.reopened.clear();
-            // What was to be taken away is gone with the earlier daemon.
-            state.hooks.retain(|_, hook| hook.run.is_some() && hook.standing != Standing::Inherited);
-            let registered = state.hooks.values_mut().filter(|hook| hook.standing != Standing::Registering);
-            registered.for_each(|hook| hook.standing = Standing::Lost);
+            state.is_another();
         }
         drop(state);
         Ok(upgraded)
@@ -413,9 +444,7 @@ impl Hooks {
             ("cancel", Some(id), _) => Asked::Cancel(id),
             ("shutdown", ..) => Asked::Leave,
             ("released", _, Some(hook)) => {
-                let gone = self.state().hooks.remove(&hook);
-                // What the closure holds is dropped without the lock.
-                drop(gone);
+                self.is_released(&hook);
                 Asked::Nothing
             }
             ("call", Some(id), Some(hook)) => {

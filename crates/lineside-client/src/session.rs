@@ -17,7 +17,7 @@ use serde::Deserialize;
 
 use crate::client::Client;
 use crate::decision::Decision;
-use crate::opening::Opening;
+use crate::opening::{Closed, Opening};
 use crate::request::RequestError;
 use crate::segment::segment;
 
@@ -48,13 +48,6 @@ struct Opened {
     coverage: String,
     #[serde(default)]
     environment: BTreeMap<String, String>,
-}
-
-#[derive(Deserialize)]
-struct Closed {
-    /// Earlier daemons did not keep the hooks of a session for those below it.
-    #[serde(default)]
-    inherited: bool,
 }
 
 impl Client {
@@ -197,16 +190,8 @@ impl Session {
     /// It is not open, or there is no daemon.
     pub async fn close(&self) -> Result<(), RequestError> {
         let Closed { inherited } = self.client.delete(&self.path).await?;
-        self.is_closed(inherited);
+        self.client.attachment().close(&self.opening, inherited);
         Ok(())
-    }
-
-    /// The daemon has closed it: its hooks are asked further where sessions below it are under them still.
-    fn is_closed(&self, inherited: bool) {
-        match inherited {
-            true => self.client.attachment().bequeath(self.id.as_str()),
-            false => self.client.attachment().forget(self.id.as_str()),
-        }
     }
 
     pub(crate) fn client(&self) -> &Client {
@@ -237,7 +222,7 @@ impl Session {
         let decision = self.client.wire().publish(event.end(), within).await?;
         if point == AfterSession::INFO.name {
             let inherited = decision.get("inherited").and_then(Value::as_bool);
-            self.is_closed(inherited.unwrap_or_default());
+            self.client.attachment().close(&self.opening, inherited.unwrap_or_default());
         }
         Ok(decision)
     }

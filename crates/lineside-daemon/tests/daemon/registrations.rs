@@ -10,7 +10,7 @@ use crate::house::House;
 use crate::left_behind;
 use crate::proxy::Proxy;
 
-async fn house() -> (House, Proxy, Client) {
+pub(crate) async fn house() -> (House, Proxy, Client) {
     let house = House::new().await;
     let proxy = Proxy::before(&house.socket(), house.folder.path().join("proxy.sock"));
     let client = Client::new(&proxy.path);
@@ -24,7 +24,7 @@ async fn hooks(house: &House, session: &str) -> Option<Vec<Value>> {
         .then(|| hooks["hooks"].as_array().unwrap().iter().map(|hook| hook["name"].clone()).collect())
 }
 
-async fn comes_to(house: &House, session: &str, expected: Option<&[&str]>) {
+pub(crate) async fn comes_to(house: &House, session: &str, expected: Option<&[&str]>) {
     let expected = expected.map(|names| names.iter().map(|name| json!(name)).collect());
     soon(async {
         while hooks(house, session).await != expected {
@@ -34,7 +34,10 @@ async fn comes_to(house: &House, session: &str, expected: Option<&[&str]>) {
     .await;
 }
 
-async fn gate(session: &Session, name: &str) -> Result<lineside::client::Registration, RequestError> {
+pub(crate) async fn gate(
+    session: &Session,
+    name: &str,
+) -> Result<lineside::client::Registration, RequestError> {
     session.intercept::<BeforeTool>(name).gate(async |_, _| Verdict::Continue).await
 }
 
