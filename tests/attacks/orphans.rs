@@ -112,6 +112,42 @@ fn an_agent_that_has_begun_while_hooks_were_off_is_known_as_one_afterwards() {
 }
 
 #[test]
+fn what_an_agent_has_left_behind_is_no_person_either_when_the_agent_has_ended_and_the_daemon_is_another() {
+    let ground = Ground::new();
+    let daemon = ground.background();
+    let state = ground.path("home/.local/state/lineside");
+    let command = env!("CARGO_BIN_EXE_lineside");
+    let off = format!("{command} off --state {} --socket {}", state.display(), ground.socket().display());
+    let at_terminal = format!("script -qec \"{off}\" /dev/null </dev/null");
+    let mut agent = Agent::begun(&ground, "own", &[]);
+    let folder = agent.does("pwd");
+    for (at, tried) in [&off, &at_terminal].into_iter().enumerate() {
+        let waits = format!("while [ ! -e go{at} ]; do :; done");
+        let left = format!("{waits}; {tried} >left{at} 2>&1; mv left{at} said{at}");
+        agent.does(&format!("setsid -f env -i PATH=$PATH sh -c '{left}'"));
+    }
+    drop(agent);
+    let folder = std::path::Path::new(folder.trim());
+    let told = |at: usize| {
+        std::fs::write(folder.join(format!("go{at}")), "").unwrap();
+        loop {
+            if let Ok(told) = std::fs::read_to_string(folder.join(format!("said{at}"))) {
+                return told;
+            }
+            std::thread::yield_now();
+        }
+    };
+    let first = told(0);
+    drop(daemon);
+    let _daemon = ground.background();
+    for told in [first, told(1)] {
+        assert!(told.contains("a person does it"), "{told}");
+    }
+    assert!(!state.join("off").exists());
+    assert_eq!(answer(ground.typed(&["off"]).spawn().unwrap()).code, Some(0));
+}
+
+#[test]
 fn what_has_left_an_agent_before_its_first_call_is_no_person_without_a_terminal_and_in_none_where_the_agent_began_marked()
  {
     let ground = Ground::new();

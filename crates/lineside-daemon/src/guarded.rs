@@ -34,6 +34,8 @@ const ONCE: &str = "once-";
 
 /// What the name of the file begins with that has the mark of a process, which that may take off itself.
 const MARK: &str = "mark-";
+/// What the file is named that has the highest mark that was given since the machine was started: what bears one outlives the agent.
+const GIVEN: &str = "marked";
 
 /// What sets this start of the machine apart from others, in which another process may have the number and the start.
 static BOOT: LazyLock<String> =
@@ -64,6 +66,8 @@ struct Kept {
     /// The marks of those that count, as they were when they were put on them: a process may take its own away, and not those
     /// of what it has started.
     marks: Marks,
+    /// The highest mark that was given, to what is here or has ended.
+    given: Option<Mark>,
     /// Those that could not be written down: as on a full disk.
     unwritten: HashSet<Process>,
     /// How many were left when those that have ended were last looked for.
@@ -160,7 +164,8 @@ impl Guarded {
             }
         }
         let left = recorded.len();
-        *guarded.kept() = Kept { recorded, once, marks, left, ..Kept::default() };
+        let given = given_in(&guarded.folder).max(marks.values().copied().flatten().max());
+        *guarded.kept() = Kept { recorded, once, marks, given, left, ..Kept::default() };
         guarded
     }
 
@@ -189,9 +194,19 @@ impl Guarded {
         let highest = kept.marks.get(&process).copied().flatten().max(mark);
         kept.marks.insert(process, highest);
         let number = highest.map(|mark| mark.number().to_string()).unwrap_or_default();
-        if let Err(error) = self.put(MARK, process, &number) {
+        let mut written = self.put(&self.file(MARK, process), &number);
+        if highest > kept.given {
+            kept.given = highest;
+            written = written.and(self.put(&self.folder.join(GIVEN), &number));
+        }
+        if let Err(error) = written {
             tracing::warn!(%error, folder = %self.folder.display(), "the mark of an agent is not written down");
         }
+    }
+
+    /// The highest mark that was given since the machine was started, to what is here or has ended.
+    pub(crate) fn given(&self) -> Option<Mark> {
+        self.kept().given
     }
 
     fn note_further(&self, kept: &mut Kept, process: Process, session: &str, is_open: bool) {
@@ -325,17 +340,18 @@ impl Guarded {
 
     fn write(&self, prefix: &str, process: Process, sessions: &[Had]) -> io::Result<()> {
         let lines: Vec<_> = sessions.iter().map(Had::line).collect();
-        self.put(prefix, process, &lines.join("\n"))
+        self.put(&self.file(prefix, process), &lines.join("\n"))
     }
 
     /// One record takes the place of another: what is half written is that of no process.
-    fn put(&self, prefix: &str, process: Process, text: &str) -> io::Result<()> {
+    fn put(&self, file: &Path, text: &str) -> io::Result<()> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
-        let unfinished = self.folder.join(format!("{UNFINISHED}{}", process.name()));
-        let mut file =
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let unfinished = self.folder.join(format!("{UNFINISHED}{name}"));
+        let mut written =
             OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
-        write!(file, "{}{}{text}", *BOOT, *NAMESPACES)?;
-        fs::rename(unfinished, self.file(prefix, process))
+        write!(written, "{}{}{text}", *BOOT, *NAMESPACES)?;
+        fs::rename(unfinished, file)
     }
 
     fn file(&self, prefix: &str, process: Process) -> PathBuf {
@@ -386,8 +402,8 @@ pub fn agent_above(pid: u32, states: &[&Path]) -> Option<AgentAbove> {
     states.iter().find_map(|state| nearest(&state.join(FOLDER), line.get(1..)?))
 }
 
-/// Whether a process of this machine is an orphan, so that it is not known what has started it, while agents run that daemons
-/// of these state folders have recorded.
+/// Whether a process of this machine bears a mark that daemons of these state folders have given, or is an orphan, so that it is not
+/// known what has started it, while agents run that they have recorded.
 #[must_use]
 pub fn may_be_of_an_agent(pid: u32, states: &[&Path]) -> bool {
     let records =
@@ -404,7 +420,13 @@ pub fn may_be_of_an_agent(pid: u32, states: &[&Path]) -> bool {
     let is_any = !agents.is_empty();
     agents.extend(hooks.into_iter().filter(|hooks| hooks.mark.is_some()));
     let line = Lineage::default().whole(pid);
-    is_any && (comes_from_one(&line, &agents) || is_orphan(&line, &agents))
+    let given = states.iter().filter_map(|state| given_in(&state.join(FOLDER))).max();
+    comes_from_one(&line, if is_any { &agents } else { &[] }, given) || is_any && is_orphan(&line, &agents)
+}
+
+/// The highest mark that the daemon of this folder has given.
+fn given_in(folder: &Path) -> Option<Mark> {
+    Record::of(&folder.join(GIVEN)).and_then(|record| record.mark())
 }
 
 /// What a file of this name has, by how that begins, and of which process.
@@ -430,7 +452,8 @@ fn nearest(folder: &Path, line: &[Process]) -> Option<AgentAbove> {
 pub fn are_elsewhere(states: &[&Path]) -> bool {
     let records =
         states.iter().flat_map(|state| fs::read_dir(state.join(FOLDER)).into_iter().flatten().flatten());
-    records.filter_map(|record| Record::of(&record.path())).any(|record| record.is_elsewhere)
+    let mut records = records.filter(|record| record.file_name() != GIVEN);
+    records.any(|record| Record::of(&record.path()).is_some_and(|record| record.is_elsewhere))
 }
 
 /// What is written down of a process.

@@ -14,9 +14,9 @@ use crate::lineage::{Process, Stat, is_end};
 pub const ORPHAN: &str = "what has started this has ended, so that it is not known whether an agent has, and agents run; a \
     person does it in a terminal, or when no agent runs";
 
-/// The same of what bears the mark of an agent.
-pub(crate) const MARKED: &str = "this bears the mark of what an agent has started, and agents run; a person does it in a terminal without \
-    it, as one that is opened now, or when no agent runs";
+/// The same of what bears the mark of an agent, whether that runs or not.
+pub(crate) const MARKED: &str = "this bears the mark of what an agent has started; a person does it in a terminal without it, as one \
+    that is opened now";
 
 /// What agent programs and their hooks give to what they start.
 const GIVEN: [&str; 10] = [
@@ -32,17 +32,21 @@ pub(crate) struct Agent {
     pub(crate) mark: Option<Mark>,
 }
 
-/// Whether a process, with those above it, comes from one of these agents that is marked, whatever has ended between them. A bound
-/// that is lower and no mark may be of other making: a shell in which it was lowered stands below what has no such one.
-pub(crate) fn comes_from_one(line: &[Process], agents: &[Agent]) -> bool {
-    let Some((caller, mark)) = line.first().zip(agents.iter().filter_map(|agent| agent.mark).max()) else {
-        return false;
-    };
-    let is_on_top = || {
+/// Whether a process, with those above it, comes from an agent that is marked, whatever has ended between them: it has a mark, and
+/// one that such an agent may have been `given`, be that here or gone; or none, and a bound no higher than that of one of these agents. A
+/// bound that is lower and no mark may be of other making: a shell in which it was lowered stands below what has no such one.
+pub(crate) fn comes_from_one(line: &[Process], agents: &[Agent], given: Option<Mark>) -> bool {
+    let Some(caller) = line.first() else { return false };
+    let bears = |mark: Mark| mark.is_on(caller.pid);
+    if Mark::of(caller.pid).is_some() {
+        return given.is_some_and(bears);
+    }
+    let is_on_top = |mark: Mark| {
         let stats = stats(line);
         own(&stats).is_none_or(|own| own.last().is_none_or(|top| mark.is_on(top.process.pid)))
     };
-    mark.is_on(caller.pid) && (Mark::of(caller.pid).is_some() || is_on_top())
+    let highest = agents.iter().filter_map(|agent| agent.mark).max();
+    highest.is_some_and(|mark| bears(mark) && is_on_top(mark))
 }
 
 /// Whether a process that does not [come from one](comes_from_one) that is marked, with those above it, the nearest first, may be

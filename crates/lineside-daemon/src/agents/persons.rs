@@ -44,10 +44,10 @@ impl Agents {
         self.by_tree.lately(peer, |known| &mut known.persons, look)
     }
 
-    /// That something is not so of an orphan while agents run, which are given.
+    /// That something is not so of an orphan while agents run, which are given; and of what bears a mark at any time.
     fn unless(&self, line: &[Process], is_so: impl FnOnce(&[Agent]) -> bool) -> Result<(), String> {
         let agents = self.guarded.living();
-        if comes_from_one(line, &agents) {
+        if comes_from_one(line, &agents, self.guarded.given()) {
             return Err(MARKED.to_owned());
         }
         if !agents.is_empty() && is_so(&agents) { Err(ORPHAN.to_owned()) } else { Ok(()) }
