@@ -58,7 +58,8 @@ impl Walk<'_> {
     /// The values of words of a command.
     pub(crate) fn words(&mut self, words: &[&str]) -> Vec<Value> {
         let mut all = Vec::with_capacity(words.len());
-        let declares = matches!(words.first(), Some(&("declare" | "local" | "export" | "readonly")));
+        let declares =
+            matches!(words.first(), Some(&("declare" | "typeset" | "local" | "export" | "readonly")));
         for word in words {
             self.reads(word);
             let from = all.len();
@@ -252,6 +253,11 @@ impl Walk<'_> {
             }
             Some('{') => {
                 let end = end_of(at + 1, '}');
+                if crate::scan::holds_commands(&rest[1..]) {
+                    let value = self.substitute_here(&word[at + 1..end]);
+                    self.expanded(&value, mode, fields);
+                    return (end + 1).min(word.len());
+                }
                 let (values, joins) = self.parameter(&word[at + 1..end], mode == Mode::Quoted);
                 let next = (end + 1).min(word.len());
                 self.values_before(&word[at + 1..end], &values, joins, mode, fields, &word[next..]);

@@ -6,13 +6,13 @@ use crate::value::{FRESH, MANY, UNKNOWN, spelt};
 /// they hold are passed over.
 pub(crate) fn closing(text: &str, from: usize, sign: char) -> Option<usize> {
     let bytes = text.as_bytes();
-    let mut open = vec![sign as u8];
+    let mut open = vec![if sign == '}' && holds_commands(&text[from..]) { GROUP } else { sign as u8 }];
     let mut at = from;
     while at < bytes.len() {
         let byte = bytes[at];
         let inside = *open.last()?;
         // Within parentheses or a `case` of them, commands are read.
-        let commands = inside == b')' || inside == CASE;
+        let commands = inside == b')' || inside == CASE || inside == GROUP;
         let expands = at > 0 && bytes[at - 1] == b'$' && inside != b'`';
         match byte {
             _ if byte == inside => {
@@ -32,7 +32,16 @@ pub(crate) fn closing(text: &str, from: usize, sign: char) -> Option<usize> {
             b'"' if inside != b'`' => open.push(b'"'),
             b'`' => open.push(b'`'),
             b'(' if commands || expands => open.push(b')'),
+            b'{' if expands && holds_commands(&text[at + 1..]) => open.push(GROUP),
             b'{' if expands => open.push(b'}'),
+            // A brace is a word of the shell where a command may begin.
+            b'{' if inside == GROUP && begins_command(text, at, "{") => open.push(GROUP),
+            b'}' if inside == GROUP && ends_group(&text[..at]) => {
+                open.pop();
+                if open.is_empty() {
+                    return Some(at);
+                }
+            }
             b'[' if inside == b']' => open.push(b']'),
             b'#' if commands && at > 0 && bytes[at - 1].is_ascii_whitespace() => {
                 while at < bytes.len() && bytes[at] != b'\n' {
@@ -93,8 +102,22 @@ pub(crate) fn with_variables(text: &str) -> String {
     out
 }
 
+/// Whether `${` holds commands whose output it stands for: `${ ls; }`, and `${| ls; }` whose `REPLY` it stands for.
+pub(crate) fn holds_commands(inner: &str) -> bool {
+    inner.starts_with([' ', '\t', '\n', '|'])
+}
+
+/// Whether a brace behind this text ends a list of commands.
+fn ends_group(before: &str) -> bool {
+    let before = before.trim_end_matches([' ', '\t']);
+    before.ends_with([';', '\n', '&', '}', ')', '{', '|'])
+        || ["fi", "done", "esac"].iter().any(|word| before.ends_with(word))
+}
+
 /// What is open between `case` and `esac`; no text has this byte.
 const CASE: u8 = 0xff;
+/// The same within `${ …; }` and the groups of its commands.
+const GROUP: u8 = 0xfe;
 
 /// Whether a word of the shell stands where a command begins.
 fn begins_command(text: &str, at: usize, word: &str) -> bool {

@@ -67,6 +67,17 @@ pub(crate) fn named_files(text: &str) -> Vec<String> {
     named.map(|pair| pair[1].to_owned()).collect()
 }
 
+/// What `COPY … TO PROGRAM 'command'` and `FROM PROGRAM` start.
+pub(crate) fn programs(text: &str) -> Vec<String> {
+    let parts: Vec<&str> = text.split('\'').collect();
+    let starts = |pair: &&[&str]| {
+        let before = pair[0].trim_end();
+        let word = before.rsplit(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+        word.eq_ignore_ascii_case("PROGRAM")
+    };
+    parts.windows(2).filter(starts).map(|pair| pair[1].to_owned()).collect()
+}
+
 /// The text in capitals without comments and texts between quotes; `\'` ends such a text, or `escapes` a sign of it.
 fn bare(text: &str, escapes: bool, mut dollars: bool) -> String {
     let mut out = String::with_capacity(text.len());

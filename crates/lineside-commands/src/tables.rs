@@ -169,9 +169,25 @@ static ROWS: LazyLock<Map<std::sync::Arc<Row>>> = LazyLock::new(|| {
     rows
 });
 
+/// Packages by whose names runners start a program of another name.
+const PACKAGES: [(&str, &str); 6] = [
+    ("aws-cdk", "cdk"),
+    ("cdktf-cli", "cdktf"),
+    ("firebase-tools", "firebase"),
+    ("netlify-cli", "netlify"),
+    ("trash-cli", "trash"),
+    ("ansible-core", "ansible"),
+];
+
 /// The name of a program: `prisma@5` and `npm:prisma` of a runner are `prisma`, and `@prisma/cli` is so as well.
 pub(crate) fn program_name(path: &str) -> &str {
     let last = path.bytes().rposition(|byte| byte == b'/').map_or(path, |at| &path[at + 1..]);
+    if last.contains('-')
+        && let Some((_, program)) =
+            PACKAGES.iter().find(|(package, _)| last.split('@').next() == Some(package))
+    {
+        return program;
+    }
     if !path.bytes().any(|byte| matches!(byte, b'@' | b':')) {
         return last;
     }

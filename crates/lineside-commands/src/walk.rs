@@ -329,13 +329,29 @@ impl Walk<'_> {
 
     /// What a text prints, as `$(…)` takes it.
     pub(crate) fn substitute(&mut self, text: &str) -> Value {
+        let scope = self.scope.clone();
+        let value = self.printed_by(text);
+        self.scope = scope;
+        value
+    }
+
+    /// The same in this shell, as `${ …; }` has it; of `${| …; }` what `REPLY` is then.
+    pub(crate) fn substitute_here(&mut self, text: &str) -> Value {
+        let Some(text) = text.strip_prefix('|') else { return self.printed_by(text) };
+        let outer = self.scope.variables.remove("REPLY");
+        self.text(text);
+        let reply = self.variable("REPLY").unwrap_or_default();
+        self.scope.variables.remove("REPLY");
+        self.scope.variables.extend(outer.map(|outer| ("REPLY".to_owned(), outer)));
+        reply
+    }
+
+    fn printed_by(&mut self, text: &str) -> Value {
         // `$(<file)` is what the file holds.
         let before = std::mem::take(&mut self.out);
-        let scope = self.scope.clone();
         self.nesting += 1;
         self.at(Place::default(), |walk| walk.text(text));
         self.nesting -= 1;
-        self.scope = scope;
         let mut value = std::mem::replace(&mut self.out, before);
         let kept = value.text.trim_end_matches('\n').len();
         value.text.truncate(kept);

@@ -38,6 +38,7 @@ fn a_program_behind_a_runner_is_listed() {
         ("npm --prefix api x -- prisma migrate reset", "prisma migrate reset"),
         ("npm x prisma migrate reset", "prisma migrate reset"),
         ("npx prisma@5 migrate reset", "prisma migrate reset"),
+        ("npx -y aws-cdk@2 destroy --force", "cdk destroy --force"),
         ("npx -y rimraf@latest .git", "rimraf .git"),
         ("npx --workspace=db prisma migrate reset", "prisma migrate reset"),
         ("npx @sequelize/cli@6 db:drop", "sequelize db:drop"),

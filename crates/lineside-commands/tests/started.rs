@@ -50,48 +50,6 @@ fn values_of_arrays_and_of_printf_are_known() {
 }
 
 #[test]
-fn what_bash_runs_by_itself_is_listed() {
-    check(&[
-        ("x='$(rm -rf /)'; echo \"${x@P}\"", "rm -rf /"),
-        ("echo \"${x@P}\"", "?"),
-        ("x='a[$(rm -rf /)]'; echo $((x))", "rm -rf /"),
-        ("x='a[$(rm -rf /)]'; y=x; echo $((y + 1))", "rm -rf /"),
-        ("x='a[$(rm -rf /)]'; let x", "rm -rf /"),
-        ("x='a[`rm -rf /`]'; (( x > 1 ))", "rm -rf /"),
-        ("x='a[$(rm -rf /)]'; [[ x -eq 1 ]]", "rm -rf /"),
-        ("x='a[$(rm -rf /)]'; for ((i = x; i < 1; i++)); do echo; done", "rm -rf /"),
-        ("x='a[$(rm -rf /)]'; declare -i y=x", "rm -rf /"),
-        ("x='a[$(rm -rf /)]'; echo ${y[x]}", "rm -rf /"),
-        ("let 'a[$(rm -rf /)]'", "rm -rf /"),
-        ("test -v 'a[$(rm -rf /)]'", "rm -rf /"),
-        ("read 'a[$(rm -rf /)]' <<< 1", "rm -rf /"),
-        ("unset 'a[$(rm -rf /)]'", "rm -rf /"),
-        ("printf -v 'a[$(rm -rf /)]' x", "rm -rf /"),
-        ("PS4='$(rm -rf /)'; set -x; true", "rm -rf /"),
-        ("env PS4='$(rm -rf /)' bash -xc true", "rm -rf /"),
-        ("export PROMPT_COMMAND='rm -rf /'; bash -i", "rm -rf /"),
-        ("command_not_found_handle() { rm -rf /; }; qwerty", "rm -rf /"),
-        ("command_not_found_handle() { rm -rf \"$2\"; }; qwerty /", "rm -rf /"),
-        // It calls itself without an end where it is run.
-        ("command_not_found_handle() { \"$@\"; }; qwerty a", "qwerty a"),
-        ("mapfile -C 'rm -rf /' -c 1 a < x", "rm -rf /"),
-        ("f() { rm -rf /; }; export -f f; bash -c f", "rm -rf /"),
-        ("compgen -C 'rm -rf /'", "rm -rf /"),
-        ("compgen -W '$(rm -rf /)'", "rm -rf /"),
-        ("f() { rm -rf /; }; compgen -F f", "rm -rf /"),
-        ("hash -p /bin/rm foo; foo -rf /", "rm -rf /"),
-        ("hash -p \"$X\" foo; foo -rf /", "?"),
-        ("bash /proc/self/fd/0 <<< 'rm -rf /'", "rm -rf /"),
-    ]);
-    for quiet in
-        ["x=5; echo $((x + 1)) ${a[x]}", "[ \"$a\" = '[x]' ]", "let x=1 y=2", "hash -r", "compgen -W 'a b' a"]
-    {
-        let analysis = analysed(quiet);
-        assert!(analysis.programs.is_empty() && analysis.unclear.is_empty(), "{quiet}: {analysis:?}");
-    }
-}
-
-#[test]
 fn scripts_that_the_command_writes_are_entered_or_unclear() {
     check(&[
         ("echo 'rm -rf /' | dd of=x; sh x", "rm -rf /"),
@@ -360,5 +318,43 @@ fn what_wrappers_modules_and_rules_bring_along_is_listed() {
     for usual in ["make CC=gcc all", "CC=clang make -j4", "make SHELL=/bin/bash all", "CC='ccache gcc' make"]
     {
         assert!(analysed(usual).unclear.is_empty(), "{usual}");
+    }
+}
+
+#[test]
+fn what_tools_are_given_to_start_is_listed() {
+    check(&[
+        ("cmake -E rm -rf /", "rm -rf /"),
+        ("cmake -E remove_directory /", "rm -r /"),
+        ("cmake -E env A=1 rm -rf /", "rm -rf /"),
+        ("cmake -E chdir / rm -rf etc", "rm -rf etc"),
+        ("cargo watch -- rm -rf /", "rm -rf /"),
+        ("cargo watch -w src -s 'rm -rf /'", "rm -rf /"),
+        ("zellij run -f -- rm -rf /", "rm -rf /"),
+        ("zellij action new-pane -- rm -rf /", "rm -rf /"),
+        ("make -f <(printf 'x:\\n\\trm -rf /\\n')", "rm -rf /"),
+        ("install -m755 <(echo rm -rf /) x; ./x", "rm -rf /"),
+        ("cp <(echo rm -rf /) x; sh x", "rm -rf /"),
+        ("psql -c \"COPY t TO PROGRAM 'rm -rf /'\"", "rm -rf /"),
+        ("go test -exec 'rm -rf /' ./...", "rm -rf /"),
+        ("go build -toolexec 'rm -rf /' .", "rm -rf /"),
+        ("apt-get -o DPkg::Pre-Invoke::='rm -rf /' update", "rm -rf /"),
+        ("apt -o APT::Update::Pre-Invoke::=\"rm -rf /\" update", "rm -rf /"),
+        ("rpm --eval '%(rm -rf /)'", "rm -rf /"),
+        ("rpm -E '%(rm -rf /)'", "rm -rf /"),
+        ("python3 -m pdb -c 'import os; os.system(\"rm -rf /\")' x.py", "rm -rf /"),
+    ]);
+    let deletes = |text: &str| analysed(text).touches.iter().any(|touch| touch.path == "/home/dev/*");
+    assert!(deletes("perl -e 'unlink glob \"~/*\"'") && deletes("perl -e 'unlink <~/*>'"));
+    for harmless in [
+        "cmake -E copy a b",
+        "cmake -E echo 'rm -rf /'",
+        "apt-get -o Dpkg::Options::='--force-confold' install x",
+        "rpm --eval '%{_topdir}'",
+        "psql -c \"select 'program', 'rm -rf /'\"",
+        "zellij attach x",
+    ] {
+        let analysis = analysed(harmless);
+        assert!(!analysis.programs.iter().any(|one| one.known_name() == Some("rm")), "{harmless}");
     }
 }

@@ -47,11 +47,28 @@ const HOMES: [&str; 4] =
 pub(super) fn at_home(text: &str, language: &str, home: &str) -> String {
     let spelt = HOMES.iter().filter(|spelt| text.contains(**spelt));
     let text = spelt.fold(text.to_owned(), |text, spelt| text.replace(spelt, &format!("{home}/")));
-    // R and Emacs go home by themselves.
+    // R and Emacs go home by themselves, and so do the globs of perl.
     match language {
+        "perl" if text.contains("~/") => {
+            ["glob \"", "glob(\"", "glob '", "glob('"].iter().fold(globbed(&text), |text, front| {
+                text.replace(&format!("{front}~/"), &format!("{front}{home}/"))
+            })
+        }
         "other" | "elisp" => text.replace("\"~/", &format!("\"{home}/")).replace("'~/", &format!("'{home}/")),
         _ => text,
     }
+}
+
+/// `<~/*>` of perl as the call that it is.
+fn globbed(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((front, inner)) = rest.split_once("<~/") {
+        let Some((path, behind)) = inner.split_once('>') else { break };
+        out.extend([front, "glob \"~/", path, "\""]);
+        rest = behind;
+    }
+    out + rest
 }
 
 fn worth(name: &str) -> Option<Worth> {

@@ -110,6 +110,7 @@ impl Walk<'_> {
     /// `${A[@]:from:count}`, `${@:from:count}`: some of the values.
     fn slice(&mut self, name: &str, values: &[Value], bounds: &str) -> Vec<Value> {
         self.only_substitutions(bounds);
+        self.evaluates(bounds);
         let mut numbers = bounds.splitn(2, ':').map(|number| number.trim().parse::<usize>().ok());
         let (from, count) = (numbers.next().flatten(), numbers.next());
         let (Some(from), None | Some(Some(_)), false) = (from, count, values.iter().any(Value::is_many))
@@ -223,6 +224,9 @@ impl Walk<'_> {
         let expands = operator == "@P";
         let Some(values) = values else {
             self.only_substitutions(operator);
+            if colon {
+                self.evaluates(operator);
+            }
             let unset = self.unset(name);
             return vec![if expands { self.expands_again(&unset) } else { unset }];
         };
@@ -291,6 +295,7 @@ impl Walk<'_> {
         let given = self.default_word(word, quoted);
         if !takes && sign != '?' && self.takes_default() {
             if sign == '=' {
+                self.counted(name, &given);
                 self.scope.set(name, given.clone());
             }
             return given;
@@ -312,6 +317,7 @@ impl Walk<'_> {
         match sign {
             '+' => Vec::new(),
             '=' => {
+                self.counted(name, &given);
                 self.scope.set(name, given.clone());
                 given
             }

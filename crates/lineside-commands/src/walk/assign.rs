@@ -64,15 +64,6 @@ impl Walk<'_> {
         }
     }
 
-    /// The same of variables that a builtin has set, which is given their names.
-    pub(crate) fn counts_again(&mut self, words: &[Value]) {
-        for name in words.iter().filter_map(Value::plain) {
-            if let Some(values) = self.scope.variables.get(name).cloned() {
-                self.counted(name, &values);
-            }
-        }
-    }
-
     /// The values of a list; each that has a key is known by it as well.
     pub(crate) fn elements(&mut self, name: &str, words: &[&str], append: bool) -> Vec<Value> {
         if !append {
@@ -115,6 +106,20 @@ impl Walk<'_> {
             value.push(&part);
         }
         value
+    }
+
+    /// `NAME=value` as `env` takes it.
+    pub(super) fn exported(&mut self, name: &str, value: &Value, environment: &mut Vec<String>) {
+        environment.push(crate::value::spelt(&value.text));
+        let given =
+            value.text.split_once('=').map(|(_, given)| Value { text: given.into(), ..value.clone() });
+        self.note_environment(name, given.as_ref());
+        // A function that bash takes from its environment.
+        if let Some(function) = name.strip_prefix("BASH_FUNC_").and_then(|name| name.strip_suffix("%%"))
+            && let Some(body) = given.as_ref().and_then(Value::plain).and_then(|text| text.strip_prefix("()"))
+        {
+            self.exported_functions.insert(function.to_owned(), body.trim().to_owned());
+        }
     }
 
     pub(crate) fn note_environment(&mut self, name: &str, value: Option<&Value>) {

@@ -56,6 +56,37 @@ pub(super) fn behind_setarch(words: &[Value]) -> &[Value] {
     words.get(at..).unwrap_or_default()
 }
 
+/// `cmake -E rm x`: the program of the same words.
+pub(super) fn behind_cmake(words: &[Value]) -> Vec<Value> {
+    const TOOLS: [(&str, &[&str]); 16] = [
+        ("rm", &["rm"]),
+        ("remove", &["rm"]),
+        ("remove_directory", &["rm", "-r"]),
+        ("rename", &["mv"]),
+        ("copy", &["cp"]),
+        ("copy_if_different", &["cp"]),
+        ("copy_directory", &["cp", "-r"]),
+        ("make_directory", &["mkdir"]),
+        ("create_symlink", &["ln", "-s"]),
+        ("create_hardlink", &["ln"]),
+        ("touch", &["touch"]),
+        ("cat", &["cat"]),
+        ("tar", &["tar"]),
+        ("env", &["env"]),
+        ("time", &["time"]),
+        ("environment", &["env"]),
+    ];
+    let at = words.iter().position(|word| word.plain() == Some("-E"));
+    let [tool, rest @ ..] = at.map(|at| &words[at + 1..]).unwrap_or_default() else { return Vec::new() };
+    // `cmake -E chdir DIR program`.
+    if tool.plain() == Some("chdir") {
+        return rest.get(1..).unwrap_or_default().to_vec();
+    }
+    let known = TOOLS.iter().find(|(name, _)| tool.plain() == Some(name));
+    let front = known.map(|(_, program)| program.iter().map(|word| Value::known(*word)));
+    front.map(|front| front.chain(rest.iter().cloned()).collect()).unwrap_or_default()
+}
+
 /// The words of `env` with those of each text of `-S` in its place, so that what stands behind it belongs to them, and with
 /// `-i` for a lone `-`.
 pub(super) fn behind_env(words: &[Value], variable: impl Fn(&str) -> Option<Value>) -> Vec<Value> {

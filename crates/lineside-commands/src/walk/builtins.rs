@@ -23,10 +23,7 @@ impl Walk<'_> {
             // A program and a builtin have this name; it matters what it ends.
             "kill" => return false,
             "echo" | "print" => self.echo(&words[1..]),
-            "printf" => {
-                self.printf(&words[1..]);
-                self.counts_again(&words[1..]);
-            }
+            "printf" => self.printf(&words[1..]),
             "pwd" => {
                 let cwd = self.cwd_value();
                 self.prints_line(cwd);
@@ -80,14 +77,13 @@ impl Walk<'_> {
             "read" => {
                 self.names_variables(name, &words[1..]);
                 self.read_line(&words[1..]);
-                self.counts_again(&words[1..]);
             }
             "mapfile" | "readarray" => {
                 self.read_lines(&words[1..]);
-                self.calls_back(&words[1..]);
+                self.calls_back(&words[1..], super::lines::MAPFILE);
             }
             "compgen" => {
-                self.calls_back(&words[1..]);
+                self.calls_back(&words[1..], "oAGWFCPSXV");
                 self.completes(&words[1..]);
             }
             "hash" => {
@@ -174,9 +170,10 @@ impl Walk<'_> {
     }
 
     fn printf(&mut self, words: &[Value]) {
+        let is_set = words.first().is_some_and(|word| word.text.starts_with("-v"));
         let (variable, words) = match words {
-            [option, name, rest @ ..] if option.plain() == Some("-v") => {
-                (name.plain().map(str::to_owned), rest)
+            words if is_set => {
+                (options(words, "v").pop().and_then(|(_, name)| name.literal()), skip(words, "v"))
             }
             [option, rest @ ..] if option.plain() == Some("--") => (None, rest),
             words => (None, words),
@@ -186,7 +183,9 @@ impl Walk<'_> {
         match variable {
             Some(name) => {
                 self.index_of(&name);
-                self.scope.set(&name, vec![text]);
+                let text = [text];
+                self.counted(&name, &text);
+                self.scope.set(&name, text.to_vec());
             }
             None => self.shows(text),
         }
@@ -264,13 +263,17 @@ impl Walk<'_> {
                 None if !self.calls.is_empty() => drop(self.scope.cases.remove(known)),
                 None => {}
             }
-            if name.contains('[') {
-                self.index_of(&word.text);
+            if let Some(text) =
+                word.literal().filter(|text| text.split('=').next().is_some_and(|name| name.contains('[')))
+            {
+                self.index_of(&text);
             }
             if has('i') {
                 self.scope.numbers.insert(known.to_owned());
             }
             if has('n') {
+                // It may be the name of a number.
+                self.scope.numbers.insert(known.to_owned());
                 self.index_of(value);
                 self.evaluates(value);
                 self.scope.set(value, vec![Value::unknown()]);
@@ -355,6 +358,29 @@ impl Walk<'_> {
         self.read = self.read.with(origin);
         origin
     }
+}
+
+/// The options of a builtin with what they are given; these letters take a value, the rest of their word or the next one.
+pub(super) fn options(words: &[Value], valued: &str) -> Vec<(char, Value)> {
+    let mut all = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let Some(mut rest) = word.text.strip_prefix('-').filter(|rest| !matches!(*rest, "" | "-")) else {
+            break;
+        };
+        while let Some(letter) = rest.chars().next() {
+            rest = &rest[letter.len_utf8()..];
+            if !valued.contains(letter) {
+                all.push((letter, Value::default()));
+                continue;
+            }
+            let attached = Value { text: rest.into(), stands_for: None, ..word.clone() };
+            let value = if rest.is_empty() { words.next().cloned() } else { Some(attached) };
+            all.extend(value.map(|value| (letter, value)));
+            break;
+        }
+    }
+    all
 }
 
 /// The words behind options; these letters take a value, the next word where nothing stands behind them.

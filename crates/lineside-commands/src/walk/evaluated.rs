@@ -1,6 +1,7 @@
 //! Texts that bash itself runs or expands where none is seen to be run: of settings, prompts, expressions and builtins.
 
 use super::Walk;
+use super::builtins::{options, skip};
 use crate::analysis::Access;
 use crate::limits;
 use crate::scan::closing;
@@ -95,29 +96,27 @@ impl Walk<'_> {
                 seen.push(name.to_owned());
                 let texts: Vec<String> = values.iter().filter_map(Value::literal).collect();
                 for text in texts {
-                    self.index_of(&text);
+                    indices(&text).into_iter().for_each(|index| self.substitutes(index));
                     left.push(text);
                 }
             }
         }
     }
 
-    /// What runs within the index of `name[…]`, as builtins take it for the name of a variable.
+    /// What runs within the index of `name[…]`, as builtins take it for the name of a variable: an expression.
     pub(crate) fn index_of(&mut self, text: &str) {
-        if self.nesting > limits::NESTING {
-            return;
+        for index in indices(text) {
+            self.substitutes(index);
+            self.evaluates(index);
         }
-        self.nesting += 1;
-        let mut at = 0;
-        while let Some(open) = text[at..].find('[') {
-            let from = at + open + 1;
-            at = closing(text, from, ']').unwrap_or(text.len());
-            let index = &text[from..at];
-            if index.contains(['$', '`']) {
-                self.only_substitutions(index);
-            }
+    }
+
+    fn substitutes(&mut self, index: &str) {
+        if self.nesting <= limits::NESTING && index.contains(['$', '`']) {
+            self.nesting += 1;
+            self.only_substitutions(index);
+            self.nesting -= 1;
         }
-        self.nesting -= 1;
     }
 
     /// `let`, `test -v`, `read`, `unset`: words that are expressions or names of variables.
@@ -131,15 +130,13 @@ impl Walk<'_> {
         }
     }
 
-    /// `compgen -C command`, `-F function`, `-W words`; `mapfile -C command`.
-    pub(crate) fn calls_back(&mut self, words: &[Value]) {
-        for pair in words.windows(2) {
-            match pair[0].plain() {
-                Some("-C") => self.in_copy(|walk| walk.run_value(&pair[1], "what a builtin calls back")),
-                Some("-F") => self.in_copy(|walk| walk.exec(vec![pair[1].clone()], Vec::new())),
-                Some("-W") => {
-                    self.expands_again(&pair[1]);
-                }
+    /// `compgen -C command`, `-F function`, `-W words`; `mapfile -C command`. These letters take a value.
+    pub(crate) fn calls_back(&mut self, words: &[Value], valued: &str) {
+        for (letter, value) in options(words, valued) {
+            match letter {
+                'C' => self.in_copy(|walk| walk.run_value(&value, "what a builtin calls back")),
+                'F' => self.in_copy(|walk| walk.exec(vec![value], Vec::new())),
+                'W' => drop(self.expands_again(&value)),
                 _ => {}
             }
         }
@@ -147,15 +144,13 @@ impl Walk<'_> {
 
     /// `hash -p /bin/rm name`: the name starts this program from here on.
     pub(crate) fn hashes(&mut self, words: &[Value]) {
-        let [option, path, names @ ..] = words else { return };
-        if option.plain() != Some("-p") {
-            return;
-        }
+        let path = options(words, "p").into_iter().find(|(letter, _)| *letter == 'p');
+        let Some((_, path)) = path else { return };
         let body = match path.plain() {
             Some(path) => format!("'{}' \"$@\"", path.replace('\'', r"'\''")),
             None => "\"$hashed_program\" \"$@\"".to_owned(),
         };
-        for name in names.iter().filter_map(Value::plain) {
+        for name in skip(words, "p").iter().filter_map(Value::plain) {
             self.scope.functions.insert(name.to_owned(), body.clone());
         }
     }
@@ -184,6 +179,18 @@ impl Walk<'_> {
             self.in_copy(|walk| walk.call(NOT_FOUND, &body, words.to_vec()));
         }
     }
+}
+
+/// The indices of arrays in a text.
+fn indices(text: &str) -> Vec<&str> {
+    let mut all = Vec::new();
+    let mut at = 0;
+    while let Some(open) = text[at..].find('[') {
+        let from = at + open + 1;
+        at = closing(text, from, ']').unwrap_or(text.len());
+        all.push(&text[from..at]);
+    }
+    all
 }
 
 /// The names in an expression.

@@ -1,7 +1,7 @@
 //! Programs whose words are another command in a form of its own: locks, terminals, containers, other machines.
 
 use super::Walk;
-use super::behind::{behind_bwrap, behind_setarch};
+use super::behind::{behind_bwrap, behind_cmake, behind_setarch};
 use super::modules::unescaped;
 use crate::analysis::{Access, Trait, Unknown};
 use crate::reading::{self, Reading};
@@ -49,6 +49,15 @@ impl Walk<'_> {
                 }
             }
             // Behind the name of a container words begin that are none of its own.
+            "ansible" => {
+                let module = reading.values("-m").next().and_then(Value::plain).unwrap_or("command");
+                let name = module.rsplit('.').next().unwrap_or_default();
+                if matches!(name, "command" | "shell" | "raw") {
+                    for text in reading.values("-a").cloned().collect::<Vec<_>>() {
+                        self.script(&text, Shell::Sh, Vec::new(), "what runs on other machines");
+                    }
+                }
+            }
             "dashes" | "dashes:1" => {
                 let at = words.iter().position(|word| word.plain() == Some("--"));
                 match at {
@@ -101,6 +110,7 @@ impl Walk<'_> {
                     self.exec_program(words.collect(), Vec::new());
                 }
             }
+            "cmake" => self.exec_program(behind_cmake(words), Vec::new()),
             "setarch" => self.exec_program(behind_setarch(&words[1..]).to_vec(), Vec::new()),
             // `start-stop-daemon --start --exec /bin/x -- words`.
             "daemon" => {
@@ -108,6 +118,7 @@ impl Walk<'_> {
                 let words = program.into_iter().chain(&reading.operands).cloned().collect();
                 self.exec_program(words, Vec::new());
             }
+            "invokes" => self.invoked(reading),
             "reads-shell" => self.exec_program(vec![Value::known("sh")], Vec::new()),
             "foreign" => {
                 if reading.has("-EncodedCommand") || reading.has("-e") {
@@ -370,6 +381,11 @@ impl Walk<'_> {
                 self.exec_program(words, Vec::new());
             }
             return;
+        }
+        // `zellij run -f -- command`, `zellij action new-pane -- command`.
+        if name == "zellij" {
+            let at = words.iter().position(|word| word.plain() == Some("--"));
+            return self.exec_program(at.map(|at| words[at + 1..].to_vec()).unwrap_or_default(), Vec::new());
         }
         if !RUN_BY_TMUX.contains(&first.as_str()) {
             return;

@@ -1,19 +1,23 @@
 //! Lines of the input that a builtin puts into variables: `read`, `mapfile`.
 
 use super::Walk;
-use super::builtins::skip;
+use super::builtins::{options, skip};
 use crate::value::Value;
+
+/// The letters of `mapfile` that take a value.
+pub(super) const MAPFILE: &str = "dnOsuCc";
 
 impl Walk<'_> {
     /// `read`: the names take the words of one line.
     pub(super) fn read_line(&mut self, words: &[Value]) {
-        const VALUED: &str = "dnNptui";
+        const VALUED: &str = "adnNptui";
         let names = names(words, VALUED);
-        let array = words
-            .iter()
-            .any(|word| word.plain().is_some_and(|word| word.starts_with('-') && word.ends_with('a')));
-        let end = given(words, 'd', VALUED).map_or('\n', |end| end.chars().next().unwrap_or('\0'));
-        let count = ['n', 'N'].into_iter().find_map(|letter| given(words, letter, VALUED));
+        let given = options(words, VALUED);
+        let value = |letter| given.iter().find(|(known, _)| *known == letter).map(|(_, value)| value);
+        let text = |letter| value(letter).map(|value| value.literal().unwrap_or_default());
+        let array = value('a').and_then(Value::plain);
+        let end = text('d').map_or('\n', |end| end.chars().next().unwrap_or('\0'));
+        let count = text('n').or_else(|| text('N'));
         let line = self.input.clone().and_then(|input| {
             let text = input.literal()?;
             // In a loop, what stands behind is read as well: a part that is the only one is known.
@@ -25,7 +29,7 @@ impl Walk<'_> {
         });
         let separators = self.separators();
         let mut rest = line.as_ref().map(|(line, _)| line.trim_matches(|c| separators.contains(&c)));
-        if let (true, Some(name)) = (array, names.first()) {
+        if let Some(name) = array {
             let values = match (rest, &line) {
                 (Some(text), Some((_, origin))) => {
                     let parts = text.split(|c| separators.contains(&c)).filter(|part| !part.is_empty());
@@ -33,6 +37,7 @@ impl Walk<'_> {
                 }
                 _ => vec![Value::many().from(self.reads_input())],
             };
+            self.counted(name, &values);
             self.scope.set(name, values);
             return;
         }
@@ -51,37 +56,24 @@ impl Walk<'_> {
                     Value { stands_for: found, ..Value::unknown().from(self.reads_input()) }
                 }
             };
-            self.scope.set(name, vec![value]);
+            let value = vec![value];
+            self.counted(name, &value);
+            self.scope.set(name, value);
         }
     }
 
     /// `mapfile`: one name takes all lines.
     pub(super) fn read_lines(&mut self, words: &[Value]) {
-        let names = names(words, "dnOsuCc");
+        let names = names(words, MAPFILE);
         let name = names.first().map_or("MAPFILE", String::as_str).to_owned();
         let input = self.input.clone().unwrap_or_else(Value::unknown);
         let values = match input.literal() {
             Some(text) => text.lines().map(|line| Value::known(line).from(input.origin)).collect(),
             None => vec![Value { stands_for: input.stands_for.clone(), ..Value::many().from(input.origin) }],
         };
+        self.counted(&name, &values);
         self.scope.set(&name, values);
     }
-}
-
-/// The value of an option by its letter, where it is known.
-fn given(words: &[Value], letter: char, valued: &str) -> Option<String> {
-    let mut words = words;
-    while let Some(text) = words.first().and_then(Value::plain).filter(|text| text.starts_with('-')) {
-        let open = text[1..].find(|letter| valued.contains(letter)).map(|at| at + 1);
-        if let Some(at) = open.filter(|at| text[*at..].starts_with(letter)) {
-            let attached = &text[at + 1..];
-            let next = words.get(1).map(|word| word.literal().unwrap_or_default());
-            return if attached.is_empty() { next } else { Some(attached.to_owned()) };
-        }
-        let is_open = open.is_some_and(|at| at + 1 == text.len());
-        words = &words[(1 + usize::from(is_open)).min(words.len())..];
-    }
-    None
 }
 
 fn names(words: &[Value], valued: &str) -> Vec<String> {

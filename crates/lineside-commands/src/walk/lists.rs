@@ -102,6 +102,7 @@ impl Walk<'_> {
             Command::For { names, words, body } => self.for_each(names, words.as_deref(), body),
             Command::Select { name, words, body } => {
                 let values = self.words(words);
+                self.counted(name, &values);
                 let one = if values.len() == 1 { values } else { vec![Value::unknown()] };
                 self.scope.set(name, one);
                 self.list(body);

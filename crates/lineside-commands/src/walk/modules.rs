@@ -48,6 +48,12 @@ impl Walk<'_> {
                 if let Some(code) = file.and_then(|file| self.script_at(&file.clone(), index)) {
                     self.code(&code, "python", index);
                 }
+                // `python -m pdb -c 'command'`: what is no command of it is code.
+                let told = words[behind..].windows(2).filter(|two| matches!(two[0].plain(), Some("-c")));
+                for two in told.filter(|_| module == "pdb") {
+                    let code = two[1].text.trim_start_matches(['!', ' ', 'p']);
+                    self.code(&Value { text: code.into(), ..two[1].clone() }, "python", index);
+                }
             }
             "code" | "asyncio" | "IPython" | "ptpython" => {
                 if let Some(input) = self.input.clone() {

@@ -307,6 +307,10 @@ impl Walk<'_> {
                     self.script(&command, crate::Shell::Sh, Vec::new(), "what a client of a database runs");
                 }
             }
+            // `COPY t TO PROGRAM 'command'`.
+            for command in crate::sql::programs(&text) {
+                self.script(&Value::known(command), crate::Shell::Sh, Vec::new(), "what a database runs");
+            }
             if self.way.last().is_some_and(|name| name.starts_with("sqlite")) {
                 self.told_sqlite(&text, reading, index);
             }

@@ -4,7 +4,7 @@ use super::Walk;
 use crate::analysis::{Access, Trait};
 use crate::reading::Reading;
 use crate::state::Shell;
-use crate::value::{Origin, Value, spelt};
+use crate::value::{Origin, StandsFor, Value, spelt};
 
 impl Walk<'_> {
     /// What a row marks as special; answers whether what is printed is printed by a program that it starts.
@@ -281,6 +281,9 @@ impl Walk<'_> {
             let rules = self.input.clone().unwrap_or_else(Value::unknown);
             self.unclear_text("`make` runs rules that are not in a file");
             self.recipes(&rules);
+        } else if let Some(StandsFor::Content(rules)) = file.stands_for.as_deref() {
+            self.unclear_text("`make` runs rules that are not in a file");
+            self.recipes(rules);
         } else if let Some(rules) = self.written_at(&file) {
             self.recipes(&rules);
         }

@@ -43,6 +43,23 @@ impl Walk<'_> {
         }
     }
 
+    /// `apt -o DPkg::Pre-Invoke::='command'`, `rpm --eval '%(command)'`.
+    pub(super) fn invoked(&mut self, reading: &Reading) {
+        const WHAT: &str = "what a package manager runs";
+        for option in reading.values("-o").filter_map(Value::literal).collect::<Vec<_>>() {
+            if let Some((_, text)) = option.split_once('=').filter(|(key, _)| key.contains("-Invoke")) {
+                self.script(&Value::known(text), Shell::Sh, Vec::new(), WHAT);
+            }
+        }
+        let macros = ["--eval", "--define"].into_iter().flat_map(|flag| reading.values(flag));
+        for text in macros.filter_map(Value::literal).collect::<Vec<_>>() {
+            for (at, _) in text.match_indices("%(") {
+                let end = crate::scan::closing(&text, at + 2, ')').unwrap_or(text.len());
+                self.script(&Value::known(&text[at + 2..end]), Shell::Sh, Vec::new(), WHAT);
+            }
+        }
+    }
+
     /// `make CC='…' x.o`, and files of `MAKEFILES`.
     pub(super) fn of_built_in_rules(&mut self, reading: &Reading, index: usize) {
         const NAMES: [&str; 18] = [

@@ -99,13 +99,33 @@ impl Walk<'_> {
             }
         };
         let mut environment = Vec::new();
+        let mut outer = Vec::new();
         while assigns && let Some(value) = reading.operands.get(from) {
             let Some((name, _)) = value.text.split_once('=').filter(|(name, _)| !name.contains('/')) else {
                 break;
             };
             self.exported(name, value, &mut environment);
+            let given = Value { text: value.text[name.len() + 1..].into(), ..value.clone() };
+            outer.push((name, self.scope.variables.insert(name.to_owned(), vec![given])));
             from += 1;
         }
+        let starts = self.wrapped_at(words, reading, from, environment);
+        for (name, outer) in outer.into_iter().rev() {
+            match outer {
+                Some(outer) => drop(self.scope.variables.insert(name.to_owned(), outer)),
+                None => drop(self.scope.variables.remove(name)),
+            }
+        }
+        starts
+    }
+
+    fn wrapped_at(
+        &mut self,
+        words: &[Value],
+        reading: &Reading,
+        from: usize,
+        environment: Vec<String>,
+    ) -> bool {
         let Some(place) = reading.places.get(from) else { return false };
         // Words behind the operand belong to it, those that look like options of the wrapper included.
         let inner = words[1 + place..].to_vec();
@@ -149,19 +169,6 @@ impl Walk<'_> {
         let Some(place) = reading.verb.or(reading.places.first().copied()) else { return false };
         self.exec_program(words[1 + place..].to_vec(), Vec::new());
         true
-    }
-
-    fn exported(&mut self, name: &str, value: &Value, environment: &mut Vec<String>) {
-        environment.push(crate::value::spelt(&value.text));
-        let given =
-            value.text.split_once('=').map(|(_, given)| Value { text: given.into(), ..value.clone() });
-        self.note_environment(name, given.as_ref());
-        // A function that bash takes from its environment.
-        if let Some(function) = name.strip_prefix("BASH_FUNC_").and_then(|name| name.strip_suffix("%%"))
-            && let Some(body) = given.as_ref().and_then(Value::plain).and_then(|text| text.strip_prefix("()"))
-        {
-            self.exported_functions.insert(function.to_owned(), body.trim().to_owned());
-        }
     }
 
     /// Starts words that are a program even where a builtin has the name, as wrappers do.

@@ -8,7 +8,7 @@ use crate::path;
 use crate::reading::Reading;
 use crate::state::Shell;
 use crate::tables::{self, Deed, When};
-use crate::value::{Origin, Value};
+use crate::value::{Origin, StandsFor, Value};
 
 /// What runs of them.
 const OWN_SCRIPT: &str = "a script that the command writes";
@@ -139,8 +139,12 @@ impl Walk<'_> {
             return;
         }
         let [source, target] = reading.operands.as_slice() else { return };
-        let (from, unclear_from) = self.absolute(source);
         let (to, unclear_to) = self.absolute(target);
+        // `install <(echo …) x`.
+        if let Some(StandsFor::Content(content)) = source.stands_for.as_deref().filter(|_| !unclear_to) {
+            return self.written(to, content.clone());
+        }
+        let (from, unclear_from) = self.absolute(source);
         if unclear_from || unclear_to {
             return;
         }
