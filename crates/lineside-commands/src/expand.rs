@@ -148,6 +148,10 @@ impl Walk<'_> {
         }
         let last_bracket = word.rfind(']');
         while let Some(c) = word[at..].chars().next() {
+            if self.is_full() {
+                fields.append(&Value::unknown());
+                return;
+            }
             let next = at + c.len_utf8();
             at = match c {
                 '\'' if mode != Mode::Quoted => {

@@ -69,6 +69,10 @@ const DOCUMENTS: usize = 128;
 
 /// Parameters within parameters: a parser takes the fifth power of that.
 const PARAMETERS: usize = 32;
+/// Brackets within brackets of one word: a parser takes the square of that.
+const BRACKETS: usize = 64;
+/// Words that open an index and do not close it: a parser looks for its end up to that of the text.
+const INDEXES: usize = 256;
 /// Words of a text that are each a level of a parser without a bound of its own, if they stand before one another.
 const FRONT: usize = 128;
 /// These words.
@@ -114,6 +118,27 @@ pub(crate) fn exceeded(text: &str) -> Option<&'static str> {
         }
         before = byte;
         if open > OPENED || parameters.len() > PARAMETERS {
+            return Some("it is nested too deeply");
+        }
+    }
+    let mut indexes = 0;
+    for word in
+        text.split(|sign: char| sign.is_ascii_whitespace() || sign == ';').filter(|word| word.contains('['))
+    {
+        let (mut brackets, mut deepest) = (0_usize, 0);
+        for byte in word.bytes() {
+            match byte {
+                b'[' => brackets += 1,
+                b']' => brackets = brackets.saturating_sub(1),
+                _ => {}
+            }
+            deepest = brackets.max(deepest);
+        }
+        let named = |(name, _): &(&str, &str)| {
+            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        };
+        indexes += usize::from(brackets > 0 && word.split_once('[').as_ref().is_some_and(named));
+        if deepest > BRACKETS || indexes > INDEXES {
             return Some("it is nested too deeply");
         }
     }

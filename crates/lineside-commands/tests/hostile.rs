@@ -38,6 +38,17 @@ fn a_text_that_passes_a_bound_is_unclear() {
     }
     unclear(&format!("echo \"{}b{}\"", "${a:-\"\\}${b:-\\}".repeat(60), "}\"}".repeat(60)));
     unclear(&format!("echo \"{}b{}\"", "${a:-\"${b:-".repeat(60), "}\"}".repeat(60)));
+    for (front, open, end) in [
+        ("declare ", "a[", ""),
+        ("case x in ", "[", " ) ;; esac"),
+        ("echo ${a#", "[", "}"),
+        ("", "a[1=2\n", ""),
+    ] {
+        let analysis = unclear(&format!("{front}{}{end}", open.repeat(10_000)));
+        assert!(analysis.unclear[0].reason.contains("nested too deeply"), "{open}: {:?}", analysis.unclear);
+    }
+    let coloured = "printf '\\033[31mred\\033[0m'; [ -e a ] && echo a[1] b[2]x [abc\n".repeat(60);
+    assert!(analyse(&coloured, Shell::Bash, &Surroundings::new("/proj", "/home/dev")).unclear.is_empty());
     unclear(&"`".repeat(4097));
     unclear(&"a".repeat(64 * 1024 + 1));
     unclear(&format!("cat{}\n{}", " <<A".repeat(4096), "x\nA\n".repeat(4096)));

@@ -129,3 +129,13 @@ fn what_code_touches_in_folders_that_it_may_be_in_is_bounded() {
     assert!(!is_cut(20));
     assert!(is_cut(3000));
 }
+
+#[test]
+fn a_text_that_is_run_once_more_goes_on_expanding_up_to_its_bound() {
+    let bytes = |times: usize| {
+        let text = format!("x='{}'; eval $x", "$x".repeat(times));
+        measure(|| drop(analyse(&text, Shell::Bash, &Surroundings::new("/proj", "/home/dev")))).bytes_total
+    };
+    let (few, many) = (bytes(5_000), bytes(20_000));
+    assert!(many < 8 * few, "{few} {many}");
+}

@@ -37,7 +37,7 @@ pub(crate) fn weight(body: &[u8]) -> usize {
             b'*' | b'?' | b'$' => expansions += 1,
             // The backslash is that of a line feed, a tab or a quote in JSON.
             b';' | b'&' | b'|' | b'(' | b'`' => parts += PROGRAM,
-            b' ' | b')' | b'{' | b'}' | b'<' | b'>' | b'\'' | b'\\' => parts += 1,
+            b' ' | b')' | b'[' | b'{' | b'}' | b'<' | b'>' | b'\'' | b'\\' => parts += 1,
             _ => {}
         }
     }
