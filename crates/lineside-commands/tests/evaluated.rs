@@ -143,3 +143,19 @@ fn a_name_is_an_expression_wherever_bash_counts() {
     let harmless = "a='x[$(rm y)]'; echo \"$a\"; b[1]=$a; read c; declare d[1]=2; printf -v e %s \"$a\"";
     assert!(analysed(harmless).programs.is_empty());
 }
+
+#[test]
+fn a_line_goes_on_behind_the_delimiter_of_a_here_document() {
+    check(&[
+        ("git push origin main <<E \\\n --force\nE", "git push origin main --force"),
+        ("rm -rf <<-'E' \\\n /home/dev\n\tE", "rm -rf /home/dev"),
+        ("cat <<'E' \\\n$(rm -rf /)\nE", "rm -rf /"),
+        ("cat <<E \\\n | sh\nrm -rf /\nE", "rm -rf /"),
+        ("cat <<A <<B \\\n -\na\nA\nrm -rf /\nB\ngit push", "git push"),
+        ("cat <<E\\\nF\na\nEF\nrm -rf /", "?"),
+        // What is in a document goes on in none, and what ends nowhere is none.
+        ("cat > a.cc <<'E'\ncout << x \\\nE\nrm -rf /", "rm -rf /"),
+        ("echo 'a << b \\\n'; rm -rf /", "rm -rf /"),
+        ("echo $((1 << 2)) \\\n a; rm -rf /", "rm -rf /"),
+    ]);
+}

@@ -8,6 +8,7 @@ use shuck_ast::{
 use shuck_parser::ShellDialect;
 use shuck_parser::parser::Parser;
 
+use super::joined::joined;
 use super::{Assigned, Assignment, Command, Parse, Parsed, Redirect, Redirection, Statement, Statements};
 use crate::{Shell, limits};
 
@@ -56,9 +57,13 @@ fn whole(text: &str, shell: Shell) -> Result<Statements<'_>, Broken> {
         Shell::Sh => ShellDialect::Posix,
         _ => ShellDialect::Bash,
     };
-    let mut result = Parser::with_dialect(text, dialect).parse();
+    let Ok(joined) = joined(text) else {
+        return Err(Broken { at: 0, message: "the end of a here-document is named in two lines".to_owned() });
+    };
+    let read = joined.as_deref().unwrap_or(text);
+    let mut result = Parser::with_dialect(read, dialect).parse();
     if !result.is_ok()
-        && let Some(text) = short_functions(text)
+        && let Some(text) = short_functions(read)
     {
         result = Parser::with_dialect(&text, dialect).parse();
     }
