@@ -4,7 +4,7 @@
 //! A process is recorded when a second call of a session comes from it, and for as long as it lives, also where its
 //! session has ended: the end of a session is an event that a program below can send, as is that of the daemon, so that the
 //! first call is written down as well, and counts for all but the shell of a terminal, in which a person may have tried the
-//! command of an entry. With it are its sessions, and the projects that these were in. What the daemon
+//! command of an entry. With it are its sessions, the projects that these were in, and what holds them. What the daemon
 //! remembers beside that is for `agents`.
 
 use std::collections::{HashMap, HashSet};
@@ -14,6 +14,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
+use lineside::hosts::Holds;
 use lineside::json::{self, Value, json};
 use lineside_account::Mark;
 
@@ -92,23 +93,34 @@ struct Had {
     has_ended: bool,
     /// The roots of the projects that it was in.
     projects: Vec<String>,
+    /// What holds it, if anything does.
+    holds: Option<Holds>,
 }
 
 impl Had {
+    /// Earlier versions read that of one which nothing holds.
     fn line(&self) -> String {
-        json!([self.session, self.has_ended, self.projects]).to_string()
+        let Self { session, has_ended, projects, holds } = self;
+        match holds {
+            None => json!([session, has_ended, projects]),
+            Some(holds) => json!([session, has_ended, projects, holds]),
+        }
+        .to_string()
     }
 
     /// Of a line that another version has written, or half of one, the whole is the session.
     fn of_line(line: &str) -> Self {
         let read = || {
-            let Value::Array(parts) = json::from_str(line).ok()? else { return None };
+            let Value::Array(mut parts) = json::from_str(line).ok()? else { return None };
+            let holds = parts.get(3).and_then(|holds| json::from_value(holds).ok());
+            parts.truncate(3);
             let [session, has_ended, projects] = <[Value; 3]>::try_from(parts).ok()?;
             let projects = projects.as_array()?.iter().filter_map(|root| Some(root.as_str()?.to_owned()));
             Some(Self {
                 session: session.as_str()?.to_owned(),
                 has_ended: has_ended.as_bool()?,
                 projects: projects.collect(),
+                holds,
             })
         };
         read().unwrap_or_else(|| Self { session: line.to_owned(), ..Self::default() })
@@ -210,6 +222,8 @@ impl Guarded {
     }
 
     fn note_further(&self, kept: &mut Kept, process: Process, session: &str, is_open: bool) {
+        let first = kept.once.get(&process).into_iter().flatten().find(|had| had.session == session);
+        let holds = first.and_then(|had| had.holds.clone());
         let sessions = kept.recorded.entry(process).or_default();
         match sessions.iter_mut().find(|had| had.session == session) {
             Some(had) if !had.has_ended || !is_open => return,
@@ -222,7 +236,8 @@ impl Guarded {
                     };
                     sessions.remove(ended);
                 }
-                sessions.push(Had { session: session.to_owned(), has_ended: !is_open, ..Had::default() });
+                let session = session.to_owned();
+                sessions.push(Had { session, has_ended: !is_open, holds, ..Had::default() });
             }
         }
         self.write_or_keep(kept, process);
@@ -290,6 +305,40 @@ impl Guarded {
     /// That a session of a process is over, as it says: another process may have it.
     pub(crate) fn note_ended(&self, process: Process, session: &str) {
         self.change(process, session, |had| !std::mem::replace(&mut had.has_ended, true));
+    }
+
+    /// What holds a session of a process, if that is known by now. It is read while nothing else is written, so that of two
+    /// calls at once the later state stays.
+    pub(crate) fn note_holds(&self, process: Process, session: &str, holds: impl FnOnce() -> Option<Holds>) {
+        let mut kept = self.kept();
+        let Some(holds) = holds() else { return };
+        let holds = (!holds.is_none()).then_some(holds);
+        let Kept { recorded, once, .. } = &mut *kept;
+        let of = |all: &'_ mut HashMap<Process, Vec<Had>>| {
+            let had = all.get_mut(&process)?.iter_mut().find(|had| had.session == session)?;
+            let is_other = had.holds != holds;
+            if is_other {
+                had.holds.clone_from(&holds);
+            }
+            Some(is_other)
+        };
+        match of(recorded) {
+            Some(true) => self.write_or_keep(&mut kept, process),
+            None if of(once) == Some(true) => {
+                let sessions = once.get(&process).map(Vec::as_slice).unwrap_or_default();
+                if let Err(error) = self.write(ONCE, process, sessions) {
+                    tracing::warn!(%error, folder = %self.folder.display(), "what holds a session is not written down");
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What has held a session of a process.
+    pub(crate) fn holds(&self, process: Process, session: &str) -> Option<Holds> {
+        let kept = self.kept();
+        let all = [&kept.recorded, &kept.once].map(|all| all.get(&process));
+        all.into_iter().flatten().flatten().find(|had| had.session == session)?.holds.clone()
     }
 
     fn change(&self, process: Process, session: &str, change: impl FnOnce(&mut Had) -> bool) {
@@ -543,7 +592,21 @@ mod tests {
         guarded.note_projects(process, "s1", roots(&["/a", "/b\n"]));
         guarded.note_projects(process, "s1", roots(&["/b\n", "/c"]));
         guarded.note_ended(process, "ended");
+        let held = || json::from_str::<Holds>(r#"{"turn": "held\n"}"#).ok();
+        guarded.note(process, "once", true);
+        for session in ["s1", "once", "unknown"] {
+            guarded.note_holds(process, session, held);
+            guarded.note_holds(process, session, || None);
+        }
         let again = Guarded::of(state.path());
+        assert_eq!(
+            ["s1", "once", "[\n", "unknown"].map(|id| again.holds(process, id).is_some()),
+            [true, true, false, false]
+        );
+        again.note(process, "once", true);
+        again.note_holds(process, "s1", || Some(Holds::default()));
+        let again = Guarded::of(state.path());
+        assert_eq!((again.holds(process, "once"), again.holds(process, "s1")), (held(), None));
         assert_eq!(again.projects(process, "s1"), ["/a", "/b\n", "/c"].map(PathBuf::from));
         assert_eq!(
             ["s1", "[\n", "ended", "s2"].map(|id| again.holder(id).is_some()),

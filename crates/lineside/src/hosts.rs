@@ -29,7 +29,7 @@ use opened::{Join, Opened, Prepare, fits, heard_from, whose, within_reach};
 use subagents::Subagents;
 use waiting::Waiting;
 
-pub use lineside_dialects::hosts::serve::{HostAnswer, HostCall, silent, unreachable};
+pub use lineside_dialects::hosts::serve::{Holds, HostAnswer, HostCall, silent, unreachable};
 pub use lineside_dialects::hosts::{ChangeFate, HOSTS, Host, SERVED, change_fate, install};
 #[cfg(feature = "claude")]
 pub use lineside_dialects::hosts::{NamePluginError, hooks_in_front_matter, name_plugin};
@@ -190,7 +190,7 @@ impl Hosts {
         }
         // It counts while the call waits for one that came before, too.
         let until = origin.within.map(|within| after(tokio::time::Instant::now(), within));
-        let mut coming = Coming::from(arrival);
+        let mut coming = Coming::from(arrival).held(origin.holds.clone());
         if let Some(parent) = &origin.parent {
             coming = coming.in_tree(parent.source().root_session.as_str().into());
         }
@@ -207,6 +207,12 @@ impl Hosts {
             }
             changed.await;
         }
+    }
+
+    /// What holds a session of a host, of whose subagents it is too; `None` where nothing is known of it.
+    #[must_use]
+    pub fn holds(&self, root: &str) -> Option<Holds> {
+        self.inner.served.holds(root)
     }
 
     /// How many sessions of hosts are remembered, and about how many bytes they take.

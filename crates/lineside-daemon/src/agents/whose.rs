@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use lineside::Session;
+use lineside::hosts::Holds;
 
 use super::Agents;
 use crate::lineage::Process;
@@ -55,6 +56,23 @@ impl Agents {
         let process = process.filter(|_| !roots.is_empty());
         if let Some(process) = process {
             self.guarded.note_projects(process, root, roots);
+        }
+    }
+
+    /// What has held the session of a process, as far as it is recorded.
+    pub(crate) fn holds_before(&self, root: &str, process: Option<Process>) -> Option<Holds> {
+        process.and_then(|process| self.guarded.holds(process, root))
+    }
+
+    /// What holds the session of a process, where that is known by now: it will hold it again after a restart.
+    pub(crate) fn note_holds(
+        &self,
+        root: &str,
+        process: Option<Process>,
+        holds: impl FnOnce() -> Option<Holds>,
+    ) {
+        if let Some(process) = process {
+            self.guarded.note_holds(process, root, holds);
         }
     }
 

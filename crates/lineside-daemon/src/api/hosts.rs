@@ -195,6 +195,7 @@ async fn serve_in(
         origin.projects = daemon.agents.projects_before(&root, standing.process);
         origin.quota = tree().map(|tree| daemon.sessions.of_tree(tree));
     }
+    origin.holds = daemon.agents.holds_before(&root, standing.process);
     origin.owns = Some({
         let (held, standing) = (Arc::clone(daemon), standing.clone());
         Arc::new(move |session: &Session| held.agents.owner(session, peer, &standing))
@@ -224,6 +225,7 @@ async fn serve_in(
         if !is_noted {
             held.agents.note(&root, found.as_ref(), standing.process);
         }
+        held.agents.note_holds(&root, standing.process, || held.hosts.holds(&root));
         if let Some(session) = found {
             held.agents.note_projects(&root, standing.process, held.projects.roots(&session));
         }

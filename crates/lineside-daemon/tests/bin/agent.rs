@@ -6,7 +6,7 @@
 //! | `start ID PROGRAM …` | opens session ID, and runs a program under it |
 //! | `again ID COMMAND` | publishes in session ID, which is open, and prints nothing |
 //! | `host ID` | is an agent program with hook commands: says `agent`, and does what each line of its input says: `run LINE` runs a line of the shell, anything else is a command that its hook is asked about first, and it prints the answer |
-//! | `hook ID COMMAND` | is the hook command of that: asks whether a shell may run COMMAND in session ID, and prints the answer; of a subagent when ID is `SESSION/SUBAGENT`; it says that it works in `HOOK_CWD` where that is set |
+//! | `hook ID COMMAND` | is the hook command of that: asks whether a shell may run COMMAND in session ID, and prints the answer; of a subagent when ID is `SESSION/SUBAGENT`; it says that it works in `HOOK_CWD` where that is set, and tells of the event `HOOK_EVENT` instead |
 //! | `end ID` | is the hook command that says that the session has ended |
 //! | `close ID` | takes session ID over and ends it; says `closed` or `refused` |
 //! | `publish ID COMMAND` | opens session ID, publishes that a shell is about to run COMMAND, and prints the decision |
@@ -105,7 +105,8 @@ fn host(id: &str) -> ExitCode {
 
 fn hook(id: &str, command: &str) -> ExitCode {
     let (id, subagent) = id.split_once('/').map_or((id, None), |(id, subagent)| (id, Some(subagent)));
-    let mut body = json!({"hook_event_name": "PreToolUse", "session_id": id, "tool_name": "Bash",
+    let event = std::env::var("HOOK_EVENT").unwrap_or_else(|_| "PreToolUse".to_owned());
+    let mut body = json!({"hook_event_name": event, "session_id": id, "tool_name": "Bash",
         "tool_input": {"command": command}});
     if let Some(subagent) = subagent {
         body["agent_id"] = subagent.into();

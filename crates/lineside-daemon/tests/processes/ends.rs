@@ -5,6 +5,7 @@ use std::time::Duration;
 use lineside::Signal;
 use lineside::bus::signal::Watched;
 use lineside::core::AttributedBy;
+use lineside::prelude::*;
 
 use crate::ancestry::{Host, REASON, attributed, outer, parent};
 use crate::{AGENT, House};
@@ -106,5 +107,39 @@ fn a_session_ends_with_its_process_and_its_subagents_with_it() {
     let closed = async { tokio::time::timeout(Duration::from_secs(60), closed).await };
     assert_eq!(house.runtime.block_on(closed).expect("they stay open"), ["one", "one/a"]);
     assert!(other.is_open());
+    house.ends();
+}
+
+#[test]
+fn what_hooks_hold_is_held_after_a_restart_until_it_would_have_ended() {
+    let mut house = House::new();
+    let bus = house.server.bus().clone();
+    bus.intercept::<BeforeSession>("starts").gate(async |_, _| Verdict::block("not here")).unwrap();
+    bus.intercept::<BeforeSubagent>("subagents").gate(async |_, _| Verdict::block("alone")).unwrap();
+    let tells = |agent: &mut Host, id: &str, event: &str| {
+        agent.calls(&format!("run HOOK_EVENT={event} {AGENT} hook {id} ls"))
+    };
+    let works = |agent: &mut Host, id: &str| agent.calls(&format!("run {AGENT} hook {id} ls"));
+    let (mut held, mut free) = (Host::start(&house, "held", None), Host::start(&house, "free", None));
+    // It is the first call of its agent.
+    tells(&mut held, "held", "SessionStart");
+    assert_eq!(works(&mut free, "free"), "200");
+    tells(&mut free, "free/a", "SubagentStart");
+    assert!(works(&mut free, "free/a").contains("alone"));
+    for _ in 0..3 {
+        house = house.again();
+        let told = works(&mut held, "held");
+        assert!(told.contains("deny") && told.contains("not here"), "{told}");
+        assert!(works(&mut held, "held/b").contains("not here"));
+        assert!(works(&mut free, "free/a").contains("alone"));
+        assert_eq!([works(&mut free, "free"), works(&mut free, "free/b")], ["200", "200"]);
+    }
+    // No hook of this daemon refuses the start, or keeps the subagent from its end.
+    tells(&mut held, "held", "SessionStart");
+    tells(&mut free, "free/a", "SubagentStop");
+    for _ in 0..2 {
+        assert_eq!([works(&mut held, "held"), works(&mut free, "free/a")], ["200", "200"]);
+        house = house.again();
+    }
     house.ends();
 }

@@ -7,6 +7,7 @@
 mod call;
 mod calls;
 mod coming;
+mod holds;
 mod incoming;
 mod known;
 mod outcome;
@@ -21,6 +22,7 @@ mod words;
 pub(super) use call::is_closed_gate;
 pub use call::{Arrival, HostAnswer, HostCall, Reading, read, silent, unreachable};
 pub use coming::Coming;
+pub use holds::Holds;
 pub use incoming::Incoming;
 pub use outcome::Outcome;
 pub(super) use root::of_prompts;

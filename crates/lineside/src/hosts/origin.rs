@@ -8,6 +8,7 @@ use lineside_bus::Session;
 use lineside_bus::approver::Approver;
 use lineside_bus::session::Quota;
 use lineside_core::envelope::Attribution;
+use lineside_dialects::hosts::serve::Holds;
 
 /// Whose an open session is that no call has opened.
 type Owns = dyn Fn(&Session) -> Ownership + Send + Sync;
@@ -28,6 +29,8 @@ pub struct CallOrigin {
     pub work: Option<PathBuf>,
     /// Folders of projects that the host's session was in before, where it is opened anew.
     pub projects: Vec<PathBuf>,
+    /// What has held the host's session before, where nothing is known of that any more.
+    pub holds: Option<Holds>,
     /// How the place of new sessions was found.
     pub attribution: Option<Attribution>,
     /// What the sessions of the host count in, where they are below none.

@@ -6,6 +6,7 @@ use lineside_core::plan::Generation;
 
 use super::call::Arrival;
 use super::calls::Arriving;
+use super::holds::Holds;
 use super::incoming::{self, Incoming};
 
 /// An event that a document was read into, and what it is known by. Made of an [`Arrival`], without
@@ -17,13 +18,14 @@ pub struct Coming {
     pub(super) arriving: Arc<Arriving>,
     pub(super) tree: Option<Arc<str>>,
     pub(super) under: Option<Generation>,
+    pub(super) holds: Option<Holds>,
 }
 
 impl From<Box<Arrival>> for Coming {
     fn from(arrival: Box<Arrival>) -> Self {
         let incoming = Box::new(incoming::read(&arrival));
         let arriving = Arc::new(Arriving::of(&incoming, &incoming.session(), &arrival));
-        Self { arrival, incoming, arriving, tree: None, under: None }
+        Self { arrival, incoming, arriving, tree: None, under: None, holds: None }
     }
 }
 
@@ -46,6 +48,13 @@ impl Coming {
     #[must_use]
     pub fn under(mut self, hooks: Option<Generation>) -> Self {
         self.under = hooks;
+        self
+    }
+
+    /// Its session is held by these where nothing is known of it yet.
+    #[must_use]
+    pub fn held(mut self, holds: Option<Holds>) -> Self {
+        self.holds = holds;
         self
     }
 

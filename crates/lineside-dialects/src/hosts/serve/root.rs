@@ -9,6 +9,7 @@ use lineside_core::{Agent, Verdict};
 
 use super::call::Arrival;
 use super::calls::Calls;
+use super::holds::{HeldSubagent, Holds};
 use super::incoming::Incoming;
 use super::known::{Digest, digest_of_text};
 use super::recent::Recent;
@@ -306,6 +307,34 @@ impl Root {
                     None => {}
                 }
             }
+        }
+    }
+
+    /// What holds it.
+    pub(super) fn holds(&self) -> Holds {
+        let subagents = self.child_holds.iter().map(|(session, ChildHold { reason, at_large })| {
+            let name = self.open.get(session).map(ToString::to_string);
+            HeldSubagent { session: session.to_owned(), name, reason: reason.clone(), at_large: *at_large }
+        });
+        Holds {
+            session: self.session_hold.clone(),
+            turn: self.turn_hold.clone(),
+            subagents: subagents.collect(),
+        }
+    }
+
+    /// It is held as it was before, and nothing else is known of it.
+    pub(super) fn hold_again(&mut self, holds: Holds) {
+        (self.session_hold, self.turn_hold) = (holds.session, holds.turn);
+        for HeldSubagent { session, name, reason, at_large } in holds.subagents {
+            if let Some(name) = name {
+                // A further one of its name has another number, and its own stop is found.
+                let number = session.rsplit_once('#').and_then(|(_, number)| number.parse().ok());
+                let number = number.max(self.counted.get(&name).copied());
+                number.into_iter().for_each(|number| self.counted.insert(&name, number));
+                self.open.insert(&session, name.into());
+            }
+            self.child_holds.insert(&session, ChildHold { reason, at_large });
         }
     }
 

@@ -84,10 +84,11 @@ impl Found {
 impl Roots {
     /// Finds the session of an event.
     pub(super) fn begin(&mut self, coming: &mut Coming, now: Instant) -> Result<Begun, Not> {
-        let Coming { arrival, incoming, tree, arriving, under } = coming;
+        let Coming { arrival, incoming, tree, arriving, under, holds } = coming;
         self.expire(now);
         self.clock += 1;
-        let tree = tree.take().filter(|_| !self.roots.contains_key(&incoming.root));
+        let is_new = !self.roots.contains_key(&incoming.root);
+        let (tree, holds) = (tree.take().filter(|_| is_new), holds.take().filter(|_| is_new));
         let has_room = tree.as_ref().is_none_or(|tree| self.make_room_in(tree));
         if !has_room || !self.make_room(&incoming.root) {
             return Err(Not::Possible);
@@ -96,6 +97,7 @@ impl Roots {
         let root = self.root(&incoming.root);
         (root.last, root.heard, root.is_bare) = (clock, Some(now), false);
         root.tree = root.tree.take().or(tree);
+        holds.into_iter().for_each(|holds| root.hold_again(holds));
         if root.first_cwd.is_none() {
             root.first_cwd.clone_from(&incoming.cwd);
         }

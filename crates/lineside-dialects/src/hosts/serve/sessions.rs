@@ -11,9 +11,10 @@ use lineside_points::AfterSession;
 
 use super::call::{Arrival, HostAnswer};
 use super::coming::Coming;
+use super::holds::Holds;
 use super::incoming::Incoming;
 use super::outcome::{Decided, Outcome};
-use super::root::set;
+use super::root::{Root, set};
 use super::roots::{Begun, Entered, Not, Roots};
 use super::words::{ContextFate, Put, Telling, put, refused};
 use crate::hosts::program::Host;
@@ -304,6 +305,12 @@ impl Served {
     /// Forgets what is too old, which every call does as well.
     pub fn expire(&self, now: Instant) {
         self.roots().expire(now);
+    }
+
+    /// What holds a session; `None` where nothing is known of that.
+    #[must_use]
+    pub fn holds(&self, root: &str) -> Option<Holds> {
+        self.roots().roots.get(root).map(Root::holds)
     }
 
     /// How many sessions are remembered, and about how many bytes they take.

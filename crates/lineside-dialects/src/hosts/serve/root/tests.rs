@@ -8,18 +8,19 @@ use lineside_core::json::{Value, json};
 use crate::hosts::program::Host;
 use crate::hosts::serve::known::digest_of_text;
 use crate::hosts::serve::{
-    Arrived, ContextFate, HostCall, Outcome, Publishing, Reading, Served, Settled, read,
+    Arrived, Coming, ContextFate, Holds, HostCall, Outcome, Publishing, Reading, Served, Settled, read,
 };
 
 /// The calls of a session `s` of one host.
 struct Calls {
     served: Served,
     host: Host,
+    holds: Option<Holds>,
 }
 
 impl Calls {
     fn of(host: Host) -> Self {
-        Self { served: Served::default(), host }
+        Self { served: Served::default(), host, holds: None }
     }
 
     fn arrive(&mut self, event: &str, fields: Value) -> Publishing {
@@ -29,7 +30,8 @@ impl Calls {
         let stdin = document.to_string().into_bytes();
         let call = HostCall { host: self.host, event: Some(event.to_owned()), stdin };
         let Reading::Event(arrival) = read(call) else { panic!("{document} is no event") };
-        match self.served.arrive(arrival, Instant::now()) {
+        let coming = Coming::from(arrival).held(self.holds.clone());
+        match self.served.arrive(coming, Instant::now()) {
             Arrived::Publish(publishing) => *publishing,
             other => panic!("it is not published: {other:?}"),
         }
@@ -151,6 +153,46 @@ fn ho_29_a_session_is_held_until_a_later_start_of_it_is_not_blocked() {
     assert_eq!(calls.held("PreToolUse", shell()), reason);
     calls.pass("SessionStart", start());
     assert_eq!(calls.held("PreToolUse", shell()), None);
+}
+
+#[test]
+fn ho_29_what_is_held_is_held_again_by_what_was_written_down_of_it() {
+    let again = |calls: &Calls| {
+        let holds = calls.served.holds("s").unwrap();
+        let written = lineside_core::json::to_string(&holds).unwrap();
+        let read: Holds = lineside_core::json::from_str(&written).unwrap();
+        assert_eq!(read, holds);
+        Calls { holds: Some(read), ..Calls::of(calls.host) }
+    };
+    let mut calls = Calls::of(Host::Claude);
+    calls.pass("PreToolUse", shell());
+    assert!(calls.served.holds("s").unwrap().is_none() && calls.served.holds("other").is_none());
+    for (of_session, of_turn) in [(true, false), (false, true)] {
+        let mut roots = calls.served.roots();
+        let root = roots.roots.get_mut("s").unwrap();
+        root.session_hold = of_session.then(|| "held".to_owned());
+        root.turn_hold = of_turn.then(|| "held".to_owned());
+        drop(roots);
+        let mut later = again(&calls);
+        assert_eq!(later.held("PreToolUse", shell()), Some(Verdict::block("held")));
+        later.pass("UserPromptSubmit", json!({"prompt": "p"}));
+        // What is known by now counts, and not what was written down.
+        assert_eq!(later.held("PreToolUse", shell()).is_some(), of_session);
+    }
+    // A subagent without an id is found by its name, and a further one of that is another one.
+    let mut calls = Calls::of(Host::Kimi);
+    let child = || json!({"agent_name": "coder"});
+    calls.pass("SubagentStart", child());
+    calls.block("SubagentStart", child());
+    let mut later = again(&calls);
+    assert_eq!(later.held("PreToolUse", shell()), Some(Verdict::block("go on")));
+    let third = later.arrive("SubagentStart", child());
+    assert_eq!(third.child.as_deref(), Some("s/coder#3"));
+    later.served.settle(third, &Outcome::default(), &[]);
+    later.pass("SubagentStop", child());
+    assert!(later.held("PreToolUse", shell()).is_some(), "that of the third one has stopped");
+    later.pass("SubagentStop", child());
+    assert_eq!(later.held("PreToolUse", shell()), None);
 }
 
 #[test]
