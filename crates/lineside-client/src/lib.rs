@@ -4,6 +4,7 @@
 //! ```no_run
 //! use lineside_client::Client;
 //! use lineside_points::BeforeTool;
+//! use lineside_core::Verdict;
 //! use lineside_core::json::json;
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -12,6 +13,8 @@
 //! let decision = session.publish(BeforeTool::new("Shell", json!({"command": "ls"}))).await?;
 //! if decision.is_refused() {
 //!     // Give the reason to the model instead of a result.
+//! } else if let Verdict::Ask(_) = decision.verdict() {
+//!     // Ask a person; a program that cannot does not go on.
 //! }
 //! # Ok(())
 //! # }

@@ -24,6 +24,20 @@ export interface Acknowledgement {
   why?: string;
 }
 
+/** A decision lets nothing happen: it is a block or a stop, or an `ask` that no person has answered. Thrown by `Decision.obey`. */
+export class RefusedEvent extends Error {
+  override readonly name = 'RefusedEvent';
+  readonly verdict: Verdict;
+  /** The name of the hook whose verdict it is. */
+  readonly author: string | undefined;
+
+  constructor(verdict: Verdict, reason: string | undefined, author: string | undefined) {
+    super(reason ?? `${author ?? 'a hook'} ${verdict === 'ask' ? 'asks a person' : 'refuses it'}`);
+    this.verdict = verdict;
+    this.author = author;
+  }
+}
+
 /** The decision about one event. It is about the payload that it holds. A publisher obeys it. */
 export class Decision<P extends Point> {
   /** The joined verdict. */
@@ -45,7 +59,16 @@ export class Decision<P extends Point> {
     this.json = json;
   }
 
-  /** Whether it must not happen, or its result must not be used: the verdict is a block or a stop. */
+  /**
+   * The payload that may run. Throws `RefusedEvent` where it must not, and for an `ask`, which is no yes: a program that can
+   * ask a person looks at `verdict` first.
+   */
+  obey(): PayloadOf<P> {
+    if (this.isRefused || this.verdict === 'ask') throw new RefusedEvent(this.verdict, this.reason, this.author);
+    return this.payload;
+  }
+
+  /** Whether it must not happen, or its result must not be used: the verdict is a block or a stop. An `ask` is neither, and no yes: see `obey`. */
   get isRefused(): boolean {
     return this.verdict === 'block' || this.verdict === 'stop';
   }

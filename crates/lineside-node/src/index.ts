@@ -4,7 +4,7 @@ export { Client, Delivery, Session } from './client.ts';
 export type { Agent, Message, SessionSettings } from './client.ts';
 export { findCommand, PrivateDaemon, StartDaemonError } from './daemon.ts';
 export type { Starting } from './daemon.ts';
-export { Decision } from './decision.ts';
+export { Decision, RefusedEvent } from './decision.ts';
 export type { Acknowledgement, Gate, Point, Verdict } from './decision.ts';
 export { defaultSocket } from './environment.ts';
 export type { Inherited } from './environment.ts';

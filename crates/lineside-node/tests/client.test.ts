@@ -10,7 +10,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { Client, RequestError } from 'lineside';
+import { Client, RefusedEvent, RequestError } from 'lineside';
 import { Daemon, event } from './daemon.ts';
 
 const RM = { tool_name: 'Shell', tool_input: { command: 'rm -rf /' } };
@@ -29,6 +29,18 @@ test('a decision is about the payload, and has the reason and the author of a re
   assert.equal(refused.isRefused, true);
   assert.equal(refused.author, 'no-deletions');
   assert.match(refused.reason ?? '', /^it stays/);
+});
+
+test('what may run is given, and a refusal and an ask that no person has answered throw', async (t) => {
+  const push = { name: 'no-push', on: 'before_tool', match: { runs: { program: 'git', subcommand: 'push' } }, verdict: 'ask', reason: 'it leaves' };
+  const client = (await Daemon.start(t, [GUARD, push])).client(t);
+  const session = await client.session('s1');
+  assert.deepEqual((await session.publish('before_tool', LS)).obey(), LS);
+  const refused = await session.publish('before_tool', RM);
+  assert.throws(() => refused.obey(), (error) => error instanceof RefusedEvent && error.verdict === 'block' && error.author === 'no-deletions');
+  const asked = await session.publish('before_tool', { tool_name: 'Shell', tool_input: { command: 'git push' } });
+  assert.equal(asked.isRefused, false);
+  assert.throws(() => asked.obey(), (error) => error instanceof RefusedEvent && error.verdict === 'ask' && error.message === 'it leaves (git)');
 });
 
 test('many events of any size are under way at once, and each has its own decision', async (t) => {

@@ -15,6 +15,7 @@ export const PAGES = ['typescript.md'];
 export const ADAPTER_PAGES = ['adapters/vercel-ai-sdk.md', 'adapters/mastra.md', 'adapters/claude-agent-sdk.md'];
 
 const GUARD = { name: 'no-deletions', on: 'before_tool', match: { deletes: '/**' }, verdict: 'block', reason: 'it stays' };
+const PUSH = { name: 'no-push', on: 'before_tool', match: { runs: { program: 'git', subcommand: 'push' } }, verdict: 'ask', reason: 'it leaves the machine' };
 
 const root = path.resolve(import.meta.dirname, '../..');
 
@@ -31,7 +32,7 @@ function promised(program: string): string[] {
 
 /** Runs the programs of some pages. The frameworks on them have the model of `model.ts`. */
 export async function runPages(t: TestContext, pages: string[]): Promise<void> {
-  const daemon = await Daemon.start(t, [GUARD]);
+  const daemon = await Daemon.start(t, [GUARD, PUSH]);
   const folder = path.join(root, 'lineside', path.basename(daemon.folder));
   t.after(() => fs.rmSync(folder, { recursive: true, force: true }));
   fs.mkdirSync(folder);
