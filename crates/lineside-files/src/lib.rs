@@ -57,36 +57,39 @@ pub enum Boundary<'a> {
 /// It cannot be opened or read, it is no regular file, it is out of the boundary, or others may have written what is to
 /// be the user's own.
 pub fn read(file: &Path, boundary: Boundary<'_>, most: usize) -> Result<Vec<u8>, OpenFileError> {
-    let open = match boundary {
+    let (open, found) = match boundary {
         Boundary::Open => open(file, OpenOptions::new().read(true), Links::Followed)?,
         Boundary::Own => {
-            let open = open(file, OpenOptions::new().read(true), Links::Followed)?;
-            if let Some(exposure) = exposure::of(&open.metadata()?) {
+            let (open, found) = open(file, OpenOptions::new().read(true), Links::Followed)?;
+            if let Some(exposure) = exposure::of(&found) {
                 return Err(OpenFileError::Exposed(exposure));
             }
-            open
+            (open, found)
         }
         Boundary::Of(owner) => {
-            let open = open(file, OpenOptions::new().read(true), Links::Followed)?;
-            let folder = file.parent().unwrap_or(Path::new("/"));
-            for metadata in [open.metadata()?, std::fs::metadata(folder)?] {
-                if let Some(exposure) = exposure::to_others_than(owner, &metadata) {
+            let (open, found) = open(file, OpenOptions::new().read(true), Links::Followed)?;
+            let folder = std::fs::metadata(file.parent().unwrap_or(Path::new("/")))?;
+            for metadata in [&found, &folder] {
+                if let Some(exposure) = exposure::to_others_than(owner, metadata) {
                     return Err(OpenFileError::Exposed(exposure));
                 }
             }
-            open
+            (open, found)
         }
         // The path without links: what is put in its place meanwhile is not followed.
         Boundary::Within(root) => {
             open(&links::resolve(file, root)?, OpenOptions::new().read(true), Links::Refused)?
         }
     };
-    first_of(open, most)
+    first_of(open, &found, most)
 }
 
-fn first_of(open: File, most: usize) -> Result<Vec<u8>, OpenFileError> {
-    let mut bytes = Vec::new();
-    open.take(most as u64 + 1).read_to_end(&mut bytes)?;
+fn first_of(open: File, found: &Metadata, most: usize) -> Result<Vec<u8>, OpenFileError> {
+    let most = most as u64 + 1;
+    // One byte more than there are: the end is seen in the same room.
+    let room = found.len().saturating_add(1).min(most);
+    let mut bytes = Vec::with_capacity(usize::try_from(room).unwrap_or_default());
+    open.take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -111,7 +114,7 @@ pub fn read_if_there(
 /// # Errors
 /// It cannot be opened, or it is no regular file.
 pub fn open_own(file: &Path, options: &mut OpenOptions) -> Result<File, OpenFileError> {
-    open(file, options, Links::Refused)
+    open(file, options, Links::Refused).map(|(open, _)| open)
 }
 
 /// Whether the last step of a path may be a link.
@@ -121,8 +124,8 @@ enum Links {
     Refused,
 }
 
-/// The open file. What it is gets checked on the descriptor, because a path may lead elsewhere a moment later.
-fn open(file: &Path, options: &mut OpenOptions, links: Links) -> Result<File, OpenFileError> {
+/// The open file, and what is known of it. What it is gets checked on the descriptor, because a path may lead elsewhere a moment later.
+fn open(file: &Path, options: &mut OpenOptions, links: Links) -> Result<(File, Metadata), OpenFileError> {
     #[cfg(unix)]
     {
         use rustix::fs::OFlags;
@@ -136,8 +139,8 @@ fn open(file: &Path, options: &mut OpenOptions, links: Links) -> Result<File, Op
         return Err(OpenFileError::Kind(Kind::Link));
     }
     let open = options.open(file).map_err(|error| links::explained(error, file, links))?;
-    regular(&open)?;
-    Ok(open)
+    let found = regular(&open)?;
+    Ok((open, found))
 }
 
 /// What is known of a file that is open, which is a regular one.

@@ -50,7 +50,7 @@ impl Root {
         if let Some(open) = self.beneath(below) {
             let open = open?;
             let found = regular(&open)?;
-            return Ok((first_of(open, most)?, found));
+            return Ok((first_of(open, &found, most)?, found));
         }
         let path = self.path.join(below);
         let bytes = crate::read(&path, Boundary::Within(&self.path), most)?;
