@@ -24,6 +24,7 @@ mod samples;
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,10 +37,11 @@ use self::handler::Runtime;
 use self::identity::Identity;
 use self::places::{Folder, Lost};
 use crate::broken::{IsGuard, Owner};
-use crate::dialect::{Dialect, ForeignHook, Loaded, LogTarget, Places, Trust, Watched};
+use crate::dialect::{Dialect, ForeignHook, Loaded, LogTarget, Places, Trust, Watched, of_project};
 use crate::findings::Findings;
 use crate::programs::Search;
-use crate::source;
+use crate::source::{self, each};
+use crate::yaml::Draft;
 
 /// The name of the dialect.
 const DIALECT: &str = "agenthooks";
@@ -53,6 +55,9 @@ const DEBUG: &str = "LINESIDE_AGENTHOOKS_DEBUG";
 /// What the process of a hook may take beyond its own timeout until its end is known (AH-40: one second), and a
 /// little. The exact deadline is that of the invocation.
 const MARGIN: Duration = Duration::from_millis(1500);
+
+/// How many folders are read before what stands in them is looked at: it takes several times as much memory as a hook.
+const AT_ONCE: usize = 1024;
 
 /// The dialect `agenthooks`.
 #[derive(Debug, Clone, Copy)]
@@ -68,45 +73,16 @@ impl Dialect for AgentHooks {
     }
 
     fn load(&self, places: &Places) -> Loaded {
-        let places::Found { folders, lost: lost_places, mut diagnostics } = places::find(places);
-        let runtime = Arc::new(Runtime {
-            cwd: places::absolute(&places.cwd),
-            path: places.variable("PATH").map(str::to_owned),
-        });
-        let mut loaded = Taken::default();
-        let mut lost = Loaded::default();
-        let owner =
-            |layer| Owner { dialect: DIALECT, layer, trust: places.trust.of_layer(layer), priority: 0 };
-        for Lost { layer, path, error } in lost_places {
-            let mut findings = Findings::about(&path);
-            findings.no_place(error);
-            guard::lose(HOOKS, &Err(IsGuard(true)), &mut findings);
-            findings.stand_in(&owner(layer), &mut lost);
-            diagnostics.extend(findings.into_diagnostics());
-        }
-        for folder in folders {
-            let mut findings = Findings::about(&folder.file());
-            let folder_layer = folder.layer;
-            if let Some(declared) = read(&folder, places, &mut findings) {
-                loaded.take(Found { folder, declared }, places.trust, &mut findings);
-            }
-            findings.stand_in(&owner(folder_layer), &mut lost);
-            diagnostics.extend(findings.into_diagnostics());
-        }
-        let mut loaded: Vec<Found> = loaded.found.into_iter().flatten().collect();
-        // The sort keeps the load order of equal priorities (AH-28).
-        loaded.sort_by_key(|found| Reverse(found.declared.priority));
-        Loaded {
-            hooks: loaded
-                .into_iter()
-                .map(|found| found.hook(places.trust, Arc::clone(&runtime)))
-                .chain(lost.hooks)
-                .collect(),
-            diagnostics,
-            log: log_target(places),
-            inert: lost.inert,
-            ..Loaded::default()
-        }
+        load(places::find(places, places::all(places)), places)
+    }
+
+    /// Of the user's hooks only their names count, in whose places those of the project stand.
+    fn load_of_project(&self, places: &Places) -> Loaded {
+        let root = places::absolute(places.work_dir());
+        let is_own = |(layer, place): &(Layer, PathBuf)| *layer == Layer::Project || place.starts_with(&root);
+        let found = places::find(places, places::all(places).filter(is_own));
+        let loaded = if found.folders.is_empty() { load(found, places) } else { self.load(places) };
+        of_project(loaded, places)
     }
 
     fn names(&self) -> Vec<&'static str> {
@@ -127,36 +103,93 @@ impl Dialect for AgentHooks {
     }
 }
 
+/// What stands in the folders that were found.
+fn load(found: places::Found, places: &Places) -> Loaded {
+    let places::Found { folders, lost: lost_places, mut diagnostics } = found;
+    let runtime = Arc::new(Runtime {
+        cwd: places::absolute(&places.cwd),
+        path: places.variable("PATH").map(str::to_owned),
+    });
+    let mut loaded = Taken::default();
+    let mut lost = Loaded::default();
+    let owner = |layer| Owner { dialect: DIALECT, layer, trust: places.trust.of_layer(layer), priority: 0 };
+    for Lost { layer, path, error } in lost_places {
+        let mut findings = Findings::about(&path);
+        findings.no_place(error);
+        guard::lose(HOOKS, &Err(IsGuard(true)), &mut findings);
+        findings.stand_in(&owner(layer), &mut lost);
+        diagnostics.extend(findings.into_diagnostics());
+    }
+    let search = Search { path: runtime.path.clone(), work_dir: places::absolute(places.work_dir()) };
+    for folders in folders.chunks(AT_ONCE) {
+        let read = each(folders, |folder| Read::of(folder, places, &search));
+        for (folder, read) in folders.iter().zip(read) {
+            let (declared, mut findings) = read.declared(folder);
+            if let Some(declared) = declared {
+                loaded.take(Found { folder: folder.clone(), declared }, places.trust, &mut findings);
+            }
+            findings.stand_in(&owner(folder.layer), &mut lost);
+            diagnostics.extend(findings.into_diagnostics());
+        }
+    }
+    let mut loaded: Vec<Found> = loaded.found.into_iter().flatten().collect();
+    // The sort keeps the load order of equal priorities (AH-28).
+    loaded.sort_by_key(|found| Reverse(found.declared.priority));
+    Loaded {
+        hooks: loaded
+            .into_iter()
+            .map(|found| found.hook(places.trust, Arc::clone(&runtime)))
+            .chain(lost.hooks)
+            .collect(),
+        diagnostics,
+        log: log_target(places),
+        inert: lost.inert,
+        ..Loaded::default()
+    }
+}
+
 /// A hook that loads.
 struct Found {
     folder: Folder,
     declared: Declared,
 }
 
-fn read(folder: &Folder, places: &Places, findings: &mut Findings) -> Option<Declared> {
-    let draft = source::read(&folder.file(), places.boundary(folder.layer), &frontmatter::SYNTAX, findings);
-    let declared = draft.as_ref().ok().and_then(|draft| fields::check(draft, &folder.name(), findings));
-    let Some(mut declared) = declared else {
-        guard::lose(&folder.name(), &draft, findings);
-        return None;
-    };
-    if declared.closed.is_some() {
-        declared.closed = Some(findings.repair(0, "").sentence());
+/// What stands in a folder, whatever it means.
+struct Read {
+    draft: Result<Draft, IsGuard>,
+    findings: Findings,
+    /// What there is to say of its entry point. How things stand now; what counts is the start of the hook (AH-15).
+    of_entry: Vec<String>,
+}
+
+impl Read {
+    fn of(folder: &Folder, places: &Places, search: &Search) -> Self {
+        let mut findings = Findings::about(&folder.file());
+        let boundary = places.boundary(folder.layer);
+        let draft = source::read(&folder.file(), boundary, &frontmatter::SYNTAX, &mut findings);
+        let of_entry = match draft.is_ok().then(|| entry::find(&folder.path)) {
+            None => Vec::new(),
+            Some(None) => vec![entry::NONE.to_owned()],
+            Some(Some(entry)) => entry.warnings(search),
+        };
+        Self { draft, findings, of_entry }
     }
-    // How things stand now; what counts is the start of the hook (AH-15).
-    match entry::find(&folder.path) {
-        None => findings.warning(1, entry::NONE),
-        Some(entry) => {
-            let search = Search {
-                path: places.variable("PATH").map(str::to_owned),
-                work_dir: places::absolute(places.work_dir()),
-            };
-            for warning in entry.warnings(&search) {
-                findings.warning(1, warning);
-            }
+
+    /// The hook that it declares, if it loads.
+    fn declared(self, folder: &Folder) -> (Option<Declared>, Findings) {
+        let Self { draft, mut findings, of_entry } = self;
+        let declared =
+            draft.as_ref().ok().and_then(|draft| fields::check(draft, &folder.name(), &mut findings));
+        let Some(mut declared) = declared else {
+            guard::lose(&folder.name(), &draft, &mut findings);
+            return (None, findings);
+        };
+        if declared.closed.is_some() {
+            declared.closed = Some(findings.repair(0, "").sentence());
         }
+        of_entry.into_iter().for_each(|warning| findings.warning(1, warning));
+        (Some(declared), findings)
     }
-    Some(declared)
 }
 
 /// Hooks in load order.

@@ -21,7 +21,10 @@ use crate::handler::Start;
 pub fn refuse_programs_of_projects(ground: &Ground, loaded: &mut Loaded) {
     let mut reported = BTreeSet::new();
     for found in mem::take(&mut loaded.hooks) {
-        let may_stay = ground.declares(&found.hook) || found.closed || found.hook.standby != Standby::Ready;
+        let may_stay = ground.declares(&found.hook)
+            || found.closed
+            || found.hook.standby != Standby::Ready
+            || found.handler.starts_its_own();
         // It may look files up.
         let program = if may_stay { None } else { program(&found) };
         match program {

@@ -34,18 +34,7 @@ pub trait Dialect: Send + Sync {
 
     /// The same of the project alone. What the user has is read, as far as it says something of the project's.
     fn load_of_project(&self, places: &Places) -> Loaded {
-        let mut loaded = self.load(places);
-        let root = absolute(places.work_dir());
-        let is_own = |layer, origin: &Option<Origin>| {
-            layer == Layer::Project && origin.as_ref().is_none_or(|origin| origin.file.starts_with(&root))
-        };
-        loaded.hooks.retain(|found| is_own(found.hook.layer, &found.hook.origin));
-        loaded.inert.retain(|inert| is_own(inert.layer, &inert.origin));
-        loaded.tightenings.retain(|asked| asked.layer == Layer::Project);
-        loaded
-            .diagnostics
-            .retain(|finding| finding.origin.as_ref().is_some_and(|origin| origin.file.starts_with(&root)));
-        loaded
+        of_project(self.load(places), places)
     }
 
     /// The hooks that the administrator of the machine has written. Reads files.
@@ -172,6 +161,21 @@ impl Places {
     pub(crate) fn boundary(&self, layer: Layer) -> Boundary<'_> {
         if layer == Layer::Project { Boundary::Within(self.work_dir()) } else { Boundary::Own }
     }
+}
+
+/// What is of a project itself among all that was found.
+pub(crate) fn of_project(mut loaded: Loaded, places: &Places) -> Loaded {
+    let root = absolute(places.work_dir());
+    let is_own = |layer, origin: &Option<Origin>| {
+        layer == Layer::Project && origin.as_ref().is_none_or(|origin| origin.file.starts_with(&root))
+    };
+    loaded.hooks.retain(|found| is_own(found.hook.layer, &found.hook.origin));
+    loaded.inert.retain(|inert| is_own(inert.layer, &inert.origin));
+    loaded.tightenings.retain(|asked| asked.layer == Layer::Project);
+    loaded
+        .diagnostics
+        .retain(|finding| finding.origin.as_ref().is_some_and(|origin| origin.file.starts_with(&root)));
+    loaded
 }
 
 /// A place in which hooks cannot be looked for.

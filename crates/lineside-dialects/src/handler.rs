@@ -84,6 +84,11 @@ pub trait Handler: Send + Sync {
         AnswerKeys::default()
     }
 
+    /// Whether what the hook starts lies beside its own file, whatever events are about.
+    fn starts_its_own(&self) -> bool {
+        false
+    }
+
     /// What the hook starts when events are about this directory, so that the load can report that it is missing;
     /// `None` for a hook that starts nothing, or of whose start a diagnostic of its format reports.
     fn start(&self, work_dir: &Path) -> Option<Start> {

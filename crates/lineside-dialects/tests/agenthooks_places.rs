@@ -9,9 +9,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use lineside_core::hook::Standby;
-use lineside_core::{Layer, OnFailure, Part, SkipReason};
+use lineside_core::{Answer, AnyEvent, Failure, Hook, Layer, OnFailure, Part, SkipReason};
 use lineside_dialects::agenthooks::AgentHooks;
-use lineside_dialects::{Dialect as _, Loaded, LogTarget, Places, Trust};
+use lineside_dialects::{
+    Call, Dialect as _, ForeignHook, Ground, Handler, Loaded, LogTarget, Places, Returned, Start, Trust,
+    refuse_programs_of_projects,
+};
 
 struct Case(tempfile::TempDir);
 
@@ -32,16 +35,16 @@ impl Case {
         fs::write(folder.join("scripts/run.sh"), "#!/bin/sh\n").unwrap();
     }
 
-    fn load_with(&self, variables: &[(&str, &str)], trust: Trust) -> Loaded {
+    fn places(&self, variables: &[(&str, &str)], trust: Trust) -> Places {
         let home = self.root().join("home");
         let mut environment = BTreeMap::from([("HOME".to_owned(), home.display().to_string())]);
         environment.extend(variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-        AgentHooks.load(&Places {
-            environment,
-            project_root: Some(self.root().join("project")),
-            cwd: self.root().to_path_buf(),
-            trust,
-        })
+        let project_root = Some(self.root().join("project"));
+        Places { environment, project_root, cwd: self.root().to_path_buf(), trust }
+    }
+
+    fn load_with(&self, variables: &[(&str, &str)], trust: Trust) -> Loaded {
+        AgentHooks.load(&self.places(variables, trust))
     }
 
     fn load(&self) -> Loaded {
@@ -88,6 +91,83 @@ fn a_trusted_project_hook_replaces_and_another_does_not() {
     let standby: Vec<_> = loaded.hooks.iter().map(|hook| hook.hook.standby.clone()).collect();
     assert_eq!(standby, [Standby::Ready, Standby::Off(SkipReason::Untrusted)]);
     assert!(!loaded.diagnostics.iter().any(|one| one.text.contains("overrides")));
+}
+
+#[test]
+fn of_a_project_alone_its_own_hooks_are_loaded_as_among_all() {
+    let case = Case::new();
+    case.hook(&format!("{USER}/guard"), "name: guard");
+    case.hook(&format!("{USER}/broken"), "name: [");
+    let of_project = || {
+        let loaded = AgentHooks.load_of_project(&case.places(&[], Trust::Granted));
+        let told: Vec<_> = loaded.diagnostics.iter().map(|one| one.text.clone()).collect();
+        (names(&loaded).into_iter().map(str::to_owned).collect::<Vec<_>>(), told)
+    };
+    fs::create_dir_all(case.root().join("project")).unwrap();
+    assert_eq!(of_project(), (vec![], vec![]));
+    case.hook(&format!("{PROJECT}/repo/one"), "name: one");
+    let deeper = "'repo' holds 1 hook folders one level deeper, they are not loaded".to_owned();
+    assert_eq!(of_project(), (vec![], vec![deeper.clone()]));
+    case.hook(&format!("{PROJECT}/own"), "name: guard");
+    let (hooks, told) = of_project();
+    assert_eq!(hooks, ["guard"]);
+    let replaced = "Project hook 'guard' overrides user-level hook";
+    assert!(told.contains(&deeper) && told.iter().any(|one| one == replaced), "{told:?}");
+}
+
+#[test]
+fn very_many_folders_are_loaded_in_their_order_with_what_is_told_of_each() {
+    // AH-3
+    const MANY: usize = 300;
+    let case = Case::new();
+    for number in 0..MANY {
+        case.hook(&format!("{USER}/{number:03}"), &format!("name: hook-{number:03}\nx{number:03}: y"));
+    }
+    let loaded = case.load();
+    let text = |number| format!("Unexpected field in frontmatter: 'x{number:03}'");
+    let unexpected = loaded.diagnostics.iter().filter(|one| one.text.starts_with("Unexpected"));
+    let unexpected: Vec<_> = unexpected.map(|one| one.text.clone()).collect();
+    assert_eq!(unexpected, (0..MANY).map(text).collect::<Vec<_>>());
+    (0..MANY).for_each(|number| {
+        let file = case.root().join(format!("{USER}/{number:03}/HOOK.md"));
+        fs::write(file, format!("---\ndescription: d\ntrigger: before_tool\nname: hook-{number:03}\n---\n"))
+            .unwrap();
+    });
+    let names: Vec<_> = (0..MANY).map(|number| format!("hook-{number:03}")).collect();
+    assert_eq!(self::names(&case.load()), names);
+}
+
+/// A hook whose program lies in its own folder.
+struct OfItsOwn;
+
+impl Handler for OfItsOwn {
+    fn prepare(&self, _: &AnyEvent) -> Result<Call, Failure> {
+        unreachable!()
+    }
+
+    fn read(&self, _: &AnyEvent, _: &Returned) -> Result<Answer, Failure> {
+        unreachable!()
+    }
+
+    fn starts_its_own(&self) -> bool {
+        true
+    }
+
+    fn start(&self, _: &Path) -> Option<Start> {
+        panic!("it is looked up")
+    }
+}
+
+#[test]
+fn what_lies_in_the_folder_of_a_hook_is_not_looked_for_in_projects() {
+    let case = Case::new();
+    let hook = Hook::foreign("agenthooks", "own", Part::Amender);
+    let own = ForeignHook::new(hook, "before_tool", Vec::new(), std::sync::Arc::new(OfItsOwn));
+    let mut loaded = Loaded { hooks: vec![own], ..Loaded::default() };
+    refuse_programs_of_projects(&Ground::of(&case.places(&[], Trust::Granted)), &mut loaded);
+    assert_eq!((names(&loaded), loaded.diagnostics.len()), (vec!["own"], 0));
+    case.hook(&format!("{USER}/own"), "name: own");
+    assert!(case.load().hooks.iter().all(|found| found.handler.starts_its_own()));
 }
 
 #[test]

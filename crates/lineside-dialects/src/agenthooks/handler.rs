@@ -172,6 +172,10 @@ impl Handler for Hook {
         }
     }
 
+    fn starts_its_own(&self) -> bool {
+        true
+    }
+
     fn start(&self, work_dir: &Path) -> Option<Start> {
         let started = self.entry(work_dir).is_ok_and(|(entry, search)| entry.program(&search).is_ok());
         (!started && self.closed.is_none()).then_some(Start::Missing)

@@ -9,6 +9,7 @@ use lineside_files::{Boundary, folders};
 use crate::dialect::Places;
 pub(super) use crate::dialect::{Lost, absolute};
 use crate::findings::Findings;
+use crate::source::each;
 
 /// The only name of the file that makes a folder a hook.
 pub(super) const FILE: &str = "HOOK.md";
@@ -53,10 +54,10 @@ pub(super) fn all(places: &Places) -> impl Iterator<Item = (Layer, PathBuf)> {
     user.into_iter().chain([(Layer::Project, project)])
 }
 
-/// Looks for hooks in the places.
-pub(super) fn find(places: &Places) -> Found {
+/// Looks for hooks in these of the places.
+pub(super) fn find(places: &Places, of: impl Iterator<Item = (Layer, PathBuf)>) -> Found {
     let mut found = Found::default();
-    for (layer, place) in all(places) {
+    for (layer, place) in of {
         let paths = match folders(&place, places.boundary(layer)) {
             Ok(paths) => paths,
             Err(error) => {
@@ -64,8 +65,9 @@ pub(super) fn find(places: &Places) -> Found {
                 continue;
             }
         };
-        for path in paths {
-            match look_into(&path, places.boundary(layer)) {
+        let inside = each(&paths, |path| look_into(path, places.boundary(layer)));
+        for (path, inside) in paths.into_iter().zip(inside) {
+            match inside {
                 Inside::Hook => found.folders.push(Folder { layer, path }),
                 Inside::Other(findings) => found.diagnostics.extend(findings),
             }
