@@ -2,7 +2,7 @@
 
 mod files;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -178,8 +178,9 @@ impl LoadReport {
         // What stands closed in the place of something broken waits for nothing.
         let sound = self.hooks.iter().filter(|found| found.state != State::Closed);
         // Nor does what counts calls, whose end it hears whatever its filter is.
-        let has_filter = |number| self.hooks.iter().any(|of| of.number == number && of.hook.select.is_some());
-        let sound = sound.filter(|found| found.hook.select.is_some() || !has_filter(found.number));
+        let filtered = self.hooks.iter().filter(|found| found.hook.select.is_some());
+        let filtered: HashSet<_> = filtered.map(|found| found.number).collect();
+        let sound = sound.filter(|found| found.hook.select.is_some() || !filtered.contains(&found.number));
         let sound = sound.map(|found| (&found.hook, found.point));
         let findings: Vec<_> = findings.chain(outrun(hooks())).chain(never_reported(served, sound)).collect();
         self.diagnostics.extend(findings);

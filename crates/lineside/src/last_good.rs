@@ -42,6 +42,9 @@ impl LastGood {
             first.entry(error.file.as_path()).or_insert(at);
         }
         let about = |file: &Path| {
+            if first.is_empty() {
+                return None;
+            }
             let of_file = file.ancestors().filter_map(|place| first.get(place));
             of_file.min().and_then(|at| errors.get(*at)).cloned()
         };
