@@ -7,7 +7,7 @@ mod parameter;
 mod pattern;
 mod substitutions;
 
-pub(crate) use braces::braces;
+pub(crate) use braces::{after as behind_sign, braces};
 pub(crate) use escapes::ansi;
 pub(crate) use parameter::is_secret_name;
 pub(crate) use pattern::fits;

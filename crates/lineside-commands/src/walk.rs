@@ -26,6 +26,7 @@ mod redirect;
 mod run;
 mod scope;
 mod simple;
+mod sought;
 mod spread;
 mod texts;
 mod told;

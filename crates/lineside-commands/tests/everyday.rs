@@ -103,3 +103,32 @@ fn what_is_put_beside_a_file_and_a_side_of_a_conflict_are_no_loss() {
         assert_eq!(does(command, Trait::OverwritesFiles), expected, "{command}");
     }
 }
+
+#[test]
+fn a_path_that_is_looked_for_lies_below_the_folder_of_the_search() {
+    for (guarded, command, expected) in [
+        ("~/.ssh/**", "find ~ -path '*/.ssh/*' -delete", true),
+        ("~/.ssh/**", "find ~ -wholename '*/.ssh/*' -delete", true),
+        ("/etc/**", "find / -path '*/etc/*' -delete", true),
+        ("/etc/nginx/**", "find /etc -path '*/nginx/*' -delete", true),
+        ("/var/lib/**", "find /var/lib -path '*postgres*' -delete", true),
+        ("**/.git/**", "find . -path '*/.git/*' -delete", true),
+        ("**/.git/**", "find . -path '*.git*' -exec rm -rf {} +", true),
+        ("~/.config/lineside", "find ~/.config -path '*lineside*' -delete", true),
+        ("~/.ssh/**", "find ~ -path '*/node_modules/*' -delete", false),
+        ("~/.ssh/**", "find . -path '*/.ssh/*' -delete", false),
+        ("**/.git/**", "find . -path '*/__pycache__*' -delete", false),
+    ] {
+        let paths = Paths::matching(&[guarded, guarded.trim_end_matches("/**")]);
+        assert_eq!(is_asked(Access::Delete, paths, command), expected, "{command}");
+    }
+    for (command, expected) in [
+        ("find ~ -path '*/.ssh/id_*' -exec cat {} \\;", true),
+        ("find . -regex '.*/\\.env' -exec cat {} +", true),
+        ("find . -path '*.rs' -exec cat {} +", false),
+        ("find . -regex '.*/.*\\.rs' -exec cat {} +", false),
+    ] {
+        let reads = is_asked(Read, Paths::matching(&["~/.ssh/id_rsa", "/proj/.env"]), command);
+        assert_eq!(reads, expected, "{command}");
+    }
+}

@@ -358,3 +358,51 @@ fn what_tools_are_given_to_start_is_listed() {
         assert!(!analysis.programs.iter().any(|one| one.known_name() == Some("rm")), "{harmless}");
     }
 }
+
+#[test]
+fn a_brace_that_a_word_does_not_close_takes_nothing_behind_it() {
+    check(&[
+        ("echo {x; rm -rf /", "rm -rf /"),
+        ("echo a{b,c && rm -rf /", "rm -rf /"),
+        ("echo {x\nrm -rf /", "rm -rf /"),
+        ("echo {x | rm -rf /", "rm -rf /"),
+        ("x={y; rm -rf /", "rm -rf /"),
+        ("export x={y; rm -rf /", "rm -rf /"),
+        ("echo \"a}\" {x\"}\"; echo {y {z; rm -rf /", "rm -rf /"),
+        ("# it's\necho {x; rm -rf /", "rm -rf /"),
+        ("if true; then echo {x; rm -rf /; fi", "rm -rf /"),
+        ("echo $(echo {x; rm -rf /)", "rm -rf /"),
+        ("echo > {x; rm -rf /", "rm -rf /"),
+        ("{x || rm -rf /; echo }", "rm -rf /"),
+        ("echo {a,b&&rm${IFS}-rf${IFS}/;echo }", "rm -rf /"),
+        ("ls {a,b|sh}", "sh}"),
+        ("echo {$(true); rm -rf /", "rm -rf /"),
+        ("eval 'echo {x; rm -rf /'", "rm -rf /"),
+        ("cat <<< {a; rm -rf /", "rm -rf /"),
+        ("cat << {E\na\n{E\nrm -rf /", "rm -rf /"),
+        ("echo {a,\"b c\"}{1..2} ${x:-{} {$(echo a; echo b),c}; rm -rf /", "rm -rf /"),
+        ("echo {a {b {c {d {e {f {g {h {i {j; rm -rf /", "rm -rf /"),
+    ]);
+}
+
+#[test]
+fn a_program_is_known_where_another_prints_its_path_or_is_given_it() {
+    check(&[
+        ("$(which rm) -rf /", "rm -rf /"),
+        ("just --command rm -rf /", "rm -rf /"),
+        ("ls | entr -r sh -c 'rm -rf /'", "rm -rf /"),
+        ("ls | entr -s 'rm -rf /'", "rm -rf /"),
+        ("wget --use-askpass='rm -rf /' x", "rm -rf /"),
+        ("ssh localhost rm -rf /", "rm -rf /"),
+    ]);
+    let deletes = |text: &str, path: &str| {
+        let analysis = analysed(text);
+        let is = |touch: &lineside_commands::Touch| touch.path == path || touch.path == format!("{path}/");
+        assert!(analysis.touches.iter().any(is), "{text}: {:?}", analysis.touches);
+    };
+    deletes("R -e 'unlink(\"~\", recursive=TRUE)'", "/home/dev");
+    deletes("emacs --batch --eval '(delete-directory \"~\" t)'", "/home/dev");
+    deletes("find ~ -type f -exec sh -c 'for f; do rm \"$f\"; done' _ {} +", "/home/dev");
+    deletes("find ~ -type f -exec sh -c 'for f in \"$@\"; do rm \"$f\"; done' _ {} +", "/home/dev");
+    deletes("ssh dev@localhost rm -rf x", "/home/dev/x");
+}

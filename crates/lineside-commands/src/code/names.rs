@@ -122,9 +122,10 @@ pub(super) fn renamed(mut tokens: Vec<Token>, language: &str, is_call: impl Fn(&
             ]
             | [Token::Name(call), Token::Text(module), ..] = &tokens[at + 1..]
             && matches!(call.as_str(), "require" | "from")
-            && module.trim_start_matches("node:") == "child_process"
+            && let module = module.trim_start_matches("node:")
+            && matches!(module, "child_process" | "path" | "os" | "fs" | "process" | "util")
         {
-            known.insert(given.clone(), "child_process".to_owned());
+            known.insert(given.clone(), module.to_owned());
         }
         if is(tokens.get(at), '{') && language == "node" {
             taken_apart(&tokens[at + 1..], &mut known);

@@ -54,7 +54,10 @@ pub(super) fn at_home(text: &str, language: &str, home: &str) -> String {
                 text.replace(&format!("{front}~/"), &format!("{front}{home}/"))
             })
         }
-        "other" | "elisp" => text.replace("\"~/", &format!("\"{home}/")).replace("'~/", &format!("'{home}/")),
+        "other" | "elisp" => ["\"", "'"].iter().fold(text, |text, quote| {
+            let text = text.replace(&format!("{quote}~/"), &format!("{quote}{home}/"));
+            text.replace(&format!("{quote}~{quote}"), &format!("{quote}{home}{quote}"))
+        }),
         _ => text,
     }
 }

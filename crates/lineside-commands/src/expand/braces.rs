@@ -42,7 +42,7 @@ fn first(word: &str) -> Option<(usize, usize, Vec<String>)> {
 }
 
 /// Behind the sign at `at`: quotes and expansions are passed over as a whole.
-fn after(word: &str, at: usize) -> usize {
+pub(crate) fn after(word: &str, at: usize) -> usize {
     let bytes = word.as_bytes();
     let end = match bytes[at] {
         b'\\' => Some(at + 1),

@@ -1,15 +1,18 @@
 //! The parser of `shuck`, whose tree no other file knows.
 
+use std::cell::RefCell;
+
 use shuck_ast::{
     ArithmeticForCommand, ArrayElem, Assignment as Set, AssignmentValue, BinaryOp, BuiltinCommand,
     Command as Tree, CompoundCommand, DeclOperand, Redirect as Red, RedirectKind, RedirectTarget, Span, Stmt,
     StmtSeq, StmtTerminator, Word,
 };
 use shuck_parser::ShellDialect;
-use shuck_parser::parser::Parser;
+use shuck_parser::parser::{ParseDiagnostic, Parser};
 
 use super::joined::joined;
 use super::{Assigned, Assignment, Command, Parse, Parsed, Redirect, Redirection, Statement, Statements};
+use crate::expand::behind_sign;
 use crate::{Shell, limits};
 
 /// `shuck-parser` behind our limits.
@@ -57,23 +60,44 @@ fn whole(text: &str, shell: Shell) -> Result<Statements<'_>, Broken> {
         Shell::Sh => ShellDialect::Posix,
         _ => ShellDialect::Bash,
     };
-    let Ok(joined) = joined(text) else {
+    // The text of the same length with another sign for each brace that a word opens and does not close: the parser takes all
+    // that is behind it for that word.
+    let Ok(mut closed) = joined(text) else {
         return Err(Broken { at: 0, message: "the end of a here-document is named in two lines".to_owned() });
     };
-    let read = joined.as_deref().unwrap_or(text);
-    let mut result = Parser::with_dialect(read, dialect).parse();
-    if !result.is_ok()
-        && let Some(text) = short_functions(read)
-    {
-        result = Parser::with_dialect(&text, dialect).parse();
+    let mut has_failed = false;
+    for _ in 0..limits::RETRIES {
+        let read = closed.as_deref().unwrap_or(text);
+        let mut result = Parser::with_dialect(read, dialect).parse();
+        if !result.is_ok()
+            && let Some(read) = short_functions(read)
+        {
+            result = Parser::with_dialect(&read, dialect).parse();
+        }
+        if !result.is_ok() {
+            let open = unclosed_of_lines(read);
+            if open.is_empty() || std::mem::replace(&mut has_failed, true) {
+                return Err(broken(result.diagnostics.into_iter().next()));
+            }
+            let closed = closed.get_or_insert_with(|| text.to_owned());
+            open.into_iter().for_each(|at| closed.replace_range(at..=at, "_"));
+            continue;
+        }
+        let lower = Lower { text, read, open: RefCell::default() };
+        let statements = lower.list(&result.file.body);
+        let open = lower.open.take();
+        if open.is_empty() {
+            return Ok(statements);
+        }
+        let closed = closed.get_or_insert_with(|| text.to_owned());
+        open.into_iter().for_each(|at| closed.replace_range(at..=at, "_"));
     }
-    if result.is_ok() {
-        return Ok(Lower { text }.list(&result.file.body));
-    }
-    let at = result.diagnostics.first().map_or(0, |first| first.span.start.offset());
-    let message =
-        result.diagnostics.into_iter().next().map_or_else(|| "it does not parse".into(), |d| d.message);
-    Err(Broken { at, message })
+    Err(Broken { at: 0, message: "a word opens braces that it does not close".to_owned() })
+}
+
+fn broken(first: Option<ParseDiagnostic>) -> Broken {
+    let at = first.as_ref().map_or(0, |first| first.span.start.offset());
+    Broken { at, message: first.map_or_else(|| "it does not parse".into(), |first| first.message) }
 }
 
 /// The text of the same length with `name()` for each `function name (`, which the parser does not know.
@@ -92,11 +116,15 @@ fn short_functions(text: &str) -> Option<String> {
     (out != text).then_some(out)
 }
 
-struct Lower<'t> {
+struct Lower<'t, 'r> {
     text: &'t str,
+    /// What was parsed in its place.
+    read: &'r str,
+    /// Where braces stand that words open and do not close.
+    open: RefCell<Vec<usize>>,
 }
 
-impl<'t> Lower<'t> {
+impl<'t> Lower<'t, '_> {
     fn slice(&self, span: Span) -> &'t str {
         // The span of `(( a ); ( b ))` ends one sign behind the text.
         let end = span.end.offset().min(self.text.len());
@@ -131,7 +159,16 @@ impl<'t> Lower<'t> {
     }
 
     fn word(&self, word: &Word) -> &'t str {
-        self.slice(word.span)
+        self.of_word(word.span)
+    }
+
+    fn of_word(&self, span: Span) -> &'t str {
+        let from = span.start.offset();
+        let read = self.read.get(from..span.end.offset().min(self.read.len())).unwrap_or_default();
+        if read.contains('{') {
+            self.open.borrow_mut().extend(unclosed(read).into_iter().map(|at| from + at));
+        }
+        self.slice(span)
     }
 
     fn words<'w>(&self, words: impl IntoIterator<Item = &'w Word>) -> Vec<&'t str> {
@@ -173,7 +210,7 @@ impl<'t> Lower<'t> {
                 words.extend(decl.operands.iter().map(|operand| match operand {
                     DeclOperand::Flag(word) | DeclOperand::Dynamic(word) => self.word(word),
                     DeclOperand::Name(name) => self.slice(name.span),
-                    DeclOperand::Assignment(assignment) => self.slice(assignment.span),
+                    DeclOperand::Assignment(assignment) => self.of_word(assignment.span),
                 }));
                 Command::Simple { assignments: self.assignments(&decl.assignments), words }
             }
@@ -252,7 +289,7 @@ impl<'t> Lower<'t> {
                     .cases
                     .iter()
                     .map(|arm| {
-                        (arm.patterns.iter().map(|p| self.slice(p.span)).collect(), self.list(&arm.body))
+                        (arm.patterns.iter().map(|p| self.of_word(p.span)).collect(), self.list(&arm.body))
                     })
                     .collect(),
             },
@@ -312,6 +349,7 @@ impl<'t> Lower<'t> {
         let target = match &redirect.target {
             RedirectTarget::Word(word) => self.word(word),
             RedirectTarget::Heredoc(document) => {
+                self.of_word(document.delimiter.span);
                 let kind = Redirect::Document {
                     body: self.slice(document.body.span),
                     // Of `<<A <<B`, the second counts as quoted in the tree.
@@ -346,4 +384,56 @@ impl<'t> Lower<'t> {
 
 fn number(descriptor: Option<i32>) -> Option<u32> {
     descriptor.and_then(|number| u32::try_from(number).ok())
+}
+
+/// Where braces stand in a word that are not closed within it: behind a sign that ends a word outside of quotes, another one
+/// begins.
+fn unclosed(word: &str) -> Vec<usize> {
+    let (mut open, mut found) = (Vec::new(), Vec::new());
+    let mut at = 0;
+    while let Some(byte) = word.as_bytes().get(at) {
+        at = match byte {
+            b'{' => {
+                open.push(at);
+                at + 1
+            }
+            b'}' => {
+                // What then closes nothing is a plain sign as well.
+                found.extend((open.pop().is_none() && !found.is_empty()).then_some(at));
+                at + 1
+            }
+            // `@(a|b)` of `extglob`.
+            b'?' | b'*' | b'+' | b'@' | b'!' if word[at + 1..].starts_with('(') => {
+                crate::scan::closing(word, at + 2, ')').map_or(word.len(), |end| end + 1)
+            }
+            b'<' | b'>' if word[at + 1..].starts_with('(') => behind_sign(word, at),
+            b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')' => {
+                found.append(&mut open);
+                at + 1
+            }
+            _ => behind_sign(word, at),
+        };
+    }
+    found
+}
+
+/// The same in the lines of a text that does not parse: of a brace in front of a blank a list of commands begins.
+fn unclosed_of_lines(text: &str) -> Vec<usize> {
+    let mut start = 0;
+    let mut all = Vec::new();
+    for line in text.split_inclusive('\n') {
+        let begins = |at: usize| {
+            line[at..].starts_with('{')
+                && !line[at + 1..].starts_with([' ', '\t', '\n', ';', '&', '|', '<', '>', '(', ')'])
+        };
+        let found = unclosed(line);
+        let lists = |at: &usize| line[*at..].starts_with('{') && !begins(*at);
+        // Where a list of commands begins, a brace ends it.
+        let found = found
+            .iter()
+            .filter(|at| begins(**at) || !line[**at..].starts_with('{') && !found.iter().any(lists));
+        all.extend(found.map(|at| start + at));
+        start += line.len();
+    }
+    all
 }

@@ -11,7 +11,7 @@ pub(super) const ROWS: &[Source] = &[
     ("deno eval", "", "special:eval-node"),
     ("ruby", "-e= -n -p -i=? -0=# -r= -I= -w -W=# -c -v -a -l -F=? -K=? -s -S -x=? -C= -E= -U --encoding= --external-encoding= --internal-encoding=", "stop code:-e:ruby special:preload !-e?script:ruby"),
     ("php", "-r= -f= -B= -R= -E= -d= -c= -n -i -l -m -v -a -S= -t= -z=", "stop code:-r:php code:-B:php code:-R:php code:-E:php !-r|-S?script:php"),
-    ("lua|luajit|Rscript|julia|elixir|erl|groovy|scala|tclsh|octave", "-e|--eval|-eval|-E= -i -v -l= -q -s --slave --vanilla --no-save", "stop code:-e:other !-e?script:other"),
+    ("lua|luajit|R|Rscript|julia|elixir|erl|groovy|scala|tclsh|octave", "-e|--eval|-eval|-E= -i -v -l= -q -s --slave --vanilla --no-save", "stop code:-e:other !-e?script:other"),
     ("zx", "-e|--eval= --quiet --shell= --prefix= --postfix= --cwd= --env= --install --repl --ext= -v|--version -h|--help", "stop code:-e:node !-e?script:node"),
     ("osascript", "-e= -l= -s=", "code:-e:osascript"),
 ];

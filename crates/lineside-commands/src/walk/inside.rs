@@ -36,6 +36,7 @@ impl Walk<'_> {
             }
             "chroot" => return self.from(words, reading, 1),
             "watch" if reading.has("-x") => return self.from(words, reading, 0),
+            "entr" if !reading.has("-s") => return self.from(words, reading, 0),
             "watch" | "entr" | "hatch" => {
                 let mut text = super::data::joined(&reading.operands);
                 // `hatch run test:pytest`: in front stands an environment.

@@ -231,7 +231,9 @@ impl Walk<'_> {
             return;
         }
         for value in values {
-            let value = if value.is_many() { Value::unknown().from(value.origin) } else { value };
+            let stands_for = value.stands_for.clone();
+            let one = || Value { stands_for, ..Value::unknown().from(value.origin) };
+            let value = if value.is_many() { one() } else { value };
             self.counted(name, std::slice::from_ref(&value));
             self.scope.set(name, vec![value]);
             self.list(body);

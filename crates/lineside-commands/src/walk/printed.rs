@@ -123,7 +123,7 @@ impl Walk<'_> {
         let Some(StandsFor::Printed(patterns)) = input.stands_for.as_deref() else { return None };
         let fitting = asked.filter(|_| !reading.has("-v")).and_then(Value::literal);
         let fitting =
-            fitting.map(|expression| super::spread::name_of(&expression)).filter(|name| name != "*");
+            fitting.map(|expression| super::sought::name_of(&expression)).filter(|name| name != "*");
         // Some of the names.
         let picks = searches || matches!(name, "head" | "tail");
         let fitting = fitting.or_else(|| picks.then(|| super::spread::SOME.to_owned()));

@@ -230,7 +230,17 @@ impl Walk<'_> {
                 | Deed::Folder(_) => {}
                 _ => {
                     let before = std::mem::take(&mut self.read);
+                    let is_here =
+                        reading.operands.first().is_some_and(|host| crate::address::is_here(&host.text));
                     let passes = match when.elsewhere {
+                        // `ssh localhost rm x` begins at home.
+                        true if name == "ssh" && is_here => {
+                            let home = Some(self.state.home.to_owned());
+                            let cwd = std::mem::replace(&mut self.scope.cwd, home);
+                            let passes = self.starts_more(name, words, reading, when.deed, index);
+                            self.scope.cwd = cwd;
+                            passes
+                        }
                         true => {
                             self.elsewhere(|walk| walk.starts_more(name, words, reading, when.deed, index))
                         }

@@ -136,9 +136,9 @@ impl Walk<'_> {
 
     /// `"$VIRTUAL_ENV/bin/python"`, `$(npm bin)/eslint`: the name of a program with a row, in a folder that is not known.
     fn name_in_folder(&self, word: &Value) -> Option<CompactString> {
-        const FOLDERS: [&str; 6] = [
+        const FOLDERS: [&str; 9] = [
             "$(npm bin)/", "$(npm root)/", "$(yarn bin)/", "$(pnpm bin)/", "$(go env GOPATH)/",
-            "$(brew --prefix)/",
+            "$(brew --prefix)/", "$(which ", "$(command -v ", "$(type -P ",
         ];
         let spelt = self.spelling.as_deref()?;
         // Without quotes there may be more words in it.

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::Walk;
+use super::sought::{Names, name_of, name_of_path, paths_of};
 use crate::analysis::{Access, Trait};
 use crate::reading::Reading;
 use crate::state::Shell;
@@ -69,7 +70,10 @@ impl Walk<'_> {
                         is_name && pattern.starts_with('.') || pattern.ends_with("/.*")
                     });
                 }
-                "-regex" | "-iregex" if !negated => names.and((true, "*".to_owned())),
+                "-regex" | "-iregex" if !negated => {
+                    let asked = tests.get(at).map(|value| spelt(&value.text)).unwrap_or_default();
+                    names.and((true, name_of_path(&asked).unwrap_or_else(|| "*".to_owned())));
+                }
                 "-printf" | "-ls" => prints = false,
                 "-delete" => {
                     prints = false;
@@ -155,12 +159,14 @@ impl Walk<'_> {
                 patterns.push(format!("{path}{end}"));
             }
             for (is_name, pattern) in names {
-                patterns.push(if *is_name {
-                    format!("{}/**/{pattern}", path.trim_end_matches('/'))
+                if *is_name {
+                    patterns.push(format!("{}/**/{pattern}", path.trim_end_matches('/')));
+                } else if pattern.starts_with('*') {
+                    patterns.extend(paths_of(&path, pattern));
                 } else {
                     let within = crate::path::normal(self.scope.cwd.as_deref().unwrap_or_default(), pattern);
-                    within.replace('*', "**")
-                });
+                    patterns.push(within.replace('*', "**"));
+                }
             }
         }
         patterns
@@ -362,89 +368,7 @@ impl Walk<'_> {
     }
 }
 
-/// The glob of the names that an expression finds: of one that is more than a plain text, any.
-pub(super) fn name_of(expression: &str) -> String {
-    let plain = expression.trim_start_matches('^').trim_end_matches('$').replace("\\.", ".");
-    if plain.contains(['\\', '*', '+', '?', '[', '(', '|', '{', '^', '$', '/']) {
-        return "*".to_owned();
-    }
-    let end = |is_end: bool| if is_end { "" } else { "*" };
-    format!("{}{plain}{}", end(expression.starts_with('^')), end(expression.ends_with('$')))
-}
-
 fn unquoted(part: &str) -> String {
     let inner = part.strip_prefix(['\'', '"']).and_then(|part| part.strip_suffix(['\'', '"']));
     inner.unwrap_or(part).to_owned()
-}
-
-/// What the tests of `find` so far ask of a name, in each group that is open: an action is for what those before it in its
-/// own alternative have found.
-#[derive(Default)]
-struct Names {
-    groups: Vec<Group>,
-    outer: Group,
-}
-
-#[derive(Default)]
-struct Group {
-    /// Of the alternative that has begun.
-    now: Vec<(bool, String)>,
-    /// Of those before it.
-    before: Vec<(bool, String)>,
-    /// Whether one of those asks for no name.
-    any: bool,
-    negated: bool,
-}
-
-impl Names {
-    fn group(&mut self) -> &mut Group {
-        self.groups.last_mut().unwrap_or(&mut self.outer)
-    }
-
-    fn and(&mut self, name: (bool, String)) {
-        let now = &mut self.group().now;
-        now.retain(|(_, asked)| asked != SOME);
-        now.push(name);
-    }
-
-    /// What is empty, or a link: of all such names none is a loss.
-    fn little(&mut self) {
-        if self.group().now.is_empty() {
-            self.and((true, SOME.to_owned()));
-        }
-    }
-
-    fn or(&mut self) {
-        let group = self.group();
-        group.any |= group.now.is_empty();
-        group.before.append(&mut group.now);
-    }
-
-    fn begin(&mut self, negated: bool) {
-        self.groups.push(Group { negated, ..Group::default() });
-    }
-
-    fn end(&mut self) {
-        self.or();
-        let Some(group) = self.groups.pop() else { return };
-        if !group.any && !group.negated {
-            self.group().now.extend(group.before);
-        }
-    }
-
-    /// Of all that is found.
-    fn all(mut self) -> Vec<(bool, String)> {
-        while !self.groups.is_empty() {
-            self.end();
-        }
-        self.or();
-        if self.outer.any { Vec::new() } else { self.outer.before }
-    }
-
-    fn now(&self) -> Vec<(bool, String)> {
-        let all = std::iter::once(&self.outer).chain(&self.groups);
-        // What is asked for within a group that is to be false is what is not found.
-        let asked = all.filter(|group| !group.negated);
-        asked.flat_map(|group| group.now.iter().cloned()).collect()
-    }
 }
