@@ -69,6 +69,8 @@ struct Kept {
     marks: Marks,
     /// The highest mark that was given, to what is here or has ended.
     given: Option<Mark>,
+    /// Whether that could not be written down so far.
+    is_given_unwritten: bool,
     /// Those that could not be written down: as on a full disk.
     unwritten: HashSet<Process>,
     /// How many were left when those that have ended were last looked for.
@@ -176,8 +178,9 @@ impl Guarded {
             }
         }
         let left = recorded.len();
-        let given = given_in(&guarded.folder).max(marks.values().copied().flatten().max());
+        let (given, highest) = (given_in(&guarded.folder), marks.values().copied().flatten().max());
         *guarded.kept() = Kept { recorded, once, marks, given, left, ..Kept::default() };
+        guarded.give(&mut guarded.kept(), highest);
         guarded
     }
 
@@ -206,13 +209,24 @@ impl Guarded {
         let highest = kept.marks.get(&process).copied().flatten().max(mark);
         kept.marks.insert(process, highest);
         let number = highest.map(|mark| mark.number().to_string()).unwrap_or_default();
-        let mut written = self.put(&self.file(MARK, process), &number);
-        if highest > kept.given {
-            kept.given = highest;
-            written = written.and(self.put(&self.folder.join(GIVEN), &number));
-        }
-        if let Err(error) = written {
+        if let Err(error) = self.put(&self.file(MARK, process), &number) {
             tracing::warn!(%error, folder = %self.folder.display(), "the mark of an agent is not written down");
+        }
+        self.give(&mut kept, highest);
+    }
+
+    /// Keeps the highest mark, for the time when what bears it has outlived what was given it.
+    fn give(&self, kept: &mut Kept, mark: Option<Mark>) {
+        let Some(mark) =
+            mark.max(kept.given).filter(|mark| kept.given < Some(*mark) || kept.is_given_unwritten)
+        else {
+            return;
+        };
+        kept.given = Some(mark);
+        let written = self.put(&self.folder.join(GIVEN), &mark.number().to_string());
+        kept.is_given_unwritten = written.is_err();
+        if let Err(error) = written {
+            tracing::warn!(%error, folder = %self.folder.display(), "the mark of agents is not written down so far");
         }
     }
 
@@ -367,7 +381,9 @@ impl Guarded {
 
     /// Writes down what could not be before, as far as it can be by now.
     pub(crate) fn catch_up(&self) {
-        let Kept { recorded, unwritten, .. } = &mut *self.kept();
+        let mut kept = self.kept();
+        self.give(&mut kept, None);
+        let Kept { recorded, unwritten, .. } = &mut *kept;
         let is_left = |process: &Process| {
             let sessions = recorded.get(process).map(Vec::as_slice).unwrap_or_default();
             process.is_alive() && self.write("", *process, sessions).is_err()
@@ -469,7 +485,8 @@ pub fn may_be_of_an_agent(pid: u32, states: &[&Path]) -> bool {
     let is_any = !agents.is_empty();
     agents.extend(hooks.into_iter().filter(|hooks| hooks.mark.is_some()));
     let line = Lineage::default().whole(pid);
-    let given = states.iter().filter_map(|state| given_in(&state.join(FOLDER))).max();
+    let past = states.iter().filter_map(|state| given_in(&state.join(FOLDER)));
+    let given = past.chain(agents.iter().filter_map(|agent| agent.mark)).max();
     comes_from_one(&line, if is_any { &agents } else { &[] }, given) || is_any && is_orphan(&line, &agents)
 }
 

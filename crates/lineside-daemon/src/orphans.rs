@@ -15,8 +15,8 @@ pub const ORPHAN: &str = "what has started this has ended, so that it is not kno
     person does it in a terminal, or when no agent runs";
 
 /// The same of what bears the mark of an agent, whether that runs or not.
-pub(crate) const MARKED: &str = "this bears the mark of what an agent has started; a person does it in a terminal without it, as one \
-    that is opened now";
+pub(crate) const MARKED: &str = "this bears the mark of what an agent has started; a person does it in a terminal or browser without it, \
+    as one that is started anew by a person";
 
 /// What agent programs and their hooks give to what they start.
 const GIVEN: [&str; 10] = [

@@ -127,6 +127,18 @@ mod tests {
             assert_eq!(agents.is_typed_by_a_person(Some(left)), Err(MARKED.to_owned()));
             assert_eq!(agents.is_typed_by_a_person(Some(beside.id())), Ok(()));
         }
-        ends([&mut agent, &mut beside], left);
+        // As a daemon that has not written it leaves it.
+        for state in &states {
+            std::fs::remove_file(state.path().join("agents/marked")).unwrap();
+        }
+        drop(daemons());
+        agent.kill().and_then(|()| agent.wait()).unwrap();
+        for agents in daemons() {
+            assert_eq!(agents.is_of_a_person(Some(left)), Err(MARKED.to_owned()));
+            assert_eq!(agents.is_typed_by_a_person(Some(left)), Err(MARKED.to_owned()));
+            assert_eq!(agents.is_typed_by_a_person(Some(beside.id())), Ok(()));
+        }
+        Command::new("kill").arg(left.to_string()).status().unwrap();
+        beside.kill().and_then(|()| beside.wait()).unwrap();
     }
 }
