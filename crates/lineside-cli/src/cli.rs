@@ -400,21 +400,21 @@ mod tests {
         }
     }
 
-    /// Commands that only look, which the policy `protect-guards` leaves to agents; those of one name with what they do.
+    /// Commands that only look and start no program that a file names, which the policy `protect-guards` leaves to agents; those of one name with what they do.
     const LOOK: &[&str] = &[
         "approvals", "approvals list", "approvals watch", "check", "cluster", "cluster members",
         "cluster status", "completions", "demo", "doctor", "dump", "explain", "help", "hosts",
         "init --dry-run", "install --dry-run", "jobs", "jobs list", "jobs show", "kit", "list", "log", "man",
-        "mcp", "on", "policies", "replay", "schema", "sessions", "stats", "status", "tap", "test",
-        "trust --list", "trust --show", "uninstall --dry-run", "update", "why",
+        "mcp", "on", "policies", "schema", "sessions", "stats", "status", "tap", "trust --list",
+        "trust --show", "uninstall --dry-run", "update", "why",
     ];
 
     /// Commands that a person gives.
     const CHANGE: &[&str] = &[
         "approvals allow", "approvals deny", "approvals forget", "cluster drain", "dashboard",
         "demo --dashboard", "enforce", "hook", "import", "init", "install", "jobs drop", "jobs retry",
-        "man FOLDER", "new", "new hook", "off", "reload", "replay --live", "run", "serve", "stop",
-        "test --record", "top", "trust", "uninstall", "untrust",
+        "man FOLDER", "new", "new hook", "off", "reload", "replay", "replay --live", "run", "serve", "stop",
+        "test", "test --record", "top", "trust", "uninstall", "untrust",
     ];
 
     #[test]

@@ -15,7 +15,7 @@ use crate::log::StoreArgs;
 use crate::painter::one_line;
 use crate::places::{environment, unknown_dialect};
 use crate::progress::Progress;
-use crate::style::Styles;
+use crate::style::{Styles, print};
 
 use case_run::Keeping;
 use crew::{Crew, Job};
@@ -51,8 +51,9 @@ mod record;
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_STATUS)]
 pub(crate) struct TestArgs {
-    /// Case files, or directories that are searched for `*.cases.yaml` and `*.cases.json`.
-    #[arg(default_value = ".", value_name = "PATH")]
+    /// Case files, or directories that are searched for `*.cases.yaml` and `*.cases.json`: what a case starts is its writer's,
+    /// and naming it is consent. Without one, those below the current directory are listed, and none is run.
+    #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
 
     /// Only cases whose id or title contains this.
@@ -104,6 +105,16 @@ pub(crate) async fn run(args: &TestArgs, styles: Styles) -> Result<ExitCode> {
             bail!("--record writes one file, and {} are named", args.paths.len())
         };
         return record::record(query, file, &args.store).await;
+    }
+    if args.paths.is_empty() {
+        let found = files::find(&[PathBuf::from(".")])?;
+        if !args.json {
+            print(found.iter().map(|file| one_line(&file.display().to_string())))?;
+        }
+        bail!(
+            "nothing has run, for a case file starts what its writer has put there; name the files that are to run, or their \
+             folder, as `lineside test .`"
+        );
     }
     let mut interrupt = Interrupt::watch()?;
     let mut suites: Vec<Planned> = files::find(&args.paths)?.into_iter().map(Planned::read).collect();

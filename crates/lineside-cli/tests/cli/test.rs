@@ -101,6 +101,27 @@ fn where_no_case_runs_that_is_no_success() {
 }
 
 #[test]
+fn a_case_file_runs_only_where_it_or_its_folder_is_named() {
+    let stage = Stage::new();
+    let folder = stage.path("project");
+    let touches = "---\nname: t\ndescription: d\ntrigger: before_tool\n---\n";
+    let script = format!("#!/bin/sh\ntouch {}/started\n", folder.display());
+    let case = json!({"id": "c", "title": "c", "steps": [publish(&json!({"ran": ["t"]}))], "files": {
+        "project/.agents/hooks/t/HOOK.md": touches,
+        "project/.agents/hooks/t/scripts/run.sh": {"text": script, "mode": "755"},
+    }});
+    suite(&stage, "deep/one", "agenthooks", &json!([case]));
+    for more in [&["test"][..], &["test", "--case", "c"]] {
+        let said = stage.run(more, "");
+        assert_eq!((said.code, said.out.trim()), (Some(2), "./deep/one.cases.json"), "{said:?}");
+        assert!(said.err.contains("nothing has run") && said.err.contains("`lineside test .`"), "{said:?}");
+        assert!(!folder.join("started").exists(), "{more:?}");
+    }
+    assert_eq!(stage.run(&["test", "."], "").code, Some(0));
+    assert!(folder.join("started").exists());
+}
+
+#[test]
 fn a_filter_leaves_the_others_out() {
     let stage = all_kinds();
     let said = stage.run(&["test", "deep", "--filter", "passes"], "");
