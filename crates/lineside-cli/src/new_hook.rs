@@ -98,6 +98,7 @@ pub(crate) fn run(args: &NewArgs, styles: Styles) -> Result<ExitCode> {
     let places = granted_places(args.project.as_deref())?;
     let declared = file(&places, args.project.is_some())?;
     let folder = declared.parent().unwrap_or(Path::new("/")).join("hooks");
+    let root = args.project.is_some().then(|| places.work_dir());
     let name = &args.name;
     let script = |end: &str| folder.join(format!("{name}.{end}"));
     let kit = KITS.iter().find(|kit| kit.language == "python");
@@ -106,12 +107,12 @@ pub(crate) fn run(args: &NewArgs, styles: Styles) -> Result<ExitCode> {
     let run = match args.form {
         Form::Command => {
             files.push((script("sh"), COMMAND, 0o755));
-            format!("command: [{}]", named(&script("sh"), &places))
+            format!("command: [{}]", named(&script("sh"), root))
         }
         Form::Worker => {
             files.push((script("py"), WORKER, 0o755));
             files.extend(kit.map(|kit| (folder.join("lineside_hook.py"), kit.text, 0o644)));
-            format!("worker: {{program: [python3, {}]}}", named(&script("py"), &places))
+            format!("worker: {{program: [python3, {}]}}", named(&script("py"), root))
         }
         Form::Post => {
             let ends = "# `block` once the server answers: then nothing passes that it has not seen.";
@@ -129,28 +130,51 @@ pub(crate) fn run(args: &NewArgs, styles: Styles) -> Result<ExitCode> {
     if joins == Joins::NameTaken {
         bail!("a hook of {at}, or of a policy that it uses, is called `{name}` already; choose another name");
     }
-    for (path, text, mode) in files {
-        let is_kit = path.ends_with("lineside_hook.py");
-        if !write_new(&path, text, mode)? && !is_kit {
-            bail!("{} is there already", path.display());
-        }
-    }
     if joins == Joins::No {
         let ends = if post.is_empty() { "" } else { ", on_failure: continue" };
         print([format!("{{name: {name}, on: {point}, {run}{ends}}}")])?;
+        let script = match files.first() {
+            Some((script, ..)) => {
+                format!(", and a program at {}; nothing was written", shown(script, &places))
+            }
+            None => String::new(),
+        };
         bail!(
             "cannot add to {at} without changing what it says; put the line above into its `hooks`, between the brackets \
-             or behind `- `"
+             or behind `- `{script}"
         );
     }
-    if before.is_none() {
-        write_new(&declared, &text, 0o644)?;
-    } else {
-        let new = declared.with_extension("yaml.new");
-        let written = fs::write(&new, &text).and_then(|()| fs::rename(&new, &declared));
-        written.with_context(|| format!("failed to write {}", declared.display()))?;
+    let mut written = Vec::new();
+    let entered = scripts(&files, &mut written).and_then(|()| enter(&declared, before.is_none(), &text));
+    if entered.is_err() {
+        // A script that no entry names would stand in the way of the next attempt.
+        written.iter().for_each(|file| drop(fs::remove_file(file)));
     }
+    entered?;
     done(name, &declared, &places, args.project.is_some(), styles)
+}
+
+/// Writes the scripts, and notes those that were not there.
+fn scripts(files: &[(PathBuf, &str, u32)], written: &mut Vec<PathBuf>) -> Result<()> {
+    for (path, text, mode) in files {
+        let is_kit = path.ends_with("lineside_hook.py");
+        if write_new(path, text, *mode)? {
+            written.push(path.clone());
+        } else if !is_kit {
+            bail!("{} is there already", path.display());
+        }
+    }
+    Ok(())
+}
+
+/// Writes the file that declares the hook, which is new or takes the place of the one before.
+fn enter(declared: &Path, is_new: bool, text: &str) -> Result<()> {
+    if is_new {
+        return write_new(declared, text, 0o644).map(drop);
+    }
+    let new = declared.with_extension("yaml.new");
+    let written = fs::write(&new, text).and_then(|()| fs::rename(&new, declared));
+    written.with_context(|| format!("failed to write {}", declared.display()))
 }
 
 fn new_folder(args: &NewArgs, point: &str, places: &Places, styles: Styles) -> Result<ExitCode> {
@@ -180,10 +204,10 @@ fn done(name: &str, declared: &Path, places: &Places, of_project: bool, styles: 
     Ok(ExitCode::SUCCESS)
 }
 
-/// A script as a declaration names it: below the root of its project, else whole.
-fn named(script: &Path, places: &Places) -> String {
-    let path = script.strip_prefix(places.work_dir()).map(|below| Path::new("./").join(below));
-    let path = path.as_deref().unwrap_or(script).display().to_string();
+/// A script as a declaration names it: below the root of its project, and whole for a user, whose hooks run anywhere.
+fn named(script: &Path, root: Option<&Path>) -> String {
+    let below = root.and_then(|root| script.strip_prefix(root).ok()).map(|below| Path::new("./").join(below));
+    let path = below.as_deref().unwrap_or(script).display().to_string();
     lineside::json::to_string(&path).unwrap_or(path)
 }
 

@@ -100,6 +100,25 @@ fn a_new_hook_of_each_form_is_loaded_and_lets_everything_pass() {
 }
 
 #[test]
+fn a_hook_of_the_user_names_its_script_whole_also_from_a_folder_above_it() {
+    let stage = Stage::new();
+    let file =
+        stage.file("home/.config/lineside/hooks.yaml", "hooks:\n  - {name: a, on: on_idle, command: cat}\n");
+    for (form, folder) in
+        [("worker", "home"), ("command", "home"), ("command", "home/.config"), ("worker", "")]
+    {
+        let name = format!("{form}-{}", folder.len());
+        let mut command = stage.command(&["new", "hook", &name, "--form", form]);
+        let said = stage.said(command.current_dir(stage.path(folder)).spawn().unwrap());
+        assert_eq!(said.code, Some(0), "{said:?}");
+    }
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(!text.contains("./.config") && !text.contains("\"./"), "{text}");
+    let said = stage.run(&["check"], "");
+    assert!(said.out.ends_with("5 hooks ready, 0 errors, 0 warnings\n"), "{said:?}");
+}
+
+#[test]
 fn a_hook_is_added_to_what_a_file_says_or_the_file_stays_as_it_is() {
     let stage = Stage::new();
     let path = "home/.config/lineside/hooks.yaml";
@@ -118,7 +137,10 @@ fn a_hook_is_added_to_what_a_file_says_or_the_file_stays_as_it_is() {
         let now = fs::read_to_string(&file).unwrap();
         assert!(now.starts_with(before.trim_end()) && (now != before) == is_added, "{before}: {now}");
         if !is_added {
-            // What is printed can be put between the brackets.
+            assert!(!file.with_file_name("hooks").exists(), "no script is left behind: {said:?}");
+            // What is printed can be put between the brackets, once there is a program.
+            let script = stage.file("home/.config/lineside/hooks/more.sh", "#!/bin/sh\n");
+            fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
             assert!(said.out.starts_with("{name: more, on: before_tool, command: ["), "{said:?}");
             let item = said
                 .out
