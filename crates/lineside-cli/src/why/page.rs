@@ -38,6 +38,36 @@ pub(crate) fn lines(why: &Why, columns: usize, style: Style) -> Vec<String> {
     lines
 }
 
+/// What a person does about a policy whose verdict this is: nothing where it has not judged the call.
+fn of_policy(why: &Why) -> Option<&'static str> {
+    let decision = &why.decision;
+    let is_policy = policies().iter().any(|policy| Some(policy.name) == decision.by.as_deref());
+    if !is_policy || decision.verdict <= Strength::Allow {
+        return None;
+    }
+    let is_author =
+        |hook: &&Considered| Some(&hook.hook) == decision.by.as_ref() && hook.origin == decision.by_origin;
+    let has_failed = why
+        .hooks
+        .iter()
+        .filter(is_author)
+        .any(|hook| hook.what == "failed" && hook.verdict == Some(decision.verdict));
+    Some(match decision.of_hooks.unwrap_or(decision.verdict) {
+        _ if has_failed => {
+            "a policy, which has failed and has not judged this: the reason says what to repair"
+        }
+        Strength::Ask if decision.verdict > Strength::Ask => {
+            "a policy, which asks, and no person has said yes; what it need not ask about a person says below `use`, as `- NAME: {except: …}` (guards.md)"
+        }
+        Strength::Ask => {
+            "a policy, which asks; what it need not ask about a person says below `use`, as `- NAME: {except: …}` (guards.md)"
+        }
+        _ => {
+            "a policy; where it is too strict a person says so below `use`, as `- NAME: ask` or `- NAME: {except: …}` (guards.md)"
+        }
+    })
+}
+
 /// How such a page is written: its width, its colours, and the project within which paths are shown.
 pub(crate) struct Page {
     width: usize,
@@ -109,11 +139,7 @@ impl Page {
             let at = self.place(decision.by_origin.as_deref());
             let by = if at.is_empty() { format!("by {by}") } else { format!("by {by}, {at}") };
             lines.extend(self.text(Tone::Dim, &by));
-            let is_policy = policies().iter().any(|policy| Some(policy.name) == decision.by.as_deref());
-            if is_policy && decision.verdict > Strength::Allow {
-                let text = "a policy; where it is too strict a person says so below `use`, as `- NAME: ask` or `- NAME: {except: …}` (guards.md)";
-                lines.extend(self.text(Tone::Dim, text));
-            }
+            lines.extend(of_policy(why).into_iter().flat_map(|text| self.text(Tone::Dim, text)));
         }
         lines.push(String::new());
         let agent = match decision.agent_type.as_deref().filter(|kind| *kind != decision.agent) {

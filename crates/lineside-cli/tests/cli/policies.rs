@@ -144,6 +144,30 @@ fn tool_call(point: &str, tool: &str, input: &Value) -> String {
 }
 
 #[test]
+fn why_calls_no_policy_too_strict_that_asks_or_has_not_judged_the_call() {
+    let stage = Stage::new();
+    let said = |command: &str| {
+        let event = tool_call("before_tool", "Bash", &json!({"command": command}));
+        let said = stage.run(&["run", "--log", "log.sqlite"], event);
+        (said.field("verdict").remove(0), stage.run(&["why", "--log", "log.sqlite", "--last"], "").out)
+    };
+    stage.file("home/.config/lineside/hooks.yaml", "use: [git-safety: ask]\n");
+    let (verdict, page) = said("git checkout -- a");
+    assert_eq!(verdict, "ask");
+    assert!(page.contains("a policy, which asks") && !page.contains("too strict"), "{page}");
+    stage.file("home/.config/lineside/hooks.yaml", "");
+    stage.file("project/.lineside/hooks.yaml", "use: [git-safety]\n");
+    let shown = stage.run(&["trust", "--show"], "").out;
+    let digest = shown.lines().find_map(|line| line.strip_prefix("digest ")).unwrap();
+    assert_eq!(stage.run(&["trust", "--yes", digest], "").code, Some(0));
+    stage.file("project/.lineside/hooks.yaml", "use: [git-safety]\n# Changed.\n");
+    let (verdict, page) = said("ls");
+    assert_eq!(verdict, "block");
+    assert!(page.contains("by git-safety") && page.contains("has failed"), "{page}");
+    assert!(!page.contains("too strict"), "{page}");
+}
+
+#[test]
 fn what_a_policy_is_too_strict_about_is_let_through_as_the_page_says_and_why_points_there() {
     let page = include_str!("../../../../docs/guards.md");
     let (_, section) = page.split_once("## When a policy is too strict").unwrap();
