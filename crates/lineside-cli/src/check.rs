@@ -15,6 +15,7 @@ use lineside::{LoadReport, LoadedHook, State};
 use crate::control::tell_off;
 use crate::daemon_paths::DaemonPaths;
 use crate::loading::{exit_status, finding_lines, load, of_login, untrusted};
+use crate::log::query;
 use crate::on_path::{find, is_program};
 use crate::places::LookArgs;
 use crate::style::{Styles, Tone, count, print, print_json};
@@ -47,6 +48,7 @@ pub(crate) async fn run(args: &CheckArgs, styles: Styles) -> Result<ExitCode> {
     let (settings, findings) = daemon_settings(&ground.places, &Managed::default());
     report.diagnostics.extend(findings);
     report.diagnostics.extend(settings.observe.iter().filter_map(|to| unseen(to, &settings.path)));
+    report.diagnostics.extend(settings.observe.iter().filter_map(deaf));
     report.diagnostics.extend(of_login(&ground).await?);
     let of = |severity| report.diagnostics.iter().filter(|finding| finding.severity == severity).count();
     let (errors, warnings) = (of(Severity::Error), of(Severity::Warning));
@@ -96,6 +98,13 @@ fn unseen(observer: &ObserveSettings, folders: &[PathBuf]) -> Option<Diagnostic>
         observer.name
     );
     (!is_there).then(|| Diagnostic::warning(observer.origin.clone(), text))
+}
+
+/// That the query of an observer is none, so that it would hear nothing.
+fn deaf(observer: &ObserveSettings) -> Option<Diagnostic> {
+    let error = query(std::slice::from_ref(&observer.query)).err()?;
+    let text = format!("observer \"{}\" hears nothing: {error}", observer.name);
+    Some(Diagnostic::error(observer.origin.clone(), text))
 }
 
 /// Failure also where a guard refuses every event that it is asked about, because what it starts is not there.

@@ -82,7 +82,8 @@ pub(crate) async fn run(args: &ReplayArgs, styles: Styles) -> Result<ExitCode> {
     let assembly = Assembly::new(Bus::new());
     let assembly = if args.live { assembly } else { assembly.without_effects() };
     let assembly = assembly.environment(against.ground.places.environment.clone());
-    let (assembly, loaded) = load_into(assembly, &against.ground).await?;
+    let (assembly, mut loaded) = load_into(assembly, &against.ground).await?;
+    against.judge(&mut loaded.diagnostics, styles.err)?;
     tell_findings(&loaded, styles.err);
     let mut replay = Replay {
         sessions: Sessions::new(assembly.bus(), &against.root()),

@@ -6,14 +6,17 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use lineside::core::hook::NATIVE;
+use lineside::core::{Diagnostic, Origin};
 use lineside::dialects::{Places, Trust};
 use lineside::json::{Map, Value};
 use tempfile::TempDir;
 
 use crate::folder_copy::copy;
+use crate::loading::{errors, tell_all};
 use crate::painter::one_line;
 use crate::places::{Ground, PlaceArgs, directory, environment};
 use crate::project::Found;
+use crate::style::{Style, count};
 
 /// Hooks, and where they stand.
 pub(super) struct Against {
@@ -24,6 +27,8 @@ pub(super) struct Against {
     pub(super) whose: String,
     /// The project whose hooks they are; none where those of one file judge the events of every project alike.
     pub(super) project: Option<PathBuf>,
+    /// The file that was named, and its copy that is read.
+    read: Option<(PathBuf, PathBuf)>,
     /// Holds what is there for the replay alone.
     _scratch: Option<TempDir>,
 }
@@ -54,7 +59,14 @@ impl Against {
             let project = PathBuf::from(&*ground.project);
             let standing = ground.found.as_ref().map(Found::word);
             let whose = of_project(&project, standing.or(named.map(|_| "named")));
-            return Ok(Self { ground, copied: None, whose, project: Some(project), _scratch: None });
+            return Ok(Self {
+                ground,
+                copied: None,
+                whose,
+                project: Some(project),
+                read: None,
+                _scratch: None,
+            });
         }
         let scratch = tempfile::Builder::new().prefix("lineside-replay-").tempdir();
         let scratch = scratch.context("failed to make a folder for the replay")?;
@@ -77,8 +89,8 @@ impl Against {
             copy(&root, &project)?;
         }
         let mut environment = environment();
+        let declared = project.join(FILE);
         if let Some(file) = file {
-            let declared = project.join(FILE);
             fs::create_dir_all(declared.parent().unwrap_or(&project))?;
             fs::copy(file, &declared).with_context(|| format!("cannot read {}", file.display()))?;
             // The file alone: the hooks of the user are not there.
@@ -97,7 +109,28 @@ impl Against {
             None => (of_project(&root, Some("in a copy")), Some(root.clone())),
         };
         let copied = live.then_some((root, project));
-        Ok(Self { ground, copied, whose, project: of, _scratch: Some(scratch) })
+        let read = file.map(|file| (file.to_path_buf(), declared));
+        Ok(Self { ground, copied, whose, project: of, read, _scratch: Some(scratch) })
+    }
+
+    /// Names the file that was named where findings name its copy.
+    ///
+    /// # Errors
+    /// What was named has an error: a guard that stands closed says nothing about the events.
+    pub(super) fn judge(&self, diagnostics: &mut [Diagnostic], style: Style) -> Result<()> {
+        let Some((named, copy)) = &self.read else { return Ok(()) };
+        for origin in diagnostics.iter_mut().filter_map(|diagnostic| diagnostic.origin.as_mut()) {
+            if *origin.file == *copy {
+                *origin = Origin::new(named.clone(), origin.line);
+            }
+        }
+        match errors(diagnostics) {
+            0 => Ok(()),
+            errors => {
+                tell_all(diagnostics, None, style);
+                bail!("nothing was replayed: {} has {}", named.display(), count(errors, "error"))
+            }
+        }
     }
 
     /// The root of the project as sessions name it that say nothing else.

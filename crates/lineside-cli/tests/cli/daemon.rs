@@ -104,6 +104,14 @@ fn settings_that_the_daemon_has_not_read_are_named_with_what_is_wrong() {
     assert!(said.out.contains("-> lineside stop, and the next event starts another"), "{}", said.out);
     let said = stage.run(&["check"], "");
     assert!(said.out.contains(wrong), "{said:?}");
+    let observe = "observe:\n  - {name: audit, query: 'verdct:refused', file: ~/a.jsonl}\n";
+    stage.file("home/.config/lineside/config.yaml", observe);
+    let said = stage.run(&["check"], "");
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(
+        said.out.contains("config.yaml:2: observer \"audit\" hears nothing: ") && said.out.contains("verdct"),
+        "{said:?}"
+    );
 }
 
 #[test]

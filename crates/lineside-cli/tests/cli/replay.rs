@@ -87,6 +87,18 @@ fn what_a_shadow_would_have_refused_is_what_a_replay_refuses() {
 }
 
 #[test]
+fn a_file_that_does_not_load_is_named_as_it_was_and_nothing_is_replayed_to_it() {
+    let stage = recorded();
+    stage.file("project/stricter.yaml", "hooks:\n  - {name: no-echo, on: before_tol, verdict: block}\n");
+    for more in [&[][..], &["--live"]] {
+        let said = replay(&stage, &[&["--against", "stricter.yaml"], more].concat());
+        assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{said:?}");
+        assert!(said.err.contains("stricter.yaml:2") && !said.err.contains("lineside-replay-"), "{said:?}");
+        assert!(said.err.contains("nothing was replayed: stricter.yaml has 1 error"), "{said:?}");
+    }
+}
+
+#[test]
 fn the_same_hooks_decide_the_same_also_of_what_they_have_amended() {
     let stage = recorded();
     let said = replay(&stage, &["--against", ".", "--json"]);
