@@ -1,6 +1,7 @@
 //! Texts with fields in braces: those of the event, and what made a filter match.
 
 use lineside_core::control::{KeyTemplate, TemplateError};
+use lineside_core::nearest::suggestion;
 use lineside_core::{AnyEvent, PointInfo};
 
 use crate::found::Found;
@@ -127,6 +128,13 @@ fn piece(text: &str, points: &[&PointInfo], pieces: &mut Vec<Piece>) -> Result<(
         }
         return Ok(());
     }
-    pieces.push(Piece::Of(KeyTemplate::read(text, points)?));
+    let template = KeyTemplate::read(text, points).map_err(|error| match error {
+        TemplateError::UnknownField { field, nearest: None } => {
+            let nearest = suggestion(&field, OWN.iter().map(|(own, _)| *own)).map(str::to_owned);
+            TemplateError::UnknownField { field, nearest }
+        }
+        error => error,
+    })?;
+    pieces.push(Piece::Of(template));
     Ok(())
 }

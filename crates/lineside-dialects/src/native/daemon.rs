@@ -137,6 +137,10 @@ pub(super) fn refused_of_project(places: &Places) -> Vec<Diagnostic> {
     refused.collect()
 }
 
+/// The file as a finding names it, and keys that stand in another one.
+const FILE: &str = "the file";
+const OF_HOOKS: [&str; 3] = ["hooks", "use", "wrappers"];
+
 struct Reading<'a> {
     findings: &'a mut Findings,
     places: &'a Places,
@@ -165,7 +169,7 @@ impl Reading<'_> {
             self.error(twice.line, LoadError::Duplicate(twice.key));
         }
         let known = ["daemon", "log", "approvals", "cluster", PROTECT_POLICY, "observe"];
-        for (key, value) in self.mapping("the file", &root, &known) {
+        for (key, value) in self.mapping(FILE, &root, &known) {
             match &*key {
                 "log" => self.log(value),
                 "approvals" => self.approvals(value),
@@ -198,6 +202,11 @@ impl Reading<'_> {
             let name = key.label();
             if known.contains(&name.as_str()) {
                 found.push((name, value));
+            } else if let Some(of_hooks) =
+                OF_HOOKS.into_iter().find(|own| *own == name).filter(|_| of == FILE)
+            {
+                let why = "what says something about hooks stands in hooks.yaml, beside this file";
+                self.findings.warning(key.line, LoadWarning::NoEffect { key: of_hooks, why });
             } else {
                 let nearest = suggestion(&name, known.iter().copied());
                 let nearest = nearest.and_then(|near| known.iter().copied().find(|key| *key == near));
@@ -586,6 +595,9 @@ mod tests {
             findings[0].contains("config.yaml:2") && findings[0].contains("did you mean `path`?"),
             "{findings:?}"
         );
+        let (_, findings) = read("approvals: {wait: 10m}\nhooks: []\n");
+        let [finding] = &findings[..] else { panic!("{findings:?}") };
+        assert!(finding.contains("config.yaml:2") && finding.contains("stands in hooks.yaml"), "{finding}");
         for (text, line, told) in [
             ("daemon:\n  path: [/a, bin]\n", 2, "an absolute path"),
             ("daemon:\n  path: /a\n", 2, "a list of folders"),
@@ -601,6 +613,7 @@ mod tests {
             ("approvals:\n  wait: 10\n", 2, "a span such as 10min"),
             ("approvals:\n  wait: 25h\n", 2, "at most 24h"),
             ("approvals:\n  default: allow\n", 2, "block or ask"),
+            ("approvals:\n  for: [cladue]\n", 2, "did you mean `claude`?"),
             ("approvals:\n  for: [vim]\n", 2, "unattended, all, or a list of claude"),
             ("approvals:\n  notify: {command: tell}\n", 2, "a list of a program"),
             ("approvals:\n  notify: {post: example.com}\n", 2, "a URL that begins"),

@@ -301,7 +301,11 @@ fn items(bytes: &[u8], layer: Layer, findings: &mut Findings) -> Option<Items> {
         Some((_, Node { content: Content::List(items), .. })) => items,
         None | Some((_, Node { content: Content::Null, .. })) => Vec::new(),
         Some((key, value)) => {
-            findings.error(key.line, LoadError::HooksType(shown(&value)));
+            let error = match of_program(&value) {
+                Some(point) => LoadError::HooksOfProgram(point),
+                None => LoadError::HooksType(shown(&value)),
+            };
+            findings.error(key.line, error);
             lost = true;
             Vec::new()
         }
@@ -313,6 +317,13 @@ fn items(bytes: &[u8], layer: Layer, findings: &mut Findings) -> Option<Items> {
         mode = Mode::Enforced;
     }
     Some(Items { items, used, wrappers, trusts, duplicates: of_hooks, inherit, mode, lost })
+}
+
+/// The first key of a mapping whose values are lists, as the hooks of Claude Code and its like are written.
+fn of_program(value: &Node) -> Option<String> {
+    let Content::Mapping(keys) = &value.content else { return None };
+    let is_list = |(_, value): &(Node, Node)| matches!(value.content, Content::List(_));
+    keys.first().filter(|_| keys.iter().all(is_list)).map(|(key, _)| key.label())
 }
 
 /// Whether all hooks count that do not say it themselves; they do, when what is written means nothing.

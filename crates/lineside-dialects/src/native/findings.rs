@@ -30,6 +30,11 @@ pub(super) enum LoadError {
     HooksKey(String),
     #[error("`hooks` is {0}, not a list of hooks, each of which begins with `- name:`")]
     HooksType(String),
+    #[error(
+        "`hooks` is a mapping with `{0}`, as an agent program has it, and here a list, each of which begins with `- name:`; `lineside \
+         import` takes over what such a program has"
+    )]
+    HooksOfProgram(String),
     #[error("the entry is {0}, not a mapping")]
     EntryType(String),
     #[error("`use` is no key of a hook: it stands at the top of the file, beside `hooks`")]
@@ -132,6 +137,8 @@ pub(super) enum LoadWarning {
         "`{key}` is `{pattern}`, which is compared as a name or a glob and not as a regular expression: several names are a list, such as [Shell, WriteFile]"
     )]
     NotAGlob { key: String, pattern: String },
+    #[error("`{key}` is `{text}`, which is compared as a glob and not as a regular expression: {why}")]
+    RegexAsGlob { key: String, text: String, why: &'static str },
     #[error(
         "`{key}` is `{pattern}`, which is no tool of an agent program that is known here, did you mean `{near}`?"
     )]
@@ -179,6 +186,11 @@ fn remedy(error: &ReadYamlError) -> &'static str {
         "; in single quotes a backslash stands for itself"
     } else if error.detail.contains("tab") {
         "; indent with blanks"
+    } else if ["did not find expected key", "mapping values are not allowed"]
+        .iter()
+        .any(|what| error.detail.contains(what))
+    {
+        "; a text that begins with `{` or has a colon and a blank in it stands in quotes"
     } else if error.detail.contains("anchor or alias") {
         "; a text that begins with `*` or `&` stands in quotes"
     } else {

@@ -172,7 +172,17 @@ fn acts(values: &mut Values<'_, '_>, within: &str, scene: Scene<'_>) -> Option<A
             }
             None
         }
-        Ok(acts) => acts,
+        Ok(acts) => {
+            for (key, value) in values.keys.iter().filter(is_own) {
+                let mut found = Vec::new();
+                regexes(value, false, &mut vec![key.label()], &mut found);
+                for (line, place, text, why) in found {
+                    let key = format!("{within}{place}");
+                    values.warning(line, &LoadWarning::RegexAsGlob { key, text, why });
+                }
+            }
+            acts
+        }
         Err(errors) => {
             for error in errors {
                 refused(values, within, error);
@@ -189,12 +199,52 @@ fn refused(values: &mut Values<'_, '_>, within: &str, error: ReadActsError) {
     let key = format!("{within}{place}");
     let error = match error.wrong {
         Wrong::Key { nearest } => LoadError::UnknownKey(UnknownKey { key, nearest }),
+        Wrong::Word { nearest: None } if error.path.last() == Some(&Step::Key("unclear".to_owned())) => {
+            LoadError::Value { key, found, expected: "match or skip".to_owned() }
+        }
         Wrong::Word { nearest } => LoadError::Word { key, found, nearest },
         Wrong::Value(expected) => LoadError::Value { key, found, expected: expected.to_owned() },
         Wrong::Regex(detail) => LoadError::Regex { key, detail },
         Wrong::Never { text, why } => LoadError::MatchesNothing { key, text, why },
     };
     values.error(line, &error);
+}
+
+/// Globs below a key that are written as regular expressions, with the line, the place, and what would be right. Under `text` there is
+/// one.
+fn regexes(
+    node: &Node,
+    of_program: bool,
+    place: &mut Vec<String>,
+    found: &mut Vec<(u32, String, String, &'static str)>,
+) {
+    match &node.content {
+        Content::List(items) => items.iter().for_each(|item| regexes(item, of_program, place, found)),
+        Content::Mapping(keys) => {
+            for (key, value) in keys.iter().filter(|(key, _)| key.written() != Some("text")) {
+                place.push(key.label());
+                regexes(value, key.written() == Some("program"), place, found);
+                place.pop();
+            }
+        }
+        Content::Text(text) => {
+            let is_program = of_program || place.last().is_some_and(|key| key == "runs");
+            let why = if is_program && text.contains('|') {
+                "several names are a list, such as [rm, unlink]"
+            } else if is_program && text.contains(".*") {
+                "what begins so is `rm*`"
+            } else if is_program && text.ends_with('$')
+                || text.starts_with('^') && (is_program || text.ends_with('$'))
+                || text.contains("\\b")
+            {
+                "it is compared with the whole anyway"
+            } else {
+                return;
+            };
+            found.push((node.line, place.join("."), text.clone(), why));
+        }
+        _ => {}
+    }
 }
 
 /// The line and the value of what a path leads to.

@@ -157,7 +157,8 @@ fn worker(values: &mut Values<'_, '_>, place: &Place) -> Option<Warm> {
     let mut within = values.inside(keys, "worker.");
     within.only(&["program", "start", "idle"]);
     if within.get("program").is_none() {
-        within.error(line, &LoadError::Missing("worker.program"));
+        within
+            .error(line, &LoadError::MissingIn { key: "worker.program".to_owned(), of: "worker".to_owned() });
     }
     let argv = within.texts("program", "a list of program and arguments");
     let start = within.word("start", &[("use", WorkerStart::OnUse), ("ahead", WorkerStart::Ahead)]);
@@ -174,7 +175,7 @@ fn post(values: &mut Values<'_, '_>, place: &Place, places: &Places) -> Option<T
     let mut within = values.inside(keys, "post.");
     within.only(&["url", "headers", "secrets"]);
     if within.get("url").is_none() {
-        within.error(line, &LoadError::Missing("post.url"));
+        within.error(line, &LoadError::MissingIn { key: "post.url".to_owned(), of: "post".to_owned() });
     }
     let url = within.text("url", "an absolute http or https URL", is_web_address);
     if let Some(line) = url.filter(|url| has_user(url)).and(within.line("url")) {

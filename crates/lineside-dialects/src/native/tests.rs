@@ -147,10 +147,16 @@ fn a_file_that_cannot_be_used_costs_no_other() {
             "hooks: {a: b}\n",
             "1: `hooks` is a mapping, not a list of hooks, each of which begins with `- name:`",
         ),
+        (
+            "hooks:\n  PreToolUse:\n    - matcher: Bash\n",
+            "1: `hooks` is a mapping with `PreToolUse`, as an agent program has it",
+        ),
         ("hook: [{name: b}]\n", "1: unknown key `hook`, did you mean `hooks`?"),
         ("- a\n", "1: the file is not a mapping with the key `hooks`"),
         ("hooks:\n  - a: [\n", "malformed YAML: "),
         ("hooks:\n\t- name: a\n", "; indent with blanks"),
+        ("hooks:\n- reason: {program} is bad\n", "has a colon and a blank in it stands in quotes"),
+        ("hooks:\n- reason: no: never\n", "has a colon and a blank in it stands in quotes"),
         ("hooks:\n- on: *\n", "; a text that begins with `*` or `&` stands in quotes"),
         (
             "hooks:\n- name: \"rm\\s\"\n",

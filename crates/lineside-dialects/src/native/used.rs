@@ -4,7 +4,7 @@ use lineside_core::nearest::suggestion;
 use lineside_policies::{ALL, STANDARD, STANDARD_NAME, named};
 
 use super::entry::{MODE, MODES};
-use super::findings::{Findings, LoadError};
+use super::findings::{Findings, LoadError, UnknownKey};
 use super::rule::VERDICTS;
 use super::values::shown;
 use crate::yaml::{self, Content, Node, UnknownEscapes};
@@ -91,7 +91,14 @@ fn entry<'a>(item: &'a Node, findings: &mut Findings) -> Option<(String, u32, Sa
                     Some(MODE) if is_mode(value) => said.mode = Some(value),
                     Some(MODE) => return wrong(findings, value, "use[].mode", &modes),
                     Some("except") => said.except = Some(pair),
-                    _ => return wrong(findings, key, "use[]", EXPECTED),
+                    _ => {
+                        let (known, label) = (["verdict", MODE, "except"], key.label());
+                        let near = suggestion(&label, known);
+                        let nearest = known.into_iter().find(|known| near == Some(known));
+                        let key_of = format!("use[].{}.{label}", name.label());
+                        findings.error(key.line, LoadError::UnknownKey(UnknownKey { key: key_of, nearest }));
+                        return None;
+                    }
                 }
             }
         }

@@ -29,6 +29,29 @@ pub(super) struct Values<'a, 'f> {
     pub(super) sound: bool,
 }
 
+/// What other formats call a key, and what it is here.
+const CALLED: [(&str, &str, &str); 13] = [
+    ("shadow", "mode", "mode: shadow"),
+    ("dry_run", "mode", "mode: shadow"),
+    ("when", "match", "match"),
+    ("if", "match", "match"),
+    ("matcher", "match", "match"),
+    ("filter", "match", "match"),
+    ("trigger", "on", "on"),
+    ("event", "on", "on"),
+    ("message", "reason", "reason"),
+    ("action", "verdict", "verdict"),
+    ("decision", "verdict", "verdict"),
+    ("command", "runs", "runs"),
+    ("program", "runs", "runs"),
+];
+
+/// What a key is here that other formats call so.
+fn called(label: &str, meant: impl Fn(&str) -> Option<&'static str>) -> Option<&'static str> {
+    let row = CALLED.iter().find(|(other, key, _)| *other == label && meant(key).is_some());
+    row.map(|(.., here)| *here)
+}
+
 impl<'a> Values<'a, '_> {
     /// A key and its value; a value that is null counts as absent.
     pub(super) fn get(&self, key: &str) -> Option<&'a (Node, Node)> {
@@ -84,8 +107,9 @@ impl<'a> Values<'a, '_> {
             if known.contains(&label.as_str()) {
                 continue;
             }
-            let nearest = suggestion(&label, known.iter().copied());
-            let nearest = nearest.and_then(|near| known.iter().copied().find(|key| *key == near));
+            let meant = |key: &str| known.iter().copied().find(|known| *known == key);
+            let nearest =
+                suggestion(&label, known.iter().copied()).and_then(meant).or_else(|| called(&label, meant));
             unknown.push((name.line, format!("{}{label}", self.within), nearest));
         }
         unknown

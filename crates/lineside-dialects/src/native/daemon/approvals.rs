@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use lineside_core::exchange::Addresses;
+use lineside_core::nearest::suggestion;
 
 use super::Reading;
 use crate::hosts::{Host, SERVED};
@@ -114,7 +115,7 @@ impl Reading<'_> {
     }
 
     fn wait(&mut self, value: &Node) {
-        let span = super::measured(value, &[("min", 60), ("s", 1), ("h", 3_600)]);
+        let span = super::measured(value, &[("min", 60), ("m", 60), ("s", 1), ("h", 3_600)]);
         match span.map(Duration::from_secs).filter(|wait| *wait <= LONGEST) {
             Some(wait) => self.set_approval("approvals.wait", value, |settings| settings.wait = wait),
             None => self.wrong("approvals.wait", value, "a span such as 10min or 90s, at most 24h"),
@@ -131,7 +132,12 @@ impl Reading<'_> {
             }
             _ => {
                 let names: Vec<_> = SERVED.iter().map(|host| host.name()).collect();
-                let expected = format!("unattended, all, or a list of {}", names.join(", "));
+                let mut expected = format!("unattended, all, or a list of {}", names.join(", "));
+                let items = if let Content::List(items) = &value.content { &items[..] } else { &[] };
+                let near = |item: &Node| Some(suggestion(item.text()?, names.iter().copied())?.to_owned());
+                if let Some(near) = items.iter().filter(|item| named(item).is_none()).find_map(near) {
+                    expected.push_str(&format!("; did you mean `{near}`?"));
+                }
                 return self.wrong("approvals.for", value, &expected);
             }
         };

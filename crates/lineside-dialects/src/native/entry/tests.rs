@@ -146,6 +146,9 @@ fn a_name_counts_once_and_a_key_too() {
 
 #[test]
 fn unknown_keys_are_told_and_cost_nothing() {
+    let shadow = "5: hook \"h\": unknown key `shadow`, did you mean `mode: shadow`?";
+    assert!(told("shadow: true", &[shadow]).is_some());
+    assert!(told("when: a", &["5: hook \"h\": unknown key `when`, did you mean `match`?"]).is_some());
     assert!(told("timeuot: 5", &["5: hook \"h\": unknown key `timeuot`, did you mean `timeout`?"]).is_some());
     assert!(told("xyzzy: 5", &["5: hook \"h\": unknown key `xyzzy`"]).is_some());
     let (entries, told) = read("hook: []\nhooks:\n- {name: a, on: on_idle, command: x}\n");

@@ -71,6 +71,11 @@ fn every_wrong_filter_is_told_with_its_line() {
             "6: hook \"h\": `match.runs` is `rm -rf`, which matches nothing: a program is one word, write {program: rm, flags: \
              [-rf]}",
         ),
+        ("match: {command: rm}", "5: hook \"h\": unknown key `match.command`, did you mean `runs`?"),
+        (
+            "match: {runs: rm, unclear: ignore}",
+            "5: hook \"h\": `match.unclear` is \"ignore\", not match or skip",
+        ),
         ("match: {xyzzy: a}", "5: hook \"h\": unknown key `match.xyzzy`"),
         (
             "match: {unclear: skip}",
@@ -136,6 +141,40 @@ fn a_pattern_that_is_meant_to_exclude_or_to_begin_at_the_home_is_named_because_i
             format!("5: hook \"h\": `match.{filter}` is `{pattern}`, which matches nothing: {why}");
         assert_eq!(told, [expected]);
         assert!(definition.is_some());
+    }
+}
+
+#[test]
+fn a_glob_over_what_a_call_does_that_is_written_as_a_regular_expression_is_named() {
+    let regex = |place: &str, text: &str, why: &str| {
+        format!(
+            "5: hook \"h\": `match.{place}` is `{text}`, which is compared as a glob and not as a regular expression: {why}"
+        )
+    };
+    let whole = "it is compared with the whole anyway";
+    for (filter, place, text, why) in [
+        ("runs: 'rm.*'", "runs", "rm.*", "what begins so is `rm*`"),
+        ("runs: ['ls', '^rm']", "runs", "^rm", whole),
+        ("any: [{runs: {program: 'rm$'}}]", "any.runs.program", "rm$", whole),
+        (
+            "runs: {program: 'rm|unlink'}",
+            "runs.program",
+            "rm|unlink",
+            "several names are a list, such as [rm, unlink]",
+        ),
+        (r"writes: {path: '\bsecret'}", "writes.path", r"\bsecret", whole),
+        (r"deletes: '^src/.*$'", "deletes", "^src/.*$", whole),
+    ] {
+        let (definition, told) = hook(&format!("on: before_tool\ncommand: x\nmatch: {{{filter}}}"));
+        assert_eq!(told, [regex(place, text, why)], "{filter}");
+        assert!(definition.is_some(), "{filter}");
+    }
+    for sound in [
+        "runs: 'rm*'",
+        "runs: {program: git, subcommand: 'push|fetch', operand: ['^main', 'x.*'], text: '^git .*$'}",
+        "reads: ['**/.env.*', '**/.*']",
+    ] {
+        assert_eq!(hook(&format!("on: before_tool\ncommand: x\nmatch: {{{sound}}}")).1, [""; 0], "{sound}");
     }
 }
 

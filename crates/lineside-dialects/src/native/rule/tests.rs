@@ -117,7 +117,7 @@ fn what_is_wrong_is_told_with_its_line() {
         ),
         (
             "on: before_tool\nverdict: block\nreason: '{programm}'",
-            "5: hook \"h\": `reason`: there is no field `programm`",
+            "5: hook \"h\": `reason`: there is no field `programm`; the nearest is `program`",
         ),
         ("on: before_tool\nverdict: block\nreason: '{program'", "5: hook \"h\": `reason`: the brace at 0"),
         (

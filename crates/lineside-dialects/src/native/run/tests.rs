@@ -121,7 +121,7 @@ fn a_worker_has_a_program_and_says_how_it_is_kept() {
     assert!(!format!("{room:?}").contains("\"b\""), "values are not shown: {room:?}");
     for (line, expected) in [
         ("worker: x", "4: hook \"h\": `worker` is \"x\", not a mapping with the key `program`"),
-        ("worker: {start: use}", "4: hook \"h\": there is no `worker.program`, which every hook needs"),
+        ("worker: {start: use}", "4: hook \"h\": there is no `worker.program`, which `worker` needs"),
         (
             "worker: {program: x}",
             "4: hook \"h\": `worker.program` is \"x\", not a list of program and arguments",
@@ -172,7 +172,7 @@ fn a_post_has_its_secrets_by_name() {
 fn what_a_post_may_not_say_is_an_error_with_its_line() {
     for (lines, expected) in [
         ("post: http://h/", "4: hook \"h\": `post` is \"http://h/\", not a mapping with the key `url`"),
-        ("post: {}", "4: hook \"h\": there is no `post.url`, which every hook needs"),
+        ("post: {}", "4: hook \"h\": there is no `post.url`, which `post` needs"),
         (
             "post: {url: 'ftp://h'}",
             "4: hook \"h\": `post.url` is \"ftp://h\", not an absolute http or https URL",

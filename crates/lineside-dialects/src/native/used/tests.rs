@@ -97,7 +97,10 @@ fn what_is_wrong_is_told_with_its_line_and_stands_closed() {
         ("use:\n  - no-force-push: {mode: off}", "2: `use[].mode` is \"off\", not enforced or shadow"),
         ("use: [no-force-push, no-force-push: ask]", "1: `use` names `no-force-push` twice"),
         ("use:\n  - 7", "2: `use[]` is 7, not the name of a policy"),
-        ("use:\n  - no-force-push: {excep: a}", "2: `use[]` is \"excep\""),
+        (
+            "use:\n  - no-force-push: {excep: a}",
+            "2: unknown key `use[].no-force-push.excep`, did you mean `except`?",
+        ),
         (
             "use:\n  - no-force-push:\n      except: [{programm: git}]",
             "3: hook \"no-force-push\": unknown key `match.except[0].programm`, did you mean `program`?",
