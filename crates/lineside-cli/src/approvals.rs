@@ -149,7 +149,7 @@ async fn list(args: &ApprovalsArgs, paths: &DaemonPaths, styles: Styles) -> Resu
     }
     if found.get("waits").and_then(Value::as_bool) != Some(true) {
         let why = "no question will: the daemon was started without `approvals` in its config.yaml; write \
-                   `approvals: {}` there, and start it again";
+                   `approvals: {}` there, unless it is there by now, and start the daemon again";
         lines.extend(wrapped(why, width, usize::MAX).iter().map(|line| styles.out.paint(Tone::Dim, line)));
     }
     lines.extend(page::answers(items(&found, "answers"), width, styles.out));

@@ -206,8 +206,9 @@ impl Job {
 
 /// What a run found that came to the result that something is not in order.
 fn not_in_order(summary: &str) -> String {
-    const WORDS: &str = "not in order";
-    if summary == WORDS { WORDS.to_owned() } else { format!("{WORDS}: {summary}") }
+    const FOUND: &str = "found something wrong";
+    // What a run that says nothing more is taken to have said.
+    if summary == "not in order" { FOUND.to_owned() } else { format!("{FOUND}: {summary}") }
 }
 
 /// How an attempt ended, for people.
@@ -215,7 +216,7 @@ pub(super) fn end(attempt: &Attempt, state: State, is_last: bool) -> (String, To
     match &attempt.ended {
         Some((_, AttemptEnd::Succeeded(summary))) => (wide("ran to its end", summary), Tone::Good),
         Some((_, AttemptEnd::NotInOrder(summary))) => {
-            (format!("ran to its end, {}", not_in_order(summary)), Tone::Warning)
+            (format!("ran to its end, and {}", not_in_order(summary)), Tone::Warning)
         }
         Some((_, AttemptEnd::Failed(kind, detail))) => (format!("failed ({kind}): {detail}"), Tone::Bad),
         Some((_, AttemptEnd::Cancelled)) => ("cancelled".to_owned(), Tone::Dim),

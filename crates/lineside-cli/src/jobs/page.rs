@@ -94,7 +94,7 @@ fn summary(jobs: &[&Job], all: usize) -> String {
     let red = jobs.iter().filter(|job| job.is_not_in_order()).count();
     let found = |state: State| match (state, red) {
         (_, 0) => String::new(),
-        (State::Done, red) => format!(" ({red} not in order)"),
+        (State::Done, red) => format!(" ({red} found something wrong)"),
         _ => String::new(),
     };
     let counts: Vec<String> = counts

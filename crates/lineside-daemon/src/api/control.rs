@@ -132,6 +132,8 @@ const LOOKED_THROUGH: usize = 1024;
 const NAMED: usize = 16;
 /// The longest name of a tool that it has, in characters.
 const LONGEST: usize = 100;
+/// How much is said of how a hook has failed, in characters.
+const LONGEST_DETAIL: usize = 200;
 
 /// The events that were decided lately, as far as the feed still has them.
 fn lately(daemon: &Daemon) -> Vec<Arc<Receipt>> {
@@ -158,7 +160,10 @@ fn failing(lately: &[Arc<Receipt>]) -> Vec<Failing> {
             failed.times += 1;
             failed.point = receipt.event.point().name;
             failed.failed = failure.kind.to_string();
-            failed.detail = failure.detail.chars().take(200).collect();
+            let (mut rest, mut detail) = (failure.detail.chars(), String::new());
+            detail.extend(rest.by_ref().take(LONGEST_DETAIL));
+            detail.extend(rest.next().map(|_| '…'));
+            failed.detail = detail;
         }
     }
     failing.into_values().collect()

@@ -84,7 +84,8 @@ async fn chosen(daemon: &Daemon, filter: &Filter) -> (Option<HashSet<String>>, O
 /// A hook that has failed of late, in words.
 fn failing(failing: &Failing) -> String {
     let Failing { hook, times, point, failed, detail } = failing;
-    format!("hook {hook} has failed {times} times within the hour, last at {point} ({failed}): {detail}")
+    let times = if *times == 1 { "once".to_owned() } else { format!("{times} times") };
+    format!("hook {hook} has failed {times} within the hour, last at {point} ({failed}): {detail}")
 }
 
 fn machine(member: &ClusterMember) -> pages::fleet::Machine {

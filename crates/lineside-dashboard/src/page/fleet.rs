@@ -90,7 +90,7 @@ fn attention(model: &Model, beside: &Beside, now: i64, fits: &dyn Fn(&str) -> bo
         @if agents.is_empty() && daemon == 0 { p.none { "Nothing." } }
         ul.attention {
             @for (project, stands) in &beside.projects {
-                li.warn { b { (line(project)) } span { "project " (stands) ": its hooks do not hold · " code { "lineside trust" } } }
+                li.warn { b { (line(project)) } " " span { "project " (stands) ": its hooks do not hold · " code { "lineside trust" } } }
             }
             @for text in &beside.failing { li.warn { span { (line(text)) } } }
             @for (severity, text) in &beside.findings {

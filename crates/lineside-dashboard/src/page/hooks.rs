@@ -87,7 +87,7 @@ fn row(hook: &HookStats) -> Markup {
             td { @for (kind, count) in &hook.failures { span.v-failed { (kind) " " (number(*count)) } " " } }
             td.dim {
                 @if hook.shadows > 0 {
-                    (number(hook.shadows)) " runs"
+                    (number(hook.shadows)) @if hook.shadows == 1 { " run" } @else { " runs" }
                     @for (would, count) in &hook.would { ", would " (would.as_str()) " " (number(*count)) }
                     @if hook.would_amend > 0 { ", would change " (number(hook.would_amend)) }
                 }

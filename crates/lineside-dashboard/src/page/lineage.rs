@@ -60,7 +60,7 @@ pub fn content(model: &Model, chosen: Option<&Chosen>, fits: &dyn Fn(&str) -> bo
         }
     }
     html! {
-        h1 { "Lineage" span.count { (number(all)) " agents, " (number(tops.len() as u64)) " at the top" } }
+        h1 { "Lineage" span.count { (number(all)) @if all == 1 { " agent, " } @else { " agents, " } (number(tops.len() as u64)) " at the top" } }
         div.lineage {
             section aria-label="Tree of agents" {
                 @if tops.is_empty() { p.none { "No agent is open." } }
