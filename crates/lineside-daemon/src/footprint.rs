@@ -5,7 +5,7 @@
 //! nearest folder that is there is watched, for the name that leads on. Links are followed, and the place of each link is
 //! watched like the place of a file.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt as _;
@@ -27,7 +27,7 @@ const PASSED_OVER: [&str; 2] = ["node_modules", ".git"];
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Footprint {
     folders: Folders,
-    files: BTreeMap<PathBuf, Mark>,
+    files: HashMap<PathBuf, Mark>,
 }
 
 /// What a footprint was found by.
@@ -37,7 +37,7 @@ pub(crate) struct Seen {
     /// Where nothing was.
     absent: Vec<PathBuf>,
     /// The folders that were listed, and those in which something was missing.
-    folders: BTreeMap<PathBuf, Mark>,
+    folders: HashMap<PathBuf, Mark>,
 }
 
 impl Seen {
@@ -119,7 +119,7 @@ struct Walk {
 
 impl Walk {
     fn from(found: Footprint, watched: &[Watched]) -> Self {
-        let seen = Seen { marks: Marks::begin(), absent: Vec::new(), folders: BTreeMap::new() };
+        let seen = Seen { marks: Marks::begin(), absent: Vec::new(), folders: HashMap::new() };
         let mut walk = Self { found, seen, plain: HashSet::new() };
         for Watched { path, levels, ends } in watched {
             walk.walk(Path::new("/"), path, *levels, ends);

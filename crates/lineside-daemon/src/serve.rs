@@ -190,8 +190,7 @@ impl Server {
         // Before hooks are loaded, as jobs of an earlier life begin then, which may need keys of the cluster.
         let cluster = settings.cluster.as_ref();
         notes.extend(cluster::begin(daemon, |daemon| &daemon.cluster, cluster, &settings.state).await);
-        daemon.until_quiet().await;
-        daemon.load().await.map_err(ServeError::Hooks)?;
+        daemon.load_first().await.map_err(ServeError::Hooks)?;
         if let Some(project) = &settings.project {
             daemon.projects.load_at(project).await.map_err(ServeError::Hooks)?;
         }

@@ -254,6 +254,33 @@ mod tests {
         two.until_open(true, || opened.write_all(b"x").unwrap()).await;
     }
 
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn what_has_many_folders_leaves_at_once_and_the_others_are_watched_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let (file, hooks) = (root.join("own/hooks.yaml"), root.join("hooks"));
+        fs::create_dir(root.join("own")).unwrap();
+        (0..100).for_each(|number| fs::create_dir_all(hooks.join(number.to_string())).unwrap());
+        let watcher = Watcher::default();
+        let user = User::new(&watcher, &file);
+        let many = || {
+            let watching = Watching::new(&watcher, "x");
+            let watched = [Watched { path: hooks.clone(), levels: 2, ends: &["HOOK.md"] }];
+            assert_eq!(watching.set(&Footprint::of(&watched), &Arc::default()), None);
+            watching
+        };
+        drop(many());
+        // What came while it was not watched is not missed.
+        user.changes.next().await;
+        user.set();
+        let mut opened = File::create(&file).unwrap();
+        user.until_open(true, || opened.write_all(b"x").unwrap()).await;
+        drop(user);
+        drop(many());
+        assert!(watcher.is_idle());
+    }
+
     #[test]
     fn looks_that_take_long_are_a_fifth_of_the_time() {
         let [short, long, longest] = [1, 100, 10_000].map(Duration::from_millis);

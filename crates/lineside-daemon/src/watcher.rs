@@ -16,6 +16,10 @@ use notify::{
 use crate::footprint::{Folders, Footprint};
 use crate::watch::Changes;
 
+/// What is taken away from the watching of the system is looked for among all that it watches. Beyond so many at once, the
+/// watching begins anew with what is left.
+const ONE_BY_ONE: usize = 64;
+
 /// Cloning it costs a reference count; all clones are the same.
 #[derive(Clone, Default)]
 pub(crate) struct Watcher {
@@ -40,6 +44,17 @@ struct Place {
     is_watched: bool,
 }
 
+/// What is to be done for the folders of a user.
+#[derive(Default)]
+struct Change {
+    /// Those that are watched no longer.
+    gone: Vec<PathBuf>,
+    /// Those that are watched from here on.
+    new: Vec<PathBuf>,
+    /// Those of others among them.
+    again: Vec<PathBuf>,
+}
+
 impl Watcher {
     /// A further user, of no folder yet.
     pub(crate) fn user(&self) -> u64 {
@@ -51,29 +66,46 @@ impl Watcher {
     /// Watches the folders of a footprint for a user in the place of those before. Takes some microseconds for each that is
     /// new or was made again. Gives what has failed: changes may be missed then.
     pub(crate) fn set(&self, user: u64, changes: &Arc<Changes>, footprint: &Footprint) -> Option<Error> {
-        let mut system = lock(&self.system);
-        if system.is_none() {
-            match begin(&self.known) {
-                Ok(begun) => *system = Some(begun),
-                Err(error) => return Some(error),
-            }
-        }
-        let (steps, again) = lock(&self.known).put(user, Some((changes, footprint)));
-        let failed = self.update(&mut system, steps);
-        let known = lock(&self.known);
-        let again = again.iter().filter_map(|path| known.places.get(path));
-        for place in again.filter(|place| place.is_watched) {
-            // It may have changed while it was not watched.
-            known.tell(place.users.iter().filter(|other| **other != user));
-        }
-        failed
+        self.put(user, Some((changes, footprint)))
     }
 
     /// Nothing is of use to this user any more.
     pub(crate) fn leave(&self, user: u64) {
+        self.put(user, None);
+    }
+
+    fn put(&self, user: u64, now: Option<(&Arc<Changes>, &Footprint)>) -> Option<Error> {
         let mut system = lock(&self.system);
-        let (steps, _) = lock(&self.known).put(user, None);
-        self.update(&mut system, steps);
+        let Change { mut gone, mut new, mut again } = lock(&self.known).put(user, now);
+        let is_anew = gone.len() > ONE_BY_ONE && system.take().is_some();
+        if is_anew {
+            (gone, new) = (Vec::new(), lock(&self.known).all());
+            again.clone_from(&new);
+        }
+        if system.is_none() && !new.is_empty() {
+            match begin(&self.known) {
+                Ok(begun) => *system = Some(begun),
+                Err(error) => {
+                    let mut known = lock(&self.known);
+                    if is_anew {
+                        known.tell_others(user, &again);
+                    }
+                    known.nothing_is_watched();
+                    return Some(error);
+                }
+            }
+        }
+        let gone = gone.into_iter().map(PathOp::unwatch);
+        let steps = gone.chain(new.into_iter().map(PathOp::watch_non_recursive)).collect();
+        let failed = self.update(&mut system, steps);
+        lock(&self.known).tell_others(user, &again);
+        failed
+    }
+
+    /// Whether it has nothing of the system.
+    #[cfg(test)]
+    pub(crate) fn is_idle(&self) -> bool {
+        lock(&self.system).is_none()
     }
 
     fn update(&self, system: &mut Option<RecommendedWatcher>, mut steps: Vec<PathOp>) -> Option<Error> {
@@ -112,11 +144,10 @@ fn begin(known: &Arc<Mutex<Known>>) -> Result<RecommendedWatcher, Error> {
 }
 
 impl Known {
-    /// Puts the folders of a user in the place of those before. Gives what is to be done for that, and which folders of others
-    /// are watched anew.
-    fn put(&mut self, user: u64, now: Option<(&Arc<Changes>, &Footprint)>) -> (Vec<PathOp>, Vec<PathBuf>) {
+    /// Puts the folders of a user in the place of those before. Gives what is to be done for that.
+    fn put(&mut self, user: u64, now: Option<(&Arc<Changes>, &Footprint)>) -> Change {
         let now = now.map(|(changes, footprint)| (Arc::clone(changes), footprint.wanted()));
-        let (mut steps, mut again) = (Vec::new(), Vec::new());
+        let mut change = Change::default();
         let before = self.users.remove(&user);
         for path in before.iter().flat_map(|(_, folders)| folders.paths()) {
             if now.as_ref().is_none_or(|(_, folders)| !folders.has(path))
@@ -125,7 +156,7 @@ impl Known {
                 place.users.remove(&user);
                 if place.users.is_empty() {
                     self.places.remove(path);
-                    steps.push(PathOp::unwatch(path));
+                    change.gone.push(path.to_path_buf());
                 }
             }
         }
@@ -138,18 +169,32 @@ impl Known {
                 continue;
             }
             if !is_new {
-                steps.push(PathOp::unwatch(path));
-                again.push(path.to_path_buf());
+                change.gone.push(path.to_path_buf());
+                change.again.push(path.to_path_buf());
             }
-            steps.push(PathOp::watch_non_recursive(path));
+            change.new.push(path.to_path_buf());
         }
         self.users.extend(now.map(|now| (user, now)));
-        (steps, again)
+        change
+    }
+
+    /// All folders, each of which is watched from here on.
+    fn all(&mut self) -> Vec<PathBuf> {
+        self.places.values_mut().for_each(|place| place.is_watched = true);
+        self.places.keys().cloned().collect()
     }
 
     fn tell<'a>(&self, users: impl IntoIterator<Item = &'a u64>) {
         let users = users.into_iter().filter_map(|user| self.users.get(user));
         users.for_each(|(changes, _)| changes.tell());
+    }
+
+    /// Tells the others whom these folders concern that they may have changed while they were not watched.
+    fn tell_others(&self, user: u64, again: &[PathBuf]) {
+        let places = again.iter().filter_map(|path| self.places.get(path)).filter(|place| place.is_watched);
+        let others: HashSet<_> =
+            places.flat_map(|place| &place.users).filter(|other| **other != user).collect();
+        self.tell(others);
     }
 
     fn is_not_watched(&mut self, path: &Path, has_gone: bool) {

@@ -27,30 +27,43 @@ impl Daemon {
     /// # Errors
     /// More hooks at one point than can be numbered; those before stay in force.
     pub(crate) async fn load(self: &Arc<Self>) -> Result<Arc<Loaded>, RegisterHookError> {
+        self.load_from(None).await
+    }
+
+    /// The same for the first time, after a moment where hook files have just been changed: one that is being rewritten is empty
+    /// between two steps of that.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub(crate) async fn load_first(self: &Arc<Self>) -> Result<Arc<Loaded>, RegisterHookError> {
+        let footprint = Footprint::of(&self.watched());
+        if let Some(rest) = self.changes.rest(&footprint, Duration::ZERO) {
+            sleep(rest).await;
+            return self.load().await;
+        }
+        self.load_from(Some(footprint)).await
+    }
+
+    async fn load_from(
+        self: &Arc<Self>,
+        footprint: Option<Footprint>,
+    ) -> Result<Arc<Loaded>, RegisterHookError> {
         let daemon = Arc::clone(self);
         let all = async move {
-            let loaded = daemon.load_all().await?;
+            let loaded = daemon.load_all(footprint).await?;
             Box::pin(daemon.projects.load()).await?;
             Ok(loaded)
         };
         whole(&self.tracker, all).await
     }
 
-    async fn load_all(&self) -> Result<Arc<Loaded>, RegisterHookError> {
+    async fn load_all(&self, footprint: Option<Footprint>) -> Result<Arc<Loaded>, RegisterHookError> {
         let mut watching = self.loading.lock().await;
         // Set before anything is read: what changes meanwhile is noticed.
-        let footprint = Footprint::of(&self.watched());
+        let footprint = footprint.unwrap_or_else(|| Footprint::of(&self.watched()));
         let blind = watching.set(&footprint, &self.changes);
         let files = self.read();
         watching.loaded.put(footprint, self.install(files, blind)).await
-    }
-
-    /// Waits a moment where hook files have just been changed, before they are read for the first time: one that is being
-    /// rewritten is empty between two steps of that.
-    pub(crate) async fn until_quiet(&self) {
-        if let Some(rest) = self.changes.rest(&Footprint::of(&self.watched()), Duration::ZERO) {
-            sleep(rest).await;
-        }
     }
 
     /// The same after a change, when the files have settled; nothing when they are as they were. Of files that do not settle
