@@ -3,6 +3,7 @@
 //! A parser knows where a word begins and ends, and nothing of what it means: quotes, expansions and substitutions
 //! are read by [`crate::expand`] from the word's own text. So any parser of shells can stand behind [`Parse`].
 
+mod endings;
 mod joined;
 mod plain;
 mod shuck;

@@ -157,5 +157,28 @@ fn a_line_goes_on_behind_the_delimiter_of_a_here_document() {
         ("cat > a.cc <<'E'\ncout << x \\\nE\nrm -rf /", "rm -rf /"),
         ("echo 'a << b \\\n'; rm -rf /", "rm -rf /"),
         ("echo $((1 << 2)) \\\n a; rm -rf /", "rm -rf /"),
+        ("echo $((1<<2\\\n)); rm -rf /", "rm -rf /"),
+        // A comment ends with its line.
+        ("echo hi # <<E \\\nrm -rf /", "rm -rf /"),
+        ("# see <<E \\\nrm -rf /", "rm -rf /"),
+        ("sh -c '# <<b \\\nrm -rf /'", "rm -rf /"),
+        ("sh <<\"E F\"\n# <<X \\\nrm -rf /\nE F", "rm -rf /"),
+        ("cat a#b <<E \\\n c\nE", "cat a#b c"),
+        ("git push <<E \\\n \\\n --force\nE", "git push --force"),
+        ("git push <<\"A B\" \\\n --force\nA B", "git push --force"),
+        (": <<E; echo '<<Q'\nE\ngit push <<F \\\n --force\nF\nQ", "git push --force"),
+        ("echo ü \\ü <<ü \\\n --x\nü\nrm -rf /", "rm -rf /"),
+    ]);
+}
+
+#[test]
+fn a_list_that_no_shell_takes_hides_nothing_behind_it() {
+    check(&[
+        ("x=(<f\nrm -rf /\n)", "?"),
+        ("x=(a;\nrm -rf /", "?"),
+        ("x=(&\nrm -rf /\n)", "?"),
+        ("echo ${x:-{} {a,b}; rm -rf /", "?"),
+        ("x=(a\nb 'c;d' $(e; f) \"g|h\" <(i | j) [k]=l @(m|n))\nrm -rf /", "rm -rf /"),
+        ("declare -A x=([a]=b [\"c d\"]='e;f')\nrm -rf /", "rm -rf /"),
     ]);
 }

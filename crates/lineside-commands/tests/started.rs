@@ -380,7 +380,7 @@ fn a_brace_that_a_word_does_not_close_takes_nothing_behind_it() {
         ("eval 'echo {x; rm -rf /'", "rm -rf /"),
         ("cat <<< {a; rm -rf /", "rm -rf /"),
         ("cat << {E\na\n{E\nrm -rf /", "rm -rf /"),
-        ("echo {a,\"b c\"}{1..2} ${x:-{} {$(echo a; echo b),c}; rm -rf /", "rm -rf /"),
+        ("echo {a,\"b c\"}{1..2} {$(echo a; echo b),c}; rm -rf /", "rm -rf /"),
         ("echo {a {b {c {d {e {f {g {h {i {j; rm -rf /", "rm -rf /"),
     ]);
 }

@@ -1,6 +1,6 @@
 //! The parser of `shuck`, whose tree no other file knows.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use shuck_ast::{
     ArithmeticForCommand, ArrayElem, Assignment as Set, AssignmentValue, BinaryOp, BuiltinCommand,
@@ -10,9 +10,9 @@ use shuck_ast::{
 use shuck_parser::ShellDialect;
 use shuck_parser::parser::{ParseDiagnostic, Parser};
 
+use super::endings::{ends_earlier, unclosed, unclosed_of_lines};
 use super::joined::joined;
 use super::{Assigned, Assignment, Command, Parse, Parsed, Redirect, Redirection, Statement, Statements};
-use crate::expand::behind_sign;
 use crate::{Shell, limits};
 
 /// `shuck-parser` behind our limits.
@@ -83,11 +83,12 @@ fn whole(text: &str, shell: Shell) -> Result<Statements<'_>, Broken> {
             open.into_iter().for_each(|at| closed.replace_range(at..=at, "_"));
             continue;
         }
-        let lower = Lower { text, read, open: RefCell::default() };
+        let lower = Lower { text, read, open: RefCell::default(), ends: Cell::default() };
         let statements = lower.list(&result.file.body);
         let open = lower.open.take();
         if open.is_empty() {
-            return Ok(statements);
+            let is_none = |at| Broken { at, message: "what is no word is taken for one".to_owned() };
+            return lower.ends.get().map_or(Ok(statements), |at| Err(is_none(at)));
         }
         let closed = closed.get_or_insert_with(|| text.to_owned());
         open.into_iter().for_each(|at| closed.replace_range(at..=at, "_"));
@@ -122,6 +123,8 @@ struct Lower<'t, 'r> {
     read: &'r str,
     /// Where braces stand that words open and do not close.
     open: RefCell<Vec<usize>>,
+    /// Where a word begins that ends earlier for a shell.
+    ends: Cell<Option<usize>>,
 }
 
 impl<'t> Lower<'t, '_> {
@@ -159,7 +162,15 @@ impl<'t> Lower<'t, '_> {
     }
 
     fn word(&self, word: &Word) -> &'t str {
-        self.of_word(word.span)
+        self.whole(self.of_word(word.span), word.span)
+    }
+
+    /// Notes where it begins, if a shell takes it for more than one word.
+    fn whole(&self, word: &'t str, span: Span) -> &'t str {
+        if self.ends.get().is_none() && ends_earlier(word) {
+            self.ends.set(Some(span.start.offset()));
+        }
+        word
     }
 
     fn of_word(&self, span: Span) -> &'t str {
@@ -337,7 +348,7 @@ impl<'t> Lower<'t, '_> {
 
     /// An element of a list, with its key in brackets where it has one: the tree has it without the first of them.
     fn element(&self, element: &ArrayElem) -> &'t str {
-        let inner = self.slice(element.span());
+        let inner = self.whole(self.slice(element.span()), element.span());
         if matches!(element, ArrayElem::Sequential(_)) {
             return inner;
         }
@@ -384,56 +395,4 @@ impl<'t> Lower<'t, '_> {
 
 fn number(descriptor: Option<i32>) -> Option<u32> {
     descriptor.and_then(|number| u32::try_from(number).ok())
-}
-
-/// Where braces stand in a word that are not closed within it: behind a sign that ends a word outside of quotes, another one
-/// begins.
-fn unclosed(word: &str) -> Vec<usize> {
-    let (mut open, mut found) = (Vec::new(), Vec::new());
-    let mut at = 0;
-    while let Some(byte) = word.as_bytes().get(at) {
-        at = match byte {
-            b'{' => {
-                open.push(at);
-                at + 1
-            }
-            b'}' => {
-                // What then closes nothing is a plain sign as well.
-                found.extend((open.pop().is_none() && !found.is_empty()).then_some(at));
-                at + 1
-            }
-            // `@(a|b)` of `extglob`.
-            b'?' | b'*' | b'+' | b'@' | b'!' if word[at + 1..].starts_with('(') => {
-                crate::scan::closing(word, at + 2, ')').map_or(word.len(), |end| end + 1)
-            }
-            b'<' | b'>' if word[at + 1..].starts_with('(') => behind_sign(word, at),
-            b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')' => {
-                found.append(&mut open);
-                at + 1
-            }
-            _ => behind_sign(word, at),
-        };
-    }
-    found
-}
-
-/// The same in the lines of a text that does not parse: of a brace in front of a blank a list of commands begins.
-fn unclosed_of_lines(text: &str) -> Vec<usize> {
-    let mut start = 0;
-    let mut all = Vec::new();
-    for line in text.split_inclusive('\n') {
-        let begins = |at: usize| {
-            line[at..].starts_with('{')
-                && !line[at + 1..].starts_with([' ', '\t', '\n', ';', '&', '|', '<', '>', '(', ')'])
-        };
-        let found = unclosed(line);
-        let lists = |at: &usize| line[*at..].starts_with('{') && !begins(*at);
-        // Where a list of commands begins, a brace ends it.
-        let found = found
-            .iter()
-            .filter(|at| begins(**at) || !line[**at..].starts_with('{') && !found.iter().any(lists));
-        all.extend(found.map(|at| start + at));
-        start += line.len();
-    }
-    all
 }
