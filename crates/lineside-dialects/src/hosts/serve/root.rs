@@ -22,6 +22,10 @@ use crate::hosts::{Host, SERVED, claude, quirks};
 /// How much of the reason of a hold is kept, in bytes.
 const LONGEST_REASON: usize = 1 << 10;
 
+/// How much of the texts of held subagents is written down, in bytes: a name is as long as its host likes, and all of them
+/// are written with each change of one.
+const MOST_WRITTEN: usize = 32 << 10;
+
 /// What is known of a session and its subagents. All of it is bounded, so that a session takes about 2 MiB at most.
 #[derive(Debug, Default)]
 pub(super) struct Root {
@@ -310,17 +314,22 @@ impl Root {
         }
     }
 
-    /// What holds it.
+    /// What holds it, to be written down.
     pub(super) fn holds(&self) -> Holds {
-        let subagents = self.child_holds.iter().map(|(session, ChildHold { reason, at_large })| {
-            let name = self.open.get(session).map(ToString::to_string);
-            HeldSubagent { session: session.to_owned(), name, reason: reason.clone(), at_large: *at_large }
-        });
-        Holds {
-            session: self.session_hold.clone(),
-            turn: self.turn_hold.clone(),
-            subagents: subagents.collect(),
+        let (mut turn, mut subagents, mut room) = (self.turn_hold.clone(), Vec::new(), MOST_WRITTEN);
+        for (session, ChildHold { reason, at_large }) in self.child_holds.iter() {
+            let name = self.open.get(session);
+            let texts = session.len() + name.map_or(0, |name| name.len()) + reason.len();
+            let Some(left) = room.checked_sub(texts) else {
+                // No hold gives way to another one: all of the turn is held.
+                turn.get_or_insert_with(|| reason.clone());
+                continue;
+            };
+            room = left;
+            let (session, name) = (session.to_owned(), name.map(ToString::to_string));
+            subagents.push(HeldSubagent { session, name, reason: reason.clone(), at_large: *at_large });
         }
+        Holds { session: self.session_hold.clone(), turn, subagents }
     }
 
     /// It is held as it was before, and nothing else is known of it.

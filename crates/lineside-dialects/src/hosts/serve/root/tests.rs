@@ -7,6 +7,8 @@ use lineside_core::json::{Value, json};
 
 use crate::hosts::program::Host;
 use crate::hosts::serve::known::digest_of_text;
+use crate::hosts::serve::recent::MOST;
+use crate::hosts::serve::root::MOST_WRITTEN;
 use crate::hosts::serve::{
     Arrived, Coming, ContextFate, Holds, HostCall, Outcome, Publishing, Reading, Served, Settled, read,
 };
@@ -193,6 +195,28 @@ fn ho_29_what_is_held_is_held_again_by_what_was_written_down_of_it() {
     assert!(later.held("PreToolUse", shell()).is_some(), "that of the third one has stopped");
     later.pass("SubagentStop", child());
     assert_eq!(later.held("PreToolUse", shell()), None);
+}
+
+#[test]
+fn what_is_written_down_of_held_subagents_has_a_bound_and_beyond_it_all_of_the_turn_is_held() {
+    let mut calls = Calls::of(Host::Claude);
+    let child = |id: u32, name: &str| json!({"agent_id": id.to_string(), "agent_type": name});
+    let bytes =
+        |calls: &Calls| lineside_core::json::to_string(&calls.served.holds("s").unwrap()).unwrap().len();
+    for id in 0..10 {
+        calls.block("SubagentStart", child(id, "coder"));
+    }
+    assert_eq!(calls.served.holds("s").unwrap().turn, None);
+    // A name is as long as a document may be.
+    calls.block("SubagentStart", child(10, &"x".repeat(1 << 20)));
+    assert!(bytes(&calls) < 2 << 10);
+    let mut later = Calls { holds: calls.served.holds("s"), ..Calls::of(Host::Claude) };
+    assert_eq!(later.held("PreToolUse", shell()), Some(Verdict::block("go on")), "that of the long name");
+    // Ten times as many as are remembered.
+    for id in 11..10 * u32::try_from(MOST).unwrap() {
+        calls.decide("SubagentStart", child(id, ""), Verdict::block("long ".repeat(1 << 10)), &[]);
+        assert!(bytes(&calls) < MOST_WRITTEN + (4 << 10), "{id}: {}", bytes(&calls));
+    }
 }
 
 #[test]
