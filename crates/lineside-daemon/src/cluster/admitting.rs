@@ -118,7 +118,7 @@ impl Joined {
             }
         };
         // A project that has what it is under is loaded before something is opened below it.
-        if let Some(digest) = entry.project.as_ref().and_then(|project| project.digest.as_deref()) {
+        for digest in entry.projects.iter().filter_map(|project| project.digest.as_deref()) {
             daemon.projects().find_trusted(digest).await;
         }
         let mut stand_ins = self.stand_ins();

@@ -1,4 +1,4 @@
-//! Hooks of files over machines: a session is in a project on its machine, and what stands in for it elsewhere is in one of
+//! Hooks of files over machines: a session is in projects on its machine, and what stands in for it elsewhere is in those of
 //! the same content there, which a person has trusted there. Where there is none the guards of the project stand closed.
 
 use std::collections::HashMap;
@@ -13,9 +13,10 @@ use super::Here;
 use super::words::ProjectEntry;
 use crate::projects::{Held, Project};
 
-/// What others are to know of the project that a session of this machine is in.
-pub(super) fn project_of(daemon: &dyn Here, session: &Session) -> Option<Arc<Held>> {
-    daemon.projects().of_session(session)?.now().held.clone()
+/// What others are to know of the projects that a session of this machine is in.
+pub(super) fn projects_of(daemon: &dyn Here, session: &Session) -> Vec<Arc<Held>> {
+    let projects = daemon.projects().of_session(session).into_iter();
+    projects.filter_map(|project| project.now().held.clone()).collect()
 }
 
 /// A project of another machine. All that stands in for sessions there in it shares it.
@@ -71,31 +72,39 @@ impl ProjectsElsewhere {
 /// The hooks of files that something which stands in is under.
 #[derive(Default)]
 pub(super) struct Files {
-    wanted: Option<Arc<Elsewhere>>,
-    /// Those that stand for what is not in force here.
-    closed: Option<ClosedGuards>,
+    projects: Vec<Wanted>,
     /// Those that stand for hooks of programs that are not in force here.
     untold: Option<ClosedGuards>,
 }
 
+/// A project that something which stands in is to be under the hooks of.
+struct Wanted {
+    elsewhere: Arc<Elsewhere>,
+    /// Those that stand for what is not in force here.
+    closed: Option<ClosedGuards>,
+}
+
 impl Files {
-    /// The project that an entry means.
+    /// The projects that an entry means.
     pub(super) fn meant(
         &self,
         all: &mut ProjectsElsewhere,
         machine: &Arc<str>,
-        entry: Option<&ProjectEntry>,
-    ) -> Option<Arc<Elsewhere>> {
-        let entry = entry?;
-        // The registry does not have the guards, and they are the same for the same content.
-        let known = self.wanted.as_ref().filter(|known| {
-            let known = &known.entry;
-            entry.guards.is_none() && (&entry.root, &entry.digest) == (&known.root, &known.digest)
-        });
-        Some(known.map_or_else(|| all.get(machine, entry), Arc::clone))
+        entries: &[ProjectEntry],
+    ) -> Vec<Arc<Elsewhere>> {
+        let meant = |entry: &ProjectEntry| {
+            // The registry does not have the guards, and they are the same for the same content.
+            let is_known = |known: &&Arc<Elsewhere>| {
+                let known = &known.entry;
+                entry.guards.is_none() && (&entry.root, &entry.digest) == (&known.root, &known.digest)
+            };
+            self.wanted().find(is_known).map_or_else(|| all.get(machine, entry), Arc::clone)
+        };
+        entries.iter().map(meant).collect()
     }
 
-    /// Has a stand-in be under the hooks of this project: those of one that has its content here, or its closed guards.
+    /// Has a stand-in be under the hooks of these projects: of each those of one that has its content here, or its closed
+    /// guards.
     ///
     /// # Errors
     /// The session is closed.
@@ -103,26 +112,45 @@ impl Files {
         &mut self,
         daemon: &dyn Here,
         session: &Session,
-        wanted: Option<Arc<Elsewhere>>,
+        wanted: &[Arc<Elsewhere>],
     ) -> Result<(), RegisterHookError> {
-        let digest = wanted.as_ref().and_then(|wanted| wanted.entry.digest.as_deref());
-        let here = digest.and_then(|digest| daemon.projects().trusted_for(session, digest));
-        let holds = here.is_some_and(|project| is_put(session, &project));
-        let is_same = self.is_under(wanted.as_ref());
-        if is_same && self.closed.is_none() == (holds || wanted.is_none()) {
-            return Ok(());
-        }
         // The new ones are there before the others leave: no event comes in between.
-        let closed = wanted.as_ref().filter(|_| !holds);
-        let closed = closed.map(|wanted| wanted.closed(daemon).close(session)).transpose()?;
-        std::mem::replace(&mut self.closed, closed).into_iter().for_each(ClosedGuards::remove);
-        self.wanted = wanted;
+        for elsewhere in wanted {
+            let digest = elsewhere.entry.digest.as_deref();
+            let here = digest.and_then(|digest| daemon.projects().trusted_for(session, digest));
+            let holds = here.is_some_and(|project| is_put(session, &project));
+            let place = self.wanted().position(|known| Arc::ptr_eq(known, elsewhere));
+            let is_closed = place.is_some_and(|place| self.projects[place].closed.is_some());
+            if place.is_some() && is_closed != holds {
+                continue;
+            }
+            let closed = (!holds).then(|| elsewhere.closed(daemon).close(session)).transpose()?;
+            match place {
+                Some(place) => {
+                    let before = std::mem::replace(&mut self.projects[place].closed, closed);
+                    before.into_iter().for_each(ClosedGuards::remove);
+                }
+                None => self.projects.push(Wanted { elsewhere: Arc::clone(elsewhere), closed }),
+            }
+        }
+        let is_over = |known: &mut Wanted| !wanted.iter().any(|one| Arc::ptr_eq(one, &known.elsewhere));
+        let over = self.projects.extract_if(.., is_over).filter_map(|known| known.closed);
+        over.for_each(ClosedGuards::remove);
         Ok(())
     }
 
-    /// Whether it is this one that a stand-in is to be under.
-    pub(super) fn is_under(&self, wanted: Option<&Arc<Elsewhere>>) -> bool {
-        self.wanted.as_ref().map(Arc::as_ptr) == wanted.map(Arc::as_ptr)
+    /// The same, with those that it is under as they are here by now.
+    ///
+    /// # Errors
+    /// The session is closed.
+    pub(super) fn renew(&mut self, daemon: &dyn Here, session: &Session) -> Result<(), RegisterHookError> {
+        let wanted: Vec<_> = self.wanted().cloned().collect();
+        self.put(daemon, session, &wanted)
+    }
+
+    /// Whether a stand-in is to be under this one.
+    pub(super) fn is_under(&self, wanted: &Arc<Elsewhere>) -> bool {
+        self.wanted().any(|known| Arc::ptr_eq(known, wanted))
     }
 
     /// Hooks of programs on it are not in force here, for this reason: whatever they may judge stands closed.
@@ -147,24 +175,26 @@ impl Files {
         self.untold.take().into_iter().for_each(ClosedGuards::remove);
     }
 
-    pub(super) fn wanted(&self) -> Option<&Arc<Elsewhere>> {
-        self.wanted.as_ref()
+    pub(super) fn wanted(&self) -> impl Iterator<Item = &Arc<Elsewhere>> {
+        self.projects.iter().map(|project| &project.elsewhere)
     }
 
-    /// The project whose guards stand closed here.
-    pub(super) fn closed(&self) -> Option<&ProjectEntry> {
-        self.wanted.as_ref().filter(|_| self.closed.is_some()).map(|wanted| &wanted.entry)
+    /// The projects whose guards stand closed here.
+    pub(super) fn closed(&self) -> impl Iterator<Item = &ProjectEntry> {
+        let closed = self.projects.iter().filter(|project| project.closed.is_some());
+        closed.map(|project| &project.elsewhere.entry)
     }
 
     /// Nothing is below it any more.
     pub(super) fn release(self) {
-        self.closed.into_iter().chain(self.untold).for_each(ClosedGuards::remove);
+        let closed = self.projects.into_iter().filter_map(|project| project.closed);
+        closed.chain(self.untold).for_each(ClosedGuards::remove);
     }
 }
 
-/// Puts a stand-in into a project; `false` where it is in another one already.
+/// Puts a stand-in into a project, beside those that it is in; `false` where it cannot be.
 fn is_put(session: &Session, project: &Arc<Project>) -> bool {
-    session.scope().as_ref() == Some(project.scope()) || session.enter(project.scope())
+    session.is_in(project.scope()) || session.enter_too(project.scope())
 }
 
 fn remedy(machine: &str, ProjectEntry { root, digest, .. }: &ProjectEntry) -> String {
@@ -204,11 +234,16 @@ mod tests {
             assert!(!Arc::ptr_eq(&first, &other));
         }
         // The registry does not have the guards.
-        let files = Files { wanted: Some(Arc::clone(&first)), ..Files::default() };
-        let short = ProjectEntry { guards: None, ..entry("/p", 1) };
-        assert!(files.is_under(files.meant(&mut all, &machine, Some(&short)).as_ref()));
-        assert!(!files.is_under(files.meant(&mut all, &machine, Some(&entry("/p", 2))).as_ref()));
-        assert!(files.meant(&mut all, &machine, None).is_none());
+        let under = |elsewhere| Wanted { elsewhere, closed: None };
+        let second = all.get(&machine, &entry("/q", 1));
+        let projects = vec![under(Arc::clone(&first)), under(Arc::clone(&second))];
+        let files = Files { projects, ..Files::default() };
+        let short = |root: &str| ProjectEntry { guards: None, ..entry(root, 1) };
+        let meant = files.meant(&mut all, &machine, &[short("/q"), short("/p")]);
+        assert!(Arc::ptr_eq(&meant[0], &second) && Arc::ptr_eq(&meant[1], &first));
+        let other = files.meant(&mut all, &machine, &[entry("/p", 2)]);
+        assert!(files.is_under(&first) && files.is_under(&second) && !files.is_under(&other[0]));
+        assert!(files.meant(&mut all, &machine, &[]).is_empty());
     }
 
     #[test]

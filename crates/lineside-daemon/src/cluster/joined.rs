@@ -19,7 +19,7 @@ use super::Here;
 use super::admitting::Missed;
 use super::answering::Answering;
 use super::draining::Draining;
-use super::files::project_of;
+use super::files::projects_of;
 use super::jobs::Jobs;
 use super::living::LivingHooks;
 use super::own::{Held, Own, Sessions};
@@ -36,7 +36,7 @@ const ADMISSIONS: usize = 64;
 /// The longest entry, in bytes, and what of the longest message of the server is left for what stands around it.
 const LONGEST: usize = 512 << 10;
 const AROUND: usize = 4 << 10;
-/// What stands around the guards of a project in an entry.
+/// What stands around the guards of one project in an entry.
 const GUARDS_KEY: usize = r#","guards":"#.len();
 
 /// How a session is, under the name of its entry.
@@ -127,16 +127,15 @@ impl Joined {
         if own.of(session).is_none() {
             daemon.grants().of(session)?;
             let (name, _) = daemon.grants().verifier(session)?;
-            let (session, machines) = (session.clone(), BTreeMap::new());
+            let (session, projects, machines) = (session.clone(), Vec::new(), BTreeMap::new());
             let (is_stale, is_telling) = (false, false);
-            let new =
-                Own { name, session, version: 0, project: None, machines, told: 0, is_stale, is_telling };
+            let new = Own { name, session, version: 0, projects, machines, told: 0, is_stale, is_telling };
             own.add(new).into_iter().for_each(|before| self.take_out(&before));
         }
         let known = own.of(session)?;
         known.version += 1;
         known.is_stale = false;
-        known.project = project_of(daemon, session);
+        known.projects = projects_of(daemon, session);
         let (name, entry) = self.shown(daemon, own, session)?;
         self.cluster().put(name, json::to_vec(&entry.registered()).unwrap_or_default());
         Some((name, entry))
@@ -151,11 +150,11 @@ impl Joined {
     ) -> Option<(EntryName, SessionEntry)> {
         let above = self.above(daemon, own, session);
         let known = own.of(session)?;
-        let guards = known.project.as_ref().map_or(0, |project| project.bytes);
+        let guards = known.projects.iter().map(|project| project.bytes + GUARDS_KEY).sum();
         Some((known.name, self.fitting(entry(daemon, &self.living, known, above), guards)))
     }
 
-    /// As much of an entry as fits into a message: without the guards of its project, which count as not known then, or
+    /// As much of an entry as fits into a message: without the guards of its projects, which count as not known then, or
     /// without all hooks, which stand closed then. So long are the guards.
     fn fitting(&self, entry: SessionEntry, guards: usize) -> SessionEntry {
         let server = self.cluster().health().borrow().server.as_ref().map(|server| server.longest);
@@ -163,7 +162,7 @@ impl Joined {
         // All sessions of a project share its guards: they are not written for each to be measured.
         let short = entry.registered();
         match json::to_vec(&short) {
-            Ok(text) if text.len() + guards + GUARDS_KEY <= most => entry,
+            Ok(text) if text.len() + guards <= most => entry,
             Ok(text) if text.len() <= most => short,
             _ => SessionEntry { verifier: None, hooks: Vec::new(), untold: true, ..short },
         }
@@ -422,6 +421,6 @@ fn entry(daemon: &dyn Here, living: &LivingHooks, own: &Own, above: Option<Entry
             .chain(living.of(&own.session))
             .collect(),
         untold: false,
-        project: own.project.as_deref().map(ProjectEntry::of),
+        projects: own.projects.iter().map(|held| ProjectEntry::of(held)).collect(),
     }
 }

@@ -16,8 +16,8 @@ pub(super) struct Own {
     pub(super) session: Session,
     /// Which state of it was written last.
     pub(super) version: u64,
-    /// The project that it was in then.
-    pub(super) project: Option<Arc<projects::Held>>,
+    /// The projects that it was in then.
+    pub(super) projects: Vec<Arc<projects::Held>>,
     /// Machines on which something is below it.
     pub(super) machines: BTreeMap<String, Held>,
     /// How often one of them has said so.

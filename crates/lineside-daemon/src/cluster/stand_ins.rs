@@ -188,17 +188,16 @@ impl StandIns {
             Problem::conflict("not-registered", "The hook cannot be registered", text).blocks()
         };
         let StandIn { session, machine, files, .. } = stand_in;
-        let project = files.meant(&mut self.projects, machine, entry.project.as_ref());
+        let projects = files.meant(&mut self.projects, machine, &entry.projects);
         // Of the same state the machine itself says more than the registry.
-        if entry.version == stand_in.version
-            && entry.project.as_ref().is_some_and(|project| project.guards.is_some())
+        if entry.version == stand_in.version && entry.projects.iter().any(|project| project.guards.is_some())
         {
-            files.put(daemon, session, project.clone()).map_err(|error| unable(&error))?;
+            files.put(daemon, session, &projects).map_err(|error| unable(&error))?;
         }
         if entry.version <= stand_in.version {
             return Ok(Change::InForce { more: 0, fewer: 0 });
         }
-        files.put(daemon, session, project).map_err(|error| unable(&error))?;
+        files.put(daemon, session, &projects).map_err(|error| unable(&error))?;
         if entry.untold {
             // Those that are known stay: nothing says that they are gone.
             let why = format!(
@@ -285,7 +284,7 @@ impl StandIns {
     pub(super) fn untrusted(&self) -> Vec<ClusterUntrusted> {
         let mut all: BTreeMap<(&str, &str, Option<&str>), usize> = BTreeMap::new();
         for one in self.standing.values() {
-            if let Some(closed) = one.files.closed() {
+            for closed in one.files.closed() {
                 *all.entry((&one.machine, &closed.root, closed.digest.as_deref())).or_default() += 1;
             }
         }

@@ -8,7 +8,7 @@ use lineside::core::Notice;
 use lineside_nats::EntryName;
 
 use super::Here;
-use super::files::{Elsewhere, project_of};
+use super::files::{Elsewhere, projects_of};
 use super::joined::Joined;
 use super::own::Own;
 
@@ -17,8 +17,8 @@ impl Joined {
     /// what stands in here is under what it is to be.
     pub(super) fn projects_changed(self: &Arc<Self>, daemon: &Arc<dyn Here>) {
         let is_other = |own: &Own| {
-            let now = project_of(&**daemon, &own.session);
-            own.project.as_ref().map(Arc::as_ptr) != now.as_ref().map(Arc::as_ptr)
+            let now = projects_of(&**daemon, &own.session);
+            own.projects.iter().map(Arc::as_ptr).ne(now.iter().map(Arc::as_ptr))
         };
         let others: Vec<Session> = {
             let own = self.own();
@@ -34,7 +34,7 @@ impl Joined {
         }
         let mut by_project: HashMap<_, (Arc<Elsewhere>, Vec<EntryName>)> = HashMap::new();
         for (name, one) in self.stand_ins().iter() {
-            if let Some(wanted) = one.files.wanted() {
+            for wanted in one.files.wanted() {
                 let of_it =
                     by_project.entry(Arc::as_ptr(wanted)).or_insert_with(|| (Arc::clone(wanted), Vec::new()));
                 of_it.1.push(name);
@@ -45,7 +45,10 @@ impl Joined {
 
     /// Looks for a project here that has what a stand-in is to be under, and puts it into that.
     pub(super) fn look_for_files(self: &Arc<Self>, daemon: &Arc<dyn Here>, name: EntryName) {
-        let wanted = self.stand_ins().get(name).and_then(|one| one.files.wanted().cloned());
+        let stand_ins = self.stand_ins();
+        let wanted: Vec<_> =
+            stand_ins.get(name).into_iter().flat_map(|one| one.files.wanted().cloned()).collect();
+        drop(stand_ins);
         wanted.into_iter().for_each(|wanted| self.look_for(daemon, wanted, vec![name]));
     }
 
@@ -58,8 +61,8 @@ impl Joined {
             for name in names {
                 let mut stand_ins = joined.stand_ins();
                 let found = stand_ins.get_mut(name);
-                if let Some(one) = found.filter(|one| one.files.is_under(Some(&wanted)))
-                    && let Err(error) = one.files.put(&*held, &one.session, Some(Arc::clone(&wanted)))
+                if let Some(one) = found.filter(|one| one.files.is_under(&wanted))
+                    && let Err(error) = one.files.renew(&*held, &one.session)
                 {
                     tracing::warn!(%error, "the guards of a project elsewhere are not put in force");
                 }

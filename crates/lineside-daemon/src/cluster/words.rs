@@ -8,7 +8,7 @@ use lineside::core::failure::FailureKind;
 use lineside::core::worker::WorkerEnded;
 use lineside::json;
 use lineside::trust::Guard;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::api::shapes::Collect;
 use crate::attachments::Declared;
@@ -36,16 +36,38 @@ pub(super) struct SessionEntry {
     /// Its hooks are not among these, because they do not fit: what they would judge stands closed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) untold: bool,
-    /// The project that it is in on its machine, whose hooks hold below it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) project: Option<ProjectEntry>,
+    /// The projects that it is in on its machine, whose hooks hold below it. A single one is written as that, which is all
+    /// that earlier versions know; a list is none of their entries, so that nothing of theirs stands in for it.
+    #[serde(rename = "project", default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(serialize_with = "one_or_list", deserialize_with = "of_one_or_list")]
+    pub(super) projects: Vec<ProjectEntry>,
+}
+
+fn one_or_list<S: Serializer>(projects: &[ProjectEntry], to: S) -> Result<S::Ok, S::Error> {
+    match projects {
+        [one] => one.serialize(to),
+        list => list.serialize(to),
+    }
+}
+
+fn of_one_or_list<'a, D: Deserializer<'a>>(from: D) -> Result<Vec<ProjectEntry>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        One(ProjectEntry),
+        List(Vec<ProjectEntry>),
+    }
+    Ok(match Written::deserialize(from)? {
+        Written::One(one) => vec![one],
+        Written::List(list) => list,
+    })
 }
 
 impl SessionEntry {
-    /// What the registry has of it: who needs the guards of its project asks its machine.
+    /// What the registry has of it: who needs the guards of its projects asks its machine.
     pub(super) fn registered(&self) -> Self {
-        let project = self.project.clone().map(|project| ProjectEntry { guards: None, ..project });
-        Self { project, ..self.clone() }
+        let without = |project: &ProjectEntry| ProjectEntry { guards: None, ..project.clone() };
+        Self { projects: self.projects.iter().map(without).collect(), ..self.clone() }
     }
 }
 
@@ -206,6 +228,21 @@ pub(super) fn read<'a, T: Deserialize<'a>>(all: &'a [u8]) -> Option<(T, &'a str)
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_session_in_one_project_is_written_as_earlier_versions_know_it_and_one_in_several_as_a_list() {
+        let project = |root: &str| ProjectEntry { root: root.to_owned(), digest: None, guards: None };
+        let earlier = r#"{"v":1,"id":"s","agent":{"id":"main","kind":"main"},"project":{"root":"/a"}}"#;
+        let one: SessionEntry = json::from_str(earlier).unwrap();
+        assert_eq!(one.projects, [project("/a")]);
+        assert_eq!(json::to_string(&one).unwrap(), earlier);
+        let several = SessionEntry { projects: vec![project("/a"), project("/b")], ..one.clone() };
+        let text = json::to_string(&several).unwrap();
+        assert!(text.contains(r#""project":[{"root":"/a"},{"root":"/b"}]"#), "{text}");
+        assert_eq!(json::from_str::<SessionEntry>(&text).unwrap(), several);
+        let none = SessionEntry { projects: Vec::new(), ..one };
+        assert_eq!(json::from_str::<SessionEntry>(&json::to_string(&none).unwrap()).unwrap(), none);
+    }
 
     #[test]
     fn what_is_written_is_read() {

@@ -20,19 +20,17 @@ impl Projects {
         self.inner.store.list_file()
     }
 
-    /// The project that a session itself was put into; of several the first of which anything holds.
-    pub(crate) fn of_session(&self, session: &Session) -> Option<Arc<Project>> {
+    /// The projects that a session itself was put into, in that order.
+    pub(crate) fn of_session(&self, session: &Session) -> Vec<Arc<Project>> {
         let known = self.known();
-        let mut all = session.scopes().filter_map(|scope| known.by_scope.get(&scope));
-        let first = all.next()?;
-        let holds = |project: &&Arc<Project>| project.now().held.is_some();
-        Some(Arc::clone(std::iter::once(first).chain(all).find(holds).unwrap_or(first)))
+        session.scopes().filter_map(|scope| known.by_scope.get(&scope).cloned()).collect()
     }
 
-    /// The project that a session itself was put into where that has exactly this content, else any that is loaded and has.
+    /// A project that a session itself was put into where one has exactly this content, else any that is loaded and has.
     /// A person has trusted it.
     pub(crate) fn trusted_for(&self, session: &Session, digest: &str) -> Option<Arc<Project>> {
-        self.of_session(session).filter(|project| project.has(digest)).or_else(|| self.trusted(digest))
+        let own = self.of_session(session).into_iter().find(|project| project.has(digest));
+        own.or_else(|| self.trusted(digest))
     }
 
     /// A project that is loaded and has exactly this content, which a person has trusted.

@@ -1,7 +1,11 @@
 //! Hooks of files hold below their sessions on other machines too, where these have trusted their content.
 
+use std::path::Path;
+
 use lineside::client::Session;
-use lineside::json::json;
+use lineside::json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::UnixStream;
 
 use crate::machine::{Machine, comes_to, reason, refusing};
 use crate::nats::Nats;
@@ -13,8 +17,26 @@ async fn two() -> (Nats, Machine, Machine) {
     (nats, a, b)
 }
 
-async fn works_in(machine: &Machine, id: &str, root: &std::path::Path) -> Session {
+async fn works_in(machine: &Machine, id: &str, root: &Path) -> Session {
     machine.client().session(id).cwd(root.to_string_lossy()).open().await.unwrap()
+}
+
+/// A call of the session of an agent program, which works there; its answer.
+async fn calls_from(machine: &Machine, id: &str, root: &Path) -> String {
+    let mut body = json!({"hook_event_name": "PreToolUse", "session_id": id, "tool_name": "Bash"});
+    body["tool_input"] = json!({"command": "ls"});
+    body["cwd"] = json!(root.to_string_lossy());
+    let body = body.to_string();
+    let request = format!(
+        "POST /v1/hosts/claude HTTP/1.1\r\nhost: l\r\ncontent-type: application/json\r\nlineside-protocol: 1\r\n\
+         connection: close\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut stream = UnixStream::connect(machine.socket()).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
 }
 
 /// A child that works where no project is.
@@ -38,6 +60,53 @@ async fn a_child_elsewhere_is_under_the_hooks_of_its_parents_project_which_run_w
     a.end().await;
     assert_eq!(reason(&grandchild, "rm").await.as_deref(), Some("no rm"));
     assert_eq!(reason(&grandchild, "ls").await, None);
+}
+
+#[tokio::test]
+async fn a_child_elsewhere_is_under_the_hooks_of_each_project_that_its_parent_is_in_as_they_stand_there() {
+    let (_nats, a, b) = two().await;
+    let words = [("one", "rm"), ("other", "dd"), ("third", "mv")];
+    let [one, other, third] = words.map(|(name, word)| {
+        let root = a.project(name, &refusing(word));
+        a.trust(&root);
+        root
+    });
+    let clone = |name: &str, word: &str| b.trust(&b.project(name, &refusing(word)));
+    clone("one", "rm");
+    for root in [&one, &other] {
+        let answer = calls_from(&a, "s1", root).await;
+        assert!(answer.starts_with("HTTP/1.1 200") && !answer.contains("deny"), "{answer}");
+    }
+    let parent = a.client().session("s1").resume().open().await.unwrap();
+    let child = child_of(&b, &parent, "s2").await;
+    let closed = |root: &Path| json!([root.to_string_lossy()]);
+    let untrusted = async || {
+        let status = b.status().await;
+        let all = status["cluster"]["untrusted"].as_array().cloned().unwrap_or_default();
+        all.iter().map(|project| project["root"].clone()).collect::<Value>()
+    };
+    assert_eq!(untrusted().await, closed(&other), "that of the first one is trusted there");
+    let is_closed =
+        |reason: Option<&str>| reason.is_some_and(|reason| reason.contains("no project on this machine"));
+    assert!(is_closed(reason(&child, "ls").await.as_deref()));
+    clone("other", "dd");
+    comes_to(&child, "ls", |reason| reason.is_none()).await;
+    for word in ["rm", "dd"] {
+        assert_eq!(reason(&child, word).await, Some(format!("no {word}")));
+    }
+    assert_eq!(reason(&child, "mv").await, None);
+    // One that its parent comes into while it runs.
+    calls_from(&a, "s1", &third).await;
+    comes_to(&child, "ls", is_closed).await;
+    assert_eq!(untrusted().await, closed(&third));
+    clone("third", "mv");
+    comes_to(&child, "ls", |reason| reason.is_none()).await;
+    let grandchild = child_of(&b, &child, "s3").await;
+    // Also without the machine of its parent.
+    a.end().await;
+    for word in ["rm", "dd", "mv"] {
+        assert_eq!(reason(&grandchild, word).await, Some(format!("no {word}")));
+    }
 }
 
 #[tokio::test]

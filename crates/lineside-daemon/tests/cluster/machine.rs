@@ -94,7 +94,11 @@ impl Machine {
     }
 
     pub(crate) fn client(&self) -> Client {
-        Client::new(self.folder.path().join("run/lineside.sock"))
+        Client::new(self.socket())
+    }
+
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.folder.path().join("run/lineside.sock")
     }
 
     pub(crate) fn server(&self) -> &Server {
