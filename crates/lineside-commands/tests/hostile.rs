@@ -49,6 +49,11 @@ fn a_text_that_passes_a_bound_is_unclear() {
     }
     let coloured = "printf '\\033[31mred\\033[0m'; [ -e a ] && echo a[1] b[2]x [abc\n".repeat(60);
     assert!(analyse(&coloured, Shell::Bash, &Surroundings::new("/proj", "/home/dev")).unclear.is_empty());
+    // Each evaluation asks for two.
+    for text in ["x='a[$((x))+$((x))]'; let x", "x='a[$((y))+$((y))]'; y='b[$((x))]+b[$((x))]'; echo $((x))"]
+    {
+        assert!(unclear(text).is_cut);
+    }
     unclear(&"`".repeat(4097));
     unclear(&"a".repeat(64 * 1024 + 1));
     unclear(&format!("cat{}\n{}", " <<A".repeat(4096), "x\nA\n".repeat(4096)));

@@ -11,6 +11,9 @@ use crate::value::{Value, spelt};
 /// The function that bash calls in the place of a program that there is not.
 const NOT_FOUND: &str = "command_not_found_handle";
 
+/// As how many bytes each text counts that is evaluated.
+const EVALUATED: usize = 64;
+
 impl Walk<'_> {
     /// A variable whose value a shell runs, expands or takes for a file that it runs.
     pub(crate) fn sets_up_shells(&mut self, name: &str, value: &Value) {
@@ -96,6 +99,11 @@ impl Walk<'_> {
                 seen.push(name.to_owned());
                 let texts: Vec<String> = values.iter().filter_map(Value::literal).collect();
                 for text in texts {
+                    // An index may ask for the name that it is a part of, and more than once.
+                    self.count_bytes(text.len() + EVALUATED);
+                    if self.is_full() {
+                        return;
+                    }
                     indices(&text).into_iter().for_each(|index| self.substitutes(index));
                     left.push(text);
                 }
