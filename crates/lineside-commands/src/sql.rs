@@ -15,7 +15,43 @@ fn read(text: &str, escapes: bool) -> bool {
         let all = std::iter::successors(behind_client(text), |text| behind_client(text));
         all.filter(|text| first(text) == "BEGIN" || spans(text)).take(64)
     };
-    bare.lines().any(empties) || bare.split(';').any(|text| statement(text) || behind(text).any(statement))
+    // What only changes rows is taken back with its transaction; tables of a session end with it.
+    let is_taken_back = is_taken_back(&bare);
+    let temporary = temporary(&bare);
+    let counts = |text: &str| {
+        let changes = matches!(first(text), "DELETE" | "UPDATE");
+        let of_session = || drops(text).is_some_and(|name| temporary.contains(&name));
+        statement(text) && !(is_taken_back && changes) && !of_session()
+    };
+    bare.lines().any(empties) || bare.split(';').any(|text| counts(text) || behind(text).any(counts))
+}
+
+/// Whether all is one transaction that ends with `ROLLBACK`.
+fn is_taken_back(bare: &str) -> bool {
+    let statements = bare.split(';').map(str::trim).filter(|text| !text.is_empty());
+    let firsts: Vec<&str> = statements.map(first).collect();
+    let begins = |word: &str| matches!(word, "BEGIN" | "START");
+    let [begin, inner @ .., "ROLLBACK"] = &firsts[..] else { return false };
+    begins(begin) && !inner.iter().any(|word| begins(word) || matches!(*word, "COMMIT" | "END" | "ROLLBACK"))
+}
+
+/// The tables that `CREATE TEMP TABLE` makes.
+fn temporary(bare: &str) -> Vec<&str> {
+    let made = bare.split(';').filter_map(|text| {
+        let mut words = text.split_whitespace();
+        let is_made = words.next() == Some("CREATE") && matches!(words.next(), Some("TEMP" | "TEMPORARY"));
+        let mut words = words.skip_while(|word| matches!(*word, "TABLE" | "IF" | "NOT" | "EXISTS"));
+        words.next().filter(|_| is_made)
+    });
+    made.map(|name| name.split('(').next().unwrap_or_default()).collect()
+}
+
+/// The one table that a statement drops.
+fn drops(text: &str) -> Option<&str> {
+    let mut words = text.split_whitespace();
+    let is_drop = words.next() == Some("DROP") && words.next() == Some("TABLE");
+    let mut words = words.skip_while(|word| matches!(*word, "IF" | "EXISTS"));
+    words.next().filter(|_| is_drop && words.next().is_none())
 }
 
 /// A line without what is for the client: `\set x 1`, `.mode column`, a lone `GO`.
@@ -194,7 +230,8 @@ fn document(text: &str) -> bool {
     .iter()
     .any(|call| text.contains(call))
         // Of a model of Rails, without a condition.
-        || [".DELETE_ALL", ".DESTROY_ALL"].iter().any(|call| text.contains(call)) && !text.contains(".WHERE(")
+        || [".DELETE_ALL", ".DESTROY_ALL"].iter().any(|call| text.contains(call))
+            && ![".WHERE(", ".FIND("].iter().any(|call| text.contains(call))
 }
 
 #[cfg(test)]
@@ -235,6 +272,11 @@ mod tests {
             "\\pset x \\\\ drop table x",
             "delimiter //\ndrop table x //",
             "if exists (select 1)\ndrop table x",
+            "begin; drop table x; rollback",
+            "begin; delete from x; commit; begin; select 1; rollback",
+            "begin; delete from x; rollback to a; commit",
+            "create temp table y as select 1; drop table x",
+            "create temp table y as select 1; drop table y, x",
         ] {
             assert!(destroys(text), "{text}");
         }
@@ -254,6 +296,9 @@ mod tests {
             "merge into x using y on a = b when matched then\nupdate set a = 1",
             "explain\ndelete from x",
             "set a 1\nselect 1",
+            "begin; delete from x; rollback;",
+            "create temp table y as select 1; drop table y;",
+            "create temporary table if not exists y(a int); drop table if exists y",
         ] {
             assert!(!destroys(text), "{text}");
         }

@@ -28,6 +28,7 @@ mod scope;
 mod simple;
 mod sought;
 mod spread;
+mod stages;
 mod texts;
 mod told;
 mod sed;

@@ -88,6 +88,12 @@ fn reaches(
         let Token::Name(name) = token else { continue };
         let is_told = || marked[at] && !is_hidden(tokens, at);
         let used = used(row, name, &tokens[at + 1..], text).filter(counts);
+        // `for k in os.environ` goes through names.
+        let is_names = row.0 == "python" && name.ends_with("environ") && ends_with_in(&tokens[..at]);
+        if is_names && matches!(used, Some(Use::Whole)) {
+            has_all = true;
+            continue;
+        }
         has_all |= matches!(used, Some(Use::Whole));
         match used {
             None if held.contains(&value(name)) && is_told() => return true,
@@ -245,6 +251,11 @@ fn is_sought(before: &[Token]) -> bool {
         [.., Token::Name(front), Token::Name(_), Token::Name(word)] => word == "in" && asks(front),
         _ => false,
     }
+}
+
+/// Whether these tokens end with the word in front of what a loop goes through.
+fn ends_with_in(before: &[Token]) -> bool {
+    matches!(before.last(), Some(Token::Name(word)) if word == "in")
 }
 
 /// Whether a loop goes through it.

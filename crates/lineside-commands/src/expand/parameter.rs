@@ -293,6 +293,10 @@ impl Walk<'_> {
             return if sign == '+' { self.default_word(word, quoted) } else { kept };
         }
         let given = self.default_word(word, quoted);
+        // It is what it is, or the shell ends.
+        if !takes && sign == '?' && !kept.is_empty() {
+            return kept;
+        }
         if !takes && sign != '?' && self.takes_default() {
             if sign == '=' {
                 self.counted(name, &given);
@@ -307,6 +311,9 @@ impl Walk<'_> {
                 _ => self.unset(name).origin,
             };
             let mut origin = origin;
+            if sign == '?' && colon {
+                origin = origin.with(Origin::EXPECTED);
+            }
             if let ('-' | '=', [one]) = (sign, &given[..])
                 && one.plain().is_some_and(is_within)
             {

@@ -34,7 +34,11 @@ pub(super) const ROWS: &[Source] = &[
     ("task|mage|invoke|inv|fab|nox|tox|doit|gulp|grunt|turbo|lage|moon|earthly|dagger|act", "", ""),
     ("nx", "", "sub"),
     ("cmake", "-B= -S= -G= -D= -E= -C= -P= -U= -A= -T= --build= --install= --target|-t= --config= -j|--parallel= --preset= --prefix= -L -N -W= --fresh -v --clean-first --workflow --log-level=", "w:-B --install?w:--prefix special:cmake"),
-    ("shellcheck|shfmt|hadolint|yamllint|markdownlint|cspell", "-s|--shell= -e|--exclude= -f|--format= -x -a -S= -w|--write -d -i= -ln= -l", "r:*"),
+    ("shfmt", "-w|--write -d|--diff -l|--list -i= -ln= -s -bn -ci -sr -kp -fn -p --filename=", "r:* -w?w:*"),
+    ("shellcheck|hadolint|yamllint|markdownlint|cspell", "-s|--shell= -e|--exclude= -f|--format= -x -a -S= -w|--write -d -i= -ln= -l", "r:*"),
+    ("check-jsonschema|jsonlint|taplo|actionlint", "--schemafile= --builtin-schema= --base-uri= --default-filetype= -v|--verbose -q|--quiet -o|--output-format= --color= -f|--force-filetype=", "r:* r:--schemafile"),
+    // A server has of a file of settings what it is started with.
+    ("uvicorn|gunicorn|hypercorn|granian|daphne|fastapi", "--env-file= --host= --port= -p= -b|--bind= -w|--workers= -k|--worker-class= -c|--config= --reload --log-level= --log-config= --app-dir= --factory --ssl-keyfile= --ssl-certfile= -t|--timeout= -e|--env= --chdir=", ""),
     ("prettier|gofmt|goimports|clang-format|autopep8|yapf|eslint|rubocop|stylelint", "-w|--write -i|--in-place -l|--list-different -c|--check|--config= --fix -a|-A|--auto-correct|--autocorrect --style= --parser= --plugin= --max-warnings= --ext= --rule= --ignore-path= --ignore-pattern= --log-level= --cache --format= -f= -o|--output-file= -d -e -s -r|--recursive --quiet", "-w|-i|--fix|-a?w:* !-w|-i|--fix|-a?r:*"),
     ("black|isort", "--check|--check-only|-c --diff -l|--line-length= -q|--quiet -v|--verbose --config= --profile= -t|--target-version= --exclude= --extend-exclude= -", "!--check|--diff?w:*"),
     ("rustfmt", "--check --edition= --config= --emit= --config-path= -q|--quiet -v|--verbose", "!--check?w:*"),
@@ -42,7 +46,7 @@ pub(super) const ROWS: &[Source] = &[
     ("virtualenv", "-p|--python= --system-site-packages --clear --seeder= --prompt=", "w:1"),
     // The system.
     ("systemctl", "--user --system --now -f|--force -H= -M= -t|--type= -p|--property= -n|--lines= -o= -q -a|--all -l|--full --failed --no-pager --no-block -r -s|--signal= --state= --root= --runtime --global --no-reload -i --value --plain --no-legend --wait -P= --show-types", "sub"),
-    ("service|rc-service|sv|initctl|launchctl|rc-update|update-rc.d|chkconfig|insserv|s6-rc|supervisorctl|pm2|sc|loginctl|machinectl|homectl|portablectl|timedatectl|hostnamectl|localectl|networkctl|resolvectl|nmcli|firewall-cmd|rfkill|udevadm|bluetoothctl|pactl|hciconfig", "", ""),
+    ("service|rc-service|sv|initctl|launchctl|rc-update|update-rc.d|chkconfig|insserv|s6-rc|supervisorctl|pm2|sc|loginctl|machinectl|homectl|portablectl|timedatectl|hostnamectl|localectl|networkctl|resolvectl|nmcli|firewall-cmd|rfkill|bluetoothctl|pactl|hciconfig", "", ""),
     ("crontab", "-u= -l -r -e -i -s -n -T=", "!-l?special:crontab"),
     ("kill|pkill|killall|xkill|skill|fuser|killall5", "-s|--signal= -n= -l|--list=? -L -q -p -a -f|--full -x|--exact -u|--user|--euid= -U= -g|--pgroup= -G= -P|--parent= -t|--terminal= -o|--older-than|--oldest= -y= -i|--interactive -I -v|--verbose -w|--wait -r|--regexp -e -k|--kill -m -9 -15 -h --help -KILL|-SIGKILL|-K -TERM|-SIGTERM|-T -INT|-SIGINT -HUP|-SIGHUP -QUIT|-SIGQUIT -STOP|-SIGSTOP -ABRT|-SIGABRT", "quiet"),
     ("reboot|shutdown|poweroff|halt|init|telinit|kexec", "-h|--halt -r|--reboot -P|--poweroff -p -f|--force -c -k -n -w|--wtmp-only --no-wall -t= -l -e --help --version --show", "quiet"),

@@ -111,7 +111,7 @@ pub(super) const ROWS: &[Source] = &[
     ("prisma db execute", "--file= --stdin --url= --schema=", "r:--file sql-of:--file sql"),
     ("manage.py dbshell|django-admin dbshell|rails dbconsole|rails db|console dbal:run-sql|console doctrine:query:sql", "--database= -p -e=", "sql:* sql"),
     ("manage.py shell|manage.py shell_plus|django-admin shell", "-c|--command= -i|--interface= -v= --settings= --pythonpath= --plain --print-sql", "input:python code:-c:python"),
-    ("rails runner|rails r", "-e|--environment= --skip-executor", "special:eval-ruby"),
+    ("rails runner|rails r", "-e|--env|--environment= --skip-executor", "special:eval-ruby sql:1"),
     ("rails console|rails c", "-e|--environment= -s|--sandbox", "!-s?input:ruby !-s?sql"),
     ("symfony", "", "sub verb:new,local,check"),
     ("symfony run", "-w|--watch= -d", "wrap"),

@@ -104,6 +104,10 @@ impl Walk<'_> {
                     let known = text
                         .plain()
                         .is_none_or(|name| name.contains(' ') || self.scope.functions.contains_key(name));
+                    // It ends what the command has started itself.
+                    if text.plain() == Some("kill 0") {
+                        return true;
+                    }
                     if rest.iter().any(|word| word.plain() == Some("DEBUG")) {
                         // In front of each command.
                         self.run_value(&text, "what a trap runs");

@@ -43,6 +43,10 @@ impl Walk<'_> {
             let flag = Flag { spellings: vec!["--in-temporary-folder".into()].into(), value: None };
             self.analysis.programs[index].flags.push(flag);
         }
+        if subcommand == "config" && asks_for_settings(reading) {
+            let flag = Flag { spellings: vec!["--get".into()].into(), value: None };
+            self.analysis.programs[index].flags.push(flag);
+        }
         self.own_hooks(reading);
         self.own_subcommand(subcommand, reading, index);
         // A transport that is a command: `ext::sh -c …`.
@@ -82,9 +86,14 @@ impl Walk<'_> {
     /// Whether it is for sure told to work in a folder for temporary files: `git -C /tmp/clone`.
     fn is_of_temporary(&self, reading: &Reading) -> bool {
         let mut given = reading.values("-C");
-        let (Some(folder), None) = (given.next().filter(|folder| folder.text.starts_with('/')), given.next())
-        else {
-            return false;
+        let here = self.scope.cwd.clone().map(Value::known);
+        let folder = match (given.next(), given.next()) {
+            (Some(folder), None) if folder.text.starts_with('/') => folder,
+            (None, None) => match &here {
+                Some(here) => here,
+                None => return false,
+            },
+            _ => return false,
         };
         let named = ["-c", "--config-env", "--git-dir", "--work-tree"].iter().any(|flag| reading.has(flag));
         let set = &self.analysis.environment;
@@ -163,7 +172,7 @@ impl Walk<'_> {
     pub(super) fn of_environment(&self, name: &str, index: usize) -> Option<Value> {
         let given = self.analysis.programs.get(index)?.environment.iter().rev();
         let mut given = given.filter_map(|entry| entry.split_once('=')).filter(|(known, _)| *known == name);
-        // The value as it is known stands in the scope; that of `env NAME=value` is here alone.
+        // The value as it is known stands in the scope.
         let known = self.scope.variables.get(name).and_then(|values| values.first()).cloned();
         known.or_else(|| given.next().map(|(_, value)| Value::known(value)))
     }
@@ -329,4 +338,16 @@ fn is_path(word: &str) -> bool {
             && extension.chars().all(|c| c.is_ascii_alphanumeric())
             && !(stem.starts_with('v') && stem[1..].starts_with(|c: char| c.is_ascii_digit()))
     })
+}
+
+/// `git config NAME`, `git config get NAME`, `git config list`.
+fn asks_for_settings(reading: &Reading) -> bool {
+    const CHANGES: [&str; 7] =
+        ["--unset", "--unset-all", "--add", "--replace-all", "--remove-section", "--rename-section", "-e"];
+    let changes = || CHANGES.iter().any(|flag| reading.has(flag));
+    match &reading.operands[..] {
+        [first, ..] if matches!(first.plain(), Some("get" | "list")) => true,
+        [one] => !one.is_unclear() && !changes(),
+        _ => false,
+    }
 }

@@ -117,6 +117,8 @@ impl Walk<'_> {
         let is_python = self.way.last().is_some_and(|name| name.starts_with("python"));
         let module = reading.values("-m").next().filter(|_| is_python);
         let behind = module.and_then(|module| words.iter().position(|word| word == module));
+        let is_known = module.and_then(Value::plain) == Some("json.tool");
+        let behind = behind.filter(|_| !is_known);
         let of_module = words.get(behind.map_or(words.len(), |at| at + 1)..).unwrap_or_default();
         // Those of an interpreter are for its script or its code.
         let mut deeds = reading.rows.iter().flat_map(|row| &row.deeds).map(|when| when.deed);

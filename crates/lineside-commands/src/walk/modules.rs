@@ -75,7 +75,13 @@ impl Walk<'_> {
                     self.touch(Access::Write, folder, false, Some(index));
                 }
             }
-            "json.tool" | "pprint" | "tabnanny" | "base64" | "gzip" | "zipfile" | "tarfile" => {
+            "json.tool" => {
+                let files: Vec<Value> = plain(&reading.operands).cloned().collect();
+                for (file, access) in files.iter().zip([Access::Read, Access::Write]) {
+                    self.touch(access, file, false, Some(index));
+                }
+            }
+            "pprint" | "tabnanny" | "base64" | "gzip" | "zipfile" | "tarfile" => {
                 for file in plain(&reading.operands) {
                     self.reads_file(file, index);
                 }

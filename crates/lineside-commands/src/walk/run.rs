@@ -40,6 +40,11 @@ impl Walk<'_> {
         program.subcommand.clone_from(&reading.subcommand);
         program.flags = reading.given.iter().map(reading::Given::flag).collect();
         program.operands = reading.operands.iter().map(Value::argument).collect();
+        if self.is_for_tests(name, &reading, index) {
+            let flag =
+                crate::analysis::Flag { spellings: vec!["--in-test-environment".into()].into(), value: None };
+            self.analysis.programs[index].flags.push(flag);
+        }
         let away = std::mem::take(&mut self.away);
         self.prints_settings = false;
         let deeds: Vec<&When> = reading
@@ -303,7 +308,10 @@ impl Walk<'_> {
             text.contains("attach") || text.contains(".open")
         };
         let mut words = reading.given.iter().filter_map(|given| given.value.as_ref());
-        let is_kept = reading.operands.first().is_none_or(|file| file.plain() != Some(":memory:"))
+        let is_kept = reading
+            .operands
+            .first()
+            .is_none_or(|file| file.plain() != Some(":memory:") && !self.is_scratch(file))
             || reading.has("-init")
             || words.any(joins)
             || reading.operands.iter().chain(&self.input).any(joins);

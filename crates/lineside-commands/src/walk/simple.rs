@@ -3,6 +3,7 @@
 use compact_str::CompactString;
 
 use super::{Out, Walk};
+use crate::analysis::Access;
 use crate::parse::{Assignment, Redirection};
 use crate::places::Place;
 use crate::value::{Origin, Value};
@@ -21,7 +22,9 @@ impl Walk<'_> {
                 return;
             }
         }
+        let known = self.analysis.touches.len();
         let values = self.words(words);
+        self.loads_settings(words, known);
         let kept: Vec<(String, Option<Vec<Value>>)> = match values.is_empty() {
             true => Vec::new(),
             false => assignments
@@ -68,6 +71,22 @@ impl Walk<'_> {
         // `exec > file` and `exec < file` hold for what follows.
         let stays = words.first() == Some(&"exec") && words.len() == 1;
         self.input = if stays && given { redirected.input } else { before };
+    }
+
+    /// `export $(grep -v '^#' .env | xargs)` loads a file of settings as `set -a; . ./.env` does, which shows nothing.
+    fn loads_settings(&mut self, words: &[&str], known: usize) {
+        let ["export", front @ .., last] = words else { return };
+        let is_loaded =
+            |path: &str| crate::globs::last_name(path).starts_with(".env") && self.is_secret(path);
+        let touches = self.analysis.touches.get(known..).unwrap_or_default();
+        let is_read = |touch: &crate::analysis::Touch| touch.access == Access::Read && is_loaded(&touch.path);
+        let is_substitution =
+            last.trim_matches('"').starts_with("$(") && front.iter().all(|word| word.starts_with('-'));
+        if is_substitution && !touches.is_empty() && touches.iter().all(is_read) {
+            self.analysis.touches.truncate(known);
+            self.forget_places();
+            self.scope.has_settings = true;
+        }
     }
 
     /// Starts what the words name: a function, a builtin or a program.

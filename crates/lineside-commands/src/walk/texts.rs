@@ -45,6 +45,7 @@ impl Walk<'_> {
             }
             "download" => self.download(reading, index),
             "listens" => self.listens(reading),
+            "parted" => self.parts(reading, index),
             // Of `NAME=value` lines, the names alone are no secret; another line is printed whole.
             "fields" => {
                 let is_cut = self.way.last().is_some_and(|name| name == "cut");
@@ -230,6 +231,26 @@ impl Walk<'_> {
         }
     }
 
+    /// `parted DEVICE command`: what does more than to print is a write.
+    fn parts(&mut self, reading: &Reading, index: usize) {
+        const CHANGES: [&str; 13] = [
+            "mklabel", "mktable", "mkpart", "mkfs", "rm", "rescue", "resizepart", "set", "toggle", "name",
+            "type", "disk_set", "disk_toggle",
+        ];
+        let [device, told @ ..] = &reading.operands[..] else { return };
+        let changes = |word: &Value| {
+            let text = word.text.as_str();
+            text.len() > 1 && CHANGES.iter().any(|known| known.starts_with(text)) || word.is_unclear()
+        };
+        let asks = matches!(
+            told.first().and_then(Value::plain),
+            Some("print" | "p" | "unit" | "help" | "align-check" | "version" | "quit")
+        );
+        if !asks || told.iter().any(changes) {
+            self.touch(Access::Write, device, false, Some(index));
+        }
+    }
+
     /// `gunzip x.gz`, `gzip -d x`: the file has the name without its suffix.
     fn unpacks(&mut self, reading: &Reading, index: usize) {
         let unpacks = reading.has("-d") || self.way.last().is_some_and(|name| name.contains("un"));
@@ -392,8 +413,24 @@ impl Walk<'_> {
         if searches {
             self.found_secrets(reading, &files, index);
         }
-        for file in files {
+        let names = is_of_names(reading);
+        for file in files.into_iter().filter(|file| !names || !file.text.contains(".env")) {
             self.reads_file(&file, index);
         }
     }
+}
+
+/// Whether of lines such as `NAME=value` names alone are shown: `sed 's/=.*/=/' .env`, `grep -oE '^[A-Z_]+' .env`.
+fn is_of_names(reading: &Reading) -> bool {
+    const CUT: [&str; 5] = ["s/=.*//", "s/=.*/=/", "s/=.*$//", "s/=.*$/=/", "s/=.*/=***/"];
+    const NAMES: [&str; 7] =
+        ["[^=]", "[A-Z_]", "[A-Z0-9_]", "[A-Z_0-9]", "[A-Za-z_]", "[A-Za-z0-9_]", "[a-zA-Z_]"];
+    let given =
+        |allowed: &[&str]| reading.given.iter().all(|given| allowed.iter().any(|flag| given.is(flag)));
+    let Some(asked) = reading.operands.first().and_then(Value::plain) else { return false };
+    let sought = || Some(asked.strip_prefix('^')?.trim_end_matches(['=', '+', '*']));
+    CUT.contains(&asked) && given(&["-E", "-r"])
+        || reading.has("-o")
+            && given(&["-o", "-E", "-P", "-h"])
+            && sought().is_some_and(|class| NAMES.contains(&class))
 }

@@ -1,0 +1,45 @@
+//! What is for tests alone or lies in a folder for temporary files, so that nothing is lost with it.
+
+use super::Walk;
+use crate::path;
+use crate::reading::Reading;
+use crate::value::Value;
+
+/// Programs that know environments, and the variables that name theirs.
+const STAGES: [(&str, &str); 4] = [
+    ("rails|rake", "RAILS_ENV|RACK_ENV"),
+    ("mix|ecto", "MIX_ENV"),
+    ("sequelize|sequelize-cli|knex", "NODE_ENV"),
+    ("artisan|art|console|doctrine", "APP_ENV"),
+];
+
+impl Walk<'_> {
+    /// Whether a program that knows environments is to work in the one for tests.
+    pub(super) fn is_for_tests(&self, name: &str, reading: &Reading, index: usize) -> bool {
+        let Some((_, variables)) = STAGES.iter().find(|(names, _)| names.split('|').any(|one| one == name))
+        else {
+            return false;
+        };
+        let is_test = |text: &str| matches!(text, "test" | "testing");
+        let set = |variable: &str| self.of_environment(variable, index).and_then(|value| value.literal());
+        let given = reading.operands.iter().filter_map(|word| word.text.split_once('='));
+        let mut given = given.filter(|(name, _)| variables.split('|').any(|one| one == *name));
+        let option = ["--env", "-e"].into_iter().find_map(|flag| reading.values(flag).next()?.plain());
+        match option.or(given.next().map(|(_, value)| value)) {
+            Some(named) => is_test(named),
+            None => variables.split('|').find_map(set).is_some_and(|value| is_test(&value)),
+        }
+    }
+
+    /// Whether a file of SQLite lies in a folder for temporary files.
+    pub(super) fn is_scratch(&self, file: &Value) -> bool {
+        let is_file =
+            self.way.last().is_some_and(|name| matches!(name.as_str(), "sqlite3" | "sqlite" | "duckdb"));
+        let (path, unclear) = self.absolute(file);
+        let is_below = |folder: &&str| path::is_within(&path, folder);
+        is_file
+            && !unclear
+            && self.state.temporary.iter().any(is_below)
+            && !path::is_within(&path, self.state.project)
+    }
+}
