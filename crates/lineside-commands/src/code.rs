@@ -15,14 +15,14 @@ mod worth;
 use std::cell::Cell;
 use std::collections::HashSet;
 
-use self::arguments::{arguments, handed_on, has_signs, is_branch, is_listed, keyed, statement};
+use self::arguments::{arguments, handed_on, has_signs, is_branch, is_listed, is_of_all, keyed, statement};
 use self::bound::{Bindings, is_defining};
 use self::paths::{
     is_mode, is_of_expression, is_started, is_word, of_block, of_pathname, of_programs, opened_by_perl,
     opened_path, unknown_path,
 };
 use self::settled::{Given, settled};
-use self::spawned::spawned;
+use self::spawned::{replaced, spawned};
 use self::table::{Does, does, is_in_memory, is_statement};
 use self::tokens::{Token, tokens};
 use crate::value::UNKNOWN;
@@ -67,6 +67,8 @@ pub(crate) enum Call {
     Required(String),
     /// A statement of a database.
     Statement(String),
+    /// Drops or empties what a database keeps.
+    Destroys,
     /// A call that starts what is not literal.
     Unknown,
 }
@@ -188,6 +190,10 @@ fn called_by(tokens: &[Token], text: &str, language: &str) -> Vec<Call> {
                     all.extend(input.map(|_| Call::Input(None)));
                     all.extend(folder.map(|_| Call::Folder("-".to_owned())));
                 }
+                // `User.objects.all().delete()`.
+                if language == "python" && name == ".delete" && is_of_all(&tokens[..at]) {
+                    all.push(Call::Destroys);
+                }
                 if language == "ruby" {
                     all.extend(of_pathname(&tokens[..at], name));
                 }
@@ -305,7 +311,16 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
         },
         Does::Spawn => all.extend(spawned(language, first, &texts, arguments)),
         Does::Hidden => all.push(Call::Unknown),
-        Does::Requires => all.extend(first.map(Call::Required)),
+        Does::Requires => {
+            let is_data = |path: &String| language == "node" && path.ends_with(".json");
+            all.extend(first.clone().filter(is_data).map(Call::Read));
+            all.extend(first.map(Call::Required));
+        }
+        Does::Destroys => all.push(Call::Destroys),
+        Does::Empties => {
+            let is_given = |token: &Token| !matches!(token, Token::Sign('{' | '}'));
+            all.extend((!arguments.iter().any(is_given)).then_some(Call::Destroys));
+        }
         Does::Copy => {
             if let [from, to, ..] = texts[..] {
                 all.push(Call::Read(from.to_owned()));
@@ -332,15 +347,7 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
                 if is_inplace { Call::Write((*path).to_owned()) } else { Call::Read((*path).to_owned()) }
             }));
         }
-        Does::Exec => match texts.split_first() {
-            // Behind the path the name stands once more.
-            Some((path, rest)) => {
-                let words = std::iter::once(path).chain(rest.iter().skip(1));
-                all.push(Call::Program(words.map(|word| (*word).to_owned()).collect()));
-            }
-            None if arguments.is_empty() => {}
-            None => all.push(Call::Unknown),
-        },
+        Does::Exec => all.extend(replaced(&texts, arguments)),
         Does::Words if first.is_some() => {
             all.push(Call::Program(texts.iter().map(|text| (*text).to_owned()).collect()));
         }
@@ -381,7 +388,12 @@ fn called(does: Does, language: &str, name: &str, rest: &[Token], all: &mut Vec<
                 all.push(Call::Delete { path: UNKNOWN.to_string(), whole });
             }
         }
-        Does::Asks => all.push(Call::Asks),
+        Does::Asks => {
+            all.push(Call::Asks);
+            // `urlretrieve(address, "file")`.
+            let saved = texts.get(1).filter(|_| name.ends_with("urlretrieve"));
+            all.extend(saved.map(|path| Call::Write((*path).to_owned())));
+        }
         Does::Decodes => all.push(Call::Decodes),
         Does::Evaluates => match (first, arguments.len()) {
             (_, 0) => {}

@@ -2,6 +2,13 @@
 
 /// Whether a text holds a statement that drops, empties, or changes all rows of a table, or empties a store.
 pub(crate) fn destroys(text: &str) -> bool {
+    // `EXECUTE 'DROP TABLE x'` within a block, `redis.call('flushall')` of a script.
+    let calls = |text: &String| ["FLUSHALL", "FLUSHDB"].iter().any(|call| text.eq_ignore_ascii_case(call));
+    if quoted_behind(text, "EXECUTE").iter().any(|text| read(text, false))
+        || quoted_behind(text, "call").iter().any(calls)
+    {
+        return true;
+    }
     let lines = text.lines().map(without_client).collect::<Vec<_>>().join("\n");
     // Which of the two a database does is its own.
     read(&lines, false) || (lines.contains("\\'") || lines.contains("\\\"")) && read(&lines, true)
@@ -105,13 +112,18 @@ pub(crate) fn named_files(text: &str) -> Vec<String> {
 
 /// What `COPY … TO PROGRAM 'command'` and `FROM PROGRAM` start.
 pub(crate) fn programs(text: &str) -> Vec<String> {
+    quoted_behind(text, "PROGRAM")
+}
+
+/// The texts between quotes that stand right behind a word.
+fn quoted_behind(text: &str, word: &str) -> Vec<String> {
     let parts: Vec<&str> = text.split('\'').collect();
-    let starts = |pair: &&[&str]| {
-        let before = pair[0].trim_end();
-        let word = before.rsplit(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
-        word.eq_ignore_ascii_case("PROGRAM")
+    let is_behind = |pair: &&[&str]| {
+        let before = pair[0].trim_end_matches([' ', '\t', '\n', '(']);
+        let last = before.rsplit(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+        last.eq_ignore_ascii_case(word)
     };
-    parts.windows(2).filter(starts).map(|pair| pair[1].to_owned()).collect()
+    parts.windows(2).filter(is_behind).map(|pair| pair[1].to_owned()).collect()
 }
 
 /// The text in capitals without comments and texts between quotes; `\'` ends such a text, or `escapes` a sign of it.
@@ -208,6 +220,11 @@ fn statement(text: &str) -> bool {
         Some("DELETE") => has("FROM") && !conditional(&words[at..]),
         Some("UPDATE") => has("SET") && !conditional(&words[at..]),
         Some("FLUSHALL" | "FLUSHDB") => true,
+        // `ALTER TABLE x DELETE WHERE 1`, `ALTER TABLE x DROP PARTITION p`.
+        Some("ALTER") if has("PARTITION") => has("DROP"),
+        Some("ALTER") => has("DELETE") && !conditional(&words[at..]),
+        // `MATCH (n) DETACH DELETE n`.
+        Some("MATCH") => has("DELETE") && !has("WHERE") && !text.contains(['{', ':']),
         _ => document(text),
     }
 }
@@ -217,7 +234,10 @@ fn conditional(words: &[&str]) -> bool {
     let Some(at) = words.iter().position(|word| *word == "WHERE") else { return false };
     // Numbers and texts that are compared with each other are the same for each row.
     let is_constant = |word: &&str| *word == "TRUE" || word.bytes().all(|byte| byte.is_ascii_digit());
-    !words[at + 1..].iter().all(is_constant)
+    // `WHERE id IS NOT NULL`.
+    let is_any =
+        matches!(words[at + 1..], [name, "IS", "NOT", "NULL"] if name == "ID" || name.ends_with("_ID"));
+    !is_any && !words[at + 1..].iter().all(is_constant)
 }
 
 /// Calls of a store of documents.
@@ -275,6 +295,12 @@ mod tests {
             "begin; drop table x; rollback",
             "begin; delete from x; commit; begin; select 1; rollback",
             "begin; delete from x; rollback to a; commit",
+            "do $$ begin execute 'drop table x'; end $$",
+            "return redis.call('flushall')",
+            "alter table x delete where 1",
+            "alter table x drop partition p0",
+            "match (n) detach delete n",
+            "delete from x where id is not null",
             "create temp table y as select 1; drop table x",
             "create temp table y as select 1; drop table y, x",
         ] {
@@ -297,6 +323,10 @@ mod tests {
             "explain\ndelete from x",
             "set a 1\nselect 1",
             "begin; delete from x; rollback;",
+            "alter table x delete where id = 1",
+            "match (n {id: 1}) delete n",
+            "delete from x where note is not null",
+            "execute 'select 1'",
             "create temp table y as select 1; drop table y;",
             "create temporary table if not exists y(a int); drop table if exists y",
         ] {

@@ -183,7 +183,7 @@ fn files_and_shells_elsewhere_are_none_of_here() {
         "docker run --rm img rm -rf /tmp/x",
         "docker run --rm -it alpine sh",
         "docker exec -it web bash",
-        "docker exec web env",
+        "docker run --rm img env",
         "docker compose exec web rm -rf /app/tmp",
         "kubectl exec -it web-0 -- sh",
         "heroku run bash",

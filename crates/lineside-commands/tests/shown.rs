@@ -32,6 +32,8 @@ fn a_secret_is_seen_behind_what_passes_it_on() {
         r#"echo "$GITHUB_TOKEN" > /dev/stderr"#,
         r#"echo "$GITHUB_TOKEN" > /dev/tty"#,
         "cat <<E\nkey $API_KEY\nE",
+        "docker exec web env",
+        "kubectl exec web -- env",
         r#"cat <<< "$API_KEY" | sort"#,
     ];
     each(&seen, shows);

@@ -44,12 +44,21 @@ const PATCHING: [&str; 2] = ["apply_patch", "applypatch"];
 /// What stands in the name of a tool of no known class that takes files away from where they are.
 const DELETING: [&str; 6] = ["delete", "remove", "unlink", "trash", "move", "rename"];
 
+/// What stands in the name of one that makes files, or changes them, whatever it is given.
+const MAKING: [&str; 6] = ["create", "write", "save", "touch", "mkdir", "append"];
+
 /// What the members of a tool's input are called that have what is to stand in a file.
 const WRITTEN: [&str; 9] =
     ["content", "contents", "text", "data", "edits", "patch", "new_string", "new_str", "newText"];
 
 /// What the members of the input of a tool of no known class are called that have paths, beside those of all tools.
 const ENDS: [&str; 5] = ["source", "destination", "old_path", "new_path", "target"];
+
+/// The same for the path of a file that a tool reads or writes by its name.
+const FILES: [&str; 2] = ["filename", "file_name"];
+
+/// What the members of a tool's input are called that have the words of its program.
+const WORDS: [&str; 2] = ["args", "arguments"];
 
 /// What the calls of one version of an event do.
 pub(crate) struct Calls {
@@ -166,10 +175,16 @@ impl Calls {
                 let ends: Vec<String> = ends.collect();
                 let mut paths = paths.to_vec();
                 paths.extend(input.into_iter().flat_map(addresses));
+                let named = FILES.iter().filter_map(|name| input?.get(name)?.as_str());
+                paths.extend(named.map(str::to_owned));
                 let members = input.and_then(Value::as_object).into_iter().flatten();
                 for item in members.filter_map(|(_, member)| member.as_array()).flatten() {
                     let call = self.touching(access(tool, Some(item)), tool, Some(item), &[], cwd);
                     self.calls.extend(call);
+                    if commands(item).next().is_some() {
+                        let calls = self.shell(tool, Some(item), cwd);
+                        self.calls.extend(calls);
+                    }
                 }
                 // Which of them is written to is not known.
                 let written = self.touching(Access::Write, tool, None, &ends, cwd);
@@ -236,7 +251,7 @@ impl Calls {
                 analysis.touch(access, path, state);
             }
             if let Some(input) = input
-                && PATCHING.contains(&tool)
+                && PATCHING.contains(&own_name(tool))
             {
                 patch(patches(input), |access, path| analysis.touch(access, path, state));
             }
@@ -303,11 +318,16 @@ fn access(tool: &str, input: Option<&Value>) -> Access {
     let is_given = |member: &&str| input.is_some_and(|input| input.get(member).is_some());
     if DELETING.iter().any(|word| name.contains(word)) {
         Access::Delete
-    } else if WRITTEN.iter().any(is_given) {
+    } else if WRITTEN.iter().any(is_given) || MAKING.iter().any(|word| own_name(&name).contains(word)) {
         Access::Write
     } else {
         Access::Read
     }
+}
+
+/// The name of a tool without that of its server: `mcp__files__save`.
+fn own_name(tool: &str) -> &str {
+    tool.rsplit("__").next().unwrap_or(tool)
 }
 
 fn quoted(word: &str) -> String {
@@ -320,7 +340,14 @@ fn commands(input: &Value) -> impl Iterator<Item = Cow<'_, str>> {
     let texts = tool_class::commands(input, move |words| {
         words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
     });
-    texts.flat_map(|text| match text.split_once('\0') {
+    // `{"command": "rm", "args": ["x"]}`.
+    let program = input.get("command").and_then(Value::as_str);
+    let words = WORDS.iter().find_map(|name| input.get(name)?.as_array());
+    let split = program.zip(words).map(|(program, words)| {
+        let words = words.iter().filter_map(Value::as_str).map(quoted);
+        Cow::Owned(std::iter::once(program.to_owned()).chain(words).collect::<Vec<_>>().join(" "))
+    });
+    texts.chain(split).flat_map(|text| match text.split_once('\0') {
         None => vec![text],
         Some((before, _)) => {
             let (before, others) = (before.to_owned().into(), text.replace('\0', "").into());
@@ -370,6 +397,12 @@ fn patch<'a>(texts: impl IntoIterator<Item = &'a str>, mut visit: impl FnMut(Acc
             if let Some(path) = head.and_then(|head| line.get(head.len()..)) {
                 visit(access, path.trim());
             }
+        }
+        // Of a unified diff, whose names may have a folder in front that is none.
+        if let Some(path) = line.strip_prefix("+++ ").or_else(|| line.strip_prefix("--- ")) {
+            let path = path.split('\t').next().unwrap_or_default();
+            let below = path.split_once('/').map(|(_, below)| below);
+            [Some(path), below].into_iter().flatten().for_each(|path| visit(Access::Write, path));
         }
     }
 }

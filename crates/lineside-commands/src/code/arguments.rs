@@ -85,3 +85,8 @@ pub(super) fn is_listed(rest: &[Token]) -> bool {
         first => first.is_none(),
     }
 }
+
+/// Whether these tokens end with all rows of a model: `User.objects.all()`.
+pub(super) fn is_of_all(tokens: &[Token]) -> bool {
+    matches!(tokens, [.., Token::Name(name), Token::Sign('('), Token::Sign(')')] if name.ends_with("objects.all"))
+}

@@ -36,6 +36,15 @@ pub(super) fn spawned(
     Some(Call::Program(words))
 }
 
+/// A program in the place of this one: behind its path its name stands once more.
+pub(super) fn replaced(texts: &[&str], arguments: &[Token]) -> Option<Call> {
+    let Some((path, rest)) = texts.split_first() else {
+        return (!arguments.is_empty()).then_some(Call::Unknown);
+    };
+    let words = std::iter::once(path).chain(rest.iter().skip(1));
+    Some(Call::Program(words.map(|word| (*word).to_owned()).collect()))
+}
+
 /// The words of a list: `run(["x"])`, `run(("x", "y"))`, `run(args=["x"])`, `run(["x"] + (["y"] if more else []))`.
 fn listed(arguments: &[Token]) -> Option<Vec<&str>> {
     let is_args = |three: &[Token]| matches!(three, [Token::Name(name), Token::Sign('='), Token::Sign('[')] if name == "args");

@@ -42,6 +42,10 @@ pub(super) enum Does {
     Asks,
     Decodes,
     Evaluates,
+    /// Drops or empties what a database or a cloud keeps.
+    Destroys,
+    /// The same where it is given no condition: `delete_many({})`.
+    Empties,
 }
 
 impl Does {
@@ -53,6 +57,16 @@ impl Does {
 
 /// Calls by language: the name, or a suffix of it behind a dot, and what it does.
 const CALLS: &[(&str, &str, Does)] = &[
+    (
+        "python",
+        "flushall flushdb drop_database drop_collection drop_all truncate_all delete_bucket delete_db_instance \
+         delete_db_cluster terminate_instances delete_stack",
+        Does::Destroys,
+    ),
+    ("node", "flushall flushdb dropDatabase dropCollection dropAllSchemas dropSchema", Does::Destroys),
+    ("ruby", "flushall flushdb", Does::Destroys),
+    ("python", "delete_many", Does::Empties),
+    ("node", "deleteMany", Does::Empties),
     (
         "python",
         "os.system os.popen commands.getoutput subprocess.getoutput subprocess.getstatusoutput getoutput popen",
@@ -108,7 +122,7 @@ const CALLS: &[(&str, &str, Does)] = &[
     ("node", "process.binding process.dlopen process._linkedBinding", Does::Hidden),
     ("node", "require", Does::Requires),
     ("node", "readFile readFileSync createReadStream Bun.file readTextFile readTextFileSync", Does::Read),
-    ("python", "dotenv_values upload_file", Does::Read),
+    ("python", "dotenv_values upload_file linecache.getlines linecache.getline read", Does::Read),
     ("node", "Deno.remove Deno.removeSync", Does::DeleteAll),
     ("node", "writeTextFile writeTextFileSync Bun.write", Does::Write),
     (

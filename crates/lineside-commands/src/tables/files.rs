@@ -56,7 +56,7 @@ pub(super) const ROWS: &[Source] = &[
     ("cpio", "-i|--extract -o|--create -p|--pass-through -d|--make-directories -v -m -u -a -0|--null -l|--link -F|--file= -D|--directory= -H|--format= -t", "r:-F cd:-D -p?w:* special:linked"),
     ("pax", "-r -w -l -a -d -k -n -v -X -f= -s= -x= -p= -b=", "-r?-w?r:< -r?-w?w:$ !-w?r:-f -w?w:-f -l?w:< special:linked"),
     ("scp", "-r -p -q -C -v -B -P= -i= -l= -o= -c= -F= -J= -S= -D= -3 -4 -6 -O -T", "into r:< w:$ sends quiet special:proxy text:-S"),
-    ("sftp", "-b= -P= -i= -o= -r -C -q -F= -J= -B= -c= -l= -S= -D= -s= -v -p", "fetches special:proxy text:-S text:-D"),
+    ("sftp", "-b= -P= -i= -o= -r -C -q -F= -J= -B= -c= -l= -S= -D= -s= -v -p", "fetches special:transfers special:proxy text:-S text:-D"),
     ("gcc|g++|cc|c++|clang|clang++|tcc|gfortran|nvcc|ld|gold|lld|as", "-o|--output= -I= -L= -l= -D= -U= -T= -x= -include= -imacros= -isystem= -iquote= -idirafter= -Xlinker= -Xassembler= -Xpreprocessor= -arch= -target= -MF= -MT= -MQ= -u= -z= -e= -m= -framework= -wrapper= -aux-info= -dumpdir= -dumpbase=", "words r:* w:-aux-info w:-o w:-MF special:comma"),
     ("rustc", "-o= --out-dir= --crate-name= --crate-type= --edition= --emit= --extern= --target= -C|--codegen= -L= -l= --cfg= -O -g -A= -W= -D= -F= --test", "w:-o w:--out-dir"),
     ("objcopy", "-I|--input-target= -O|--output-target= -F|--target= -B|--binary-architecture= -j|--only-section= -R|--remove-section= -K= -N= -G= -W= -L= -S|--strip-all -g|--strip-debug -x -X -p -D -v --add-section= --update-section= --dump-section= --rename-section= --set-section-flags= --redefine-sym= --change-addresses= --gap-fill= --pad-to= --only-keep-debug --add-gnu-debuglink= --split-dwo= --extract-dwo", "w:* w:--split-dwo"),

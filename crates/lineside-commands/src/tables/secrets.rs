@@ -33,6 +33,9 @@ const SECRETS: &[&str] = &[
     "/etc/ssl/private/**", "**/*.keytab", "~/.mozilla/firefox/**/logins.json", "~/.mozilla/firefox/**/key4.db",
     "~/.config/google-chrome/**/Login Data", "~/.config/google-chrome/**/Cookies", "**/id_*_sk", "~/.yarnrc.yml",
     "~/.config/containers/auth.json", "~/.local/share/opencode/auth.json", "~/.terraformrc",
+    "/etc/wireguard/**", "**/local.settings.json", "**/gcp-key*.json", "**/client_secret*.json", "**/kubeconfig.yaml",
+    "**/.kube/config", "/etc/kubernetes/admin.conf", "/etc/rancher/k3s/k3s.yaml", "**/.secret", "**/password.txt",
+    "**/passwords.txt",
 ];
 
 /// Those of their names that hold none.

@@ -330,8 +330,16 @@ impl Walk<'_> {
         self.analysis.elsewhere.extend(inner.programs.into_iter().chain(inner.elsewhere));
         self.analysis.is_cut |= inner.is_cut;
         // `docker run --env-file .env image env`.
+        // In one that runs it is that of what runs there.
+        let runs = |program: &crate::CommandProgram| {
+            matches!(
+                program.known_name(),
+                Some("docker" | "podman" | "nerdctl" | "docker-compose" | "kubectl" | "oc")
+            ) && program.subcommand.iter().any(|word| word == "exec")
+        };
         let is_handed = self.analysis.programs.last().is_some_and(|program| {
-            program.flags.iter().any(|flag| flag.spellings.iter().any(|name| name == "--env-file"))
+            runs(program)
+                || program.flags.iter().any(|flag| flag.spellings.iter().any(|name| name == "--env-file"))
         });
         if is_handed && inner.traits.contains(&Trait::ShowsEnvironment) {
             self.does(Trait::ShowsEnvironment);

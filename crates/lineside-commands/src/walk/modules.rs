@@ -76,7 +76,10 @@ impl Walk<'_> {
                 }
             }
             "json.tool" => {
-                let files: Vec<Value> = plain(&reading.operands).cloned().collect();
+                let is_number = |word: &Value| word.text.bytes().all(|byte| byte.is_ascii_digit());
+                let files =
+                    reading.operands.iter().filter(|word| !word.text.starts_with("--") && !is_number(word));
+                let files: Vec<Value> = files.cloned().collect();
                 for (file, access) in files.iter().zip([Access::Read, Access::Write]) {
                     self.touch(access, file, false, Some(index));
                 }

@@ -283,6 +283,7 @@ impl Walk<'_> {
             return true;
         }
         if command.is_empty() {
+            self.out.push(&Value::unknown().from(origin));
             return true;
         }
         let Some(items) = items else {

@@ -1,6 +1,7 @@
-//! What is for tests alone or lies in a folder for temporary files, so that nothing is lost with it.
+//! What is for tests alone or lies in a folder for temporary files, so that nothing is lost with it, and what only looks.
 
 use super::Walk;
+use crate::analysis::Access;
 use crate::path;
 use crate::reading::Reading;
 use crate::value::Value;
@@ -41,5 +42,25 @@ impl Walk<'_> {
             && !unclear
             && self.state.temporary.iter().any(is_below)
             && !path::is_within(&path, self.state.project)
+    }
+
+    /// `parted DEVICE command`: what does more than to print is a write.
+    pub(super) fn parts(&mut self, reading: &Reading, index: usize) {
+        const CHANGES: [&str; 13] = [
+            "mklabel", "mktable", "mkpart", "mkfs", "rm", "rescue", "resizepart", "set", "toggle", "name",
+            "type", "disk_set", "disk_toggle",
+        ];
+        let [device, told @ ..] = &reading.operands[..] else { return };
+        let changes = |word: &Value| {
+            let text = word.text.as_str();
+            text.len() > 1 && CHANGES.iter().any(|known| known.starts_with(text)) || word.is_unclear()
+        };
+        let asks = matches!(
+            told.first().and_then(Value::plain),
+            Some("print" | "p" | "unit" | "help" | "align-check" | "version" | "quit")
+        );
+        if !asks || told.iter().any(changes) {
+            self.touch(Access::Write, device, false, Some(index));
+        }
     }
 }

@@ -45,6 +45,20 @@ impl Walk<'_> {
             }
             "download" => self.download(reading, index),
             "listens" => self.listens(reading),
+            "transfers" => self.transfers(reading, index),
+            // `--value file://x`.
+            "file-values" => {
+                let given = reading.given.iter().filter_map(|given| given.value.as_ref());
+                let given = given.chain(&reading.operands);
+                let named = |value: &Value| {
+                    let path =
+                        value.text.strip_prefix("fileb://").or_else(|| value.text.strip_prefix("file://"))?;
+                    Some(Value { text: path.into(), ..value.clone() })
+                };
+                for file in given.filter_map(named).collect::<Vec<_>>() {
+                    self.gives(&file, index);
+                }
+            }
             "parted" => self.parts(reading, index),
             // Of `NAME=value` lines, the names alone are no secret; another line is printed whole.
             "fields" => {
@@ -164,6 +178,16 @@ impl Walk<'_> {
         }
         for given in &reading.given {
             let Some(value) = given.value.clone() else { continue };
+            // `-b FILE`, `-H @FILE`.
+            let headers = value.text.strip_prefix('@').filter(|_| given.is("-H"));
+            if let Some(path) =
+                headers.or((given.is("-b") && !value.text.contains('=')).then_some(&value.text))
+            {
+                let origin = self.reads_file(&Value { text: path.into(), ..value.clone() }, index);
+                if origin.has(Origin::SECRET) && !self.stays_here(reading, index) {
+                    self.does(Trait::SendsSecret);
+                }
+            }
             let data =
                 ["-d", "-F", "--data-binary", "--data-urlencode", "--json", "--post-file", "--body-file"];
             let uploads = given.is("-T") || given.is("--post-file") || given.is("--body-file");
@@ -228,26 +252,6 @@ impl Walk<'_> {
             if reading.values(flag).next().is_some() {
                 self.does(Trait::RunsFetched);
             }
-        }
-    }
-
-    /// `parted DEVICE command`: what does more than to print is a write.
-    fn parts(&mut self, reading: &Reading, index: usize) {
-        const CHANGES: [&str; 13] = [
-            "mklabel", "mktable", "mkpart", "mkfs", "rm", "rescue", "resizepart", "set", "toggle", "name",
-            "type", "disk_set", "disk_toggle",
-        ];
-        let [device, told @ ..] = &reading.operands[..] else { return };
-        let changes = |word: &Value| {
-            let text = word.text.as_str();
-            text.len() > 1 && CHANGES.iter().any(|known| known.starts_with(text)) || word.is_unclear()
-        };
-        let asks = matches!(
-            told.first().and_then(Value::plain),
-            Some("print" | "p" | "unit" | "help" | "align-check" | "version" | "quit")
-        );
-        if !asks || told.iter().any(changes) {
-            self.touch(Access::Write, device, false, Some(index));
         }
     }
 

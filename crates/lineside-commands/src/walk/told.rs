@@ -43,6 +43,32 @@ impl Walk<'_> {
         }
     }
 
+    /// `sftp` and the like: what they put there, and `!command`.
+    pub(super) fn transfers(&mut self, reading: &Reading, index: usize) {
+        let told = reading.values("-e").chain(reading.values("-c")).chain(&self.input);
+        for text in told.filter_map(Value::literal).collect::<Vec<_>>() {
+            for line in text.split(['\n', ';']).map(str::trim) {
+                if let Some(command) = line.strip_prefix('!') {
+                    self.script(&Value::known(command), Shell::Sh, Vec::new(), "what a client of files runs");
+                }
+                let mut words = line.split_whitespace();
+                if matches!(words.next(), Some("put" | "mput" | "reput" | "send")) {
+                    let files = words.filter(|word| !word.starts_with('-')).map(Value::known);
+                    for file in files.collect::<Vec<_>>() {
+                        self.gives(&file, index);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A file that is read and given to another machine.
+    pub(super) fn gives(&mut self, file: &Value, index: usize) {
+        if self.reads_file(file, index).has(Origin::SECRET) {
+            self.does(crate::Trait::SendsSecret);
+        }
+    }
+
     /// `apt -o DPkg::Pre-Invoke::='command'`, `rpm --eval '%(command)'`.
     pub(super) fn invoked(&mut self, reading: &Reading) {
         const WHAT: &str = "what a package manager runs";

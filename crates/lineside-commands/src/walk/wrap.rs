@@ -400,6 +400,7 @@ impl Walk<'_> {
                     self.does(Trait::DestroysData);
                 }
             }
+            code::Call::Destroys => self.does(Trait::DestroysData),
             code::Call::Environment => {
                 self.does(Trait::ShowsEnvironment);
                 self.read = self.read.with(Origin::SECRET);
