@@ -69,6 +69,8 @@ struct State {
     reopened: HashSet<String>,
     /// Those that were closed, and that it has opened again for what is below them.
     closing: HashSet<String>,
+    /// Those of them that it was asked to open, without an answer so far.
+    opening: HashSet<String>,
 }
 
 /// Where a hook stands at the daemon.
@@ -217,6 +219,8 @@ impl Hooks {
     fn close(&self, session: &str, inherited: bool) {
         let mut state = self.state();
         state.reopened.remove(session);
+        // What is still to be brought back below it needs it open once more.
+        state.closing.remove(session);
         let known = state.hooks.values().flat_map(|hook| hook.session.line());
         known.filter(|known| known.id() == session).for_each(|known| known.close());
         drop(state);

@@ -46,6 +46,7 @@ impl State {
         self.is_unknown = true;
         self.reopened.clear();
         self.closing.clear();
+        self.opening.clear();
         // What was to be taken away is gone with the earlier daemon.
         self.hooks.retain(|_, hook| hook.run.is_some());
         let open = self.hooks.values().filter(|hook| !hook.session.is_closed());
@@ -91,6 +92,9 @@ impl Hooks {
         while self.state().is_unknown {
             if let Err(error) = self.register_all().await {
                 tracing::debug!(%error, "hooks could not be registered again");
+            }
+            // What waits for a session of its own id to be closed may wait for itself.
+            if self.state().is_unknown {
                 sleep(wait).await;
                 wait = (wait * 2).min(LONGEST);
             }
@@ -108,7 +112,13 @@ impl Hooks {
         let all = self.lost();
         let closing: HashSet<&str> =
             all.iter().filter(|lost| lost.session.is_closed()).map(|lost| lost.session.id()).collect();
+        // Those that were closed, and do not stand with their hooks so far.
+        let mut missing: HashSet<&str> = HashSet::new();
         for lost in &all {
+            let mut above = lost.session.line().skip(1);
+            if above.any(|session| session.is_closed() && missing.contains(session.id())) {
+                continue;
+            }
             // Its id is that of an earlier session, which has to be closed first.
             if lost.session.line().any(|session| !session.is_closed() && closing.contains(session.id())) {
                 is_all = false;
@@ -118,7 +128,10 @@ impl Hooks {
                 if lost.is_reopened { self.register_again(lost).await } else { self.open_again(lost).await };
             match again {
                 Ok(()) => {}
-                Err(error) if may_pass(&error) => later = Err(error),
+                Err(error) if may_pass(&error) => {
+                    missing.extend(lost.session.is_closed().then_some(lost.session.id()));
+                    later = Err(error);
+                }
                 Err(error @ (RequestError::Refused { .. } | RequestError::Unreadable(_))) => {
                     let session = lost.session.id();
                     tracing::warn!(%error, session, "a session could not be opened again with its hooks");
@@ -194,13 +207,21 @@ impl Hooks {
     /// Opens a session with its hooks.
     async fn open_again(&self, lost: &Lost) -> Result<(), RequestError> {
         let mut fields = lost.session.fields.clone();
-        fields.insert("resume".to_owned(), json!(true));
+        // Under the id of one that is closed another program may have a session by now, which is not taken over: unless an
+        // answer was lost, so that it is this one.
+        let is_closed = lost.session.is_closed();
+        let resumes = !is_closed || !self.state().opening.insert(lost.session.id().to_owned());
+        fields.insert("resume".to_owned(), json!(resumes));
         if !lost.hooks.is_empty() {
             fields.insert("attachment".to_owned(), json!(self.state().token));
             let hooks = lost.hooks.iter().map(|(_, hook)| Value::Object(hook.clone())).collect();
             fields.insert("hooks".to_owned(), hooks);
         }
-        let opened: OpenedAgain = self.wire.call(hyper::Method::POST, "/v1/sessions", Some(&fields)).await?;
+        let opened = self.wire.call(hyper::Method::POST, "/v1/sessions", Some(&fields)).await;
+        if matches!(opened, Ok(_) | Err(RequestError::Refused { .. })) {
+            self.state().opening.remove(lost.session.id());
+        }
+        let opened: OpenedAgain = opened?;
         self.state().reopened(&lost.session);
         let path = format!("/v1/sessions/{}/hooks", segment(lost.session.id()));
         let mut later = Ok(());

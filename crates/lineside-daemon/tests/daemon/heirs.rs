@@ -96,3 +96,27 @@ async fn a_session_that_is_closed_before_one_below_it_is_back_leaves_that_its_ho
     comes_to(&house, "s1", None).await;
     assert_eq!(reason(&child, "rm").await.as_deref(), Some("first refuses"));
 }
+
+#[tokio::test]
+async fn a_session_of_another_program_under_the_id_of_one_that_was_closed_is_left_alone() {
+    let (house, proxy, client) = house().await;
+    let owner = client.session("s1").open().await.unwrap();
+    guard(&owner, "first").await;
+    let child = owner.subagent("s2").open().await.unwrap();
+    let _own = gate(&child, "own").await.unwrap();
+    let last = client.session("s3").open().await.unwrap();
+    let _last = gate(&last, "last").await.unwrap();
+    owner.close().await.unwrap();
+    proxy.leave();
+    let house = house.again().await;
+    let other = house.client().session("s1").open().await.unwrap();
+    proxy.come_back();
+    // What has hooks later is back later.
+    comes_to(&house, "s3", Some(&["last"])).await;
+    assert_eq!(house.get("/v1/sessions/s2").await.0, 404);
+    assert_eq!(reason(&other, "rm").await, None);
+    other.close().await.unwrap();
+    comes_to(&house, "s2", Some(&["no-rm", "own"])).await;
+    comes_to(&house, "s1", None).await;
+    assert_eq!(reason(&child, "rm").await.as_deref(), Some("first refuses"));
+}
