@@ -10,11 +10,11 @@ use lineside::core::{Diagnostic, OnFailure, Severity};
 use lineside::dialects::Managed;
 use lineside::dialects::native::{ObserveSettings, ObserveTo, daemon_settings};
 use lineside::json::json;
-use lineside::{LoadReport, LoadedHook, State};
+use lineside::{Assembly, Bus, LoadReport, LoadedHook, State};
 
 use crate::control::tell_off;
 use crate::daemon_paths::DaemonPaths;
-use crate::loading::{exit_status, finding_lines, load, of_login, untrusted};
+use crate::loading::{exit_status, finding_lines, load_with_login, untrusted};
 use crate::log::query;
 use crate::on_path::{find, is_program};
 use crate::places::LookArgs;
@@ -44,12 +44,12 @@ Exit status:
 /// The project cannot be opened, or the output cannot be written.
 pub(crate) async fn run(args: &CheckArgs, styles: Styles) -> Result<ExitCode> {
     let ground = args.look.places.ground()?;
-    let (_assembly, mut report) = load(&ground).await?;
+    let (_assembly, mut report, missed) = load_with_login(Assembly::new(Bus::new()), &ground).await?;
     let (settings, findings) = daemon_settings(&ground.places, &Managed::default());
     report.diagnostics.extend(findings);
     report.diagnostics.extend(settings.observe.iter().filter_map(|to| unseen(to, &settings.path)));
     report.diagnostics.extend(settings.observe.iter().filter_map(deaf));
-    report.diagnostics.extend(of_login(&ground).await?);
+    report.diagnostics.extend(missed?);
     let of = |severity| report.diagnostics.iter().filter(|finding| finding.severity == severity).count();
     let (errors, warnings) = (of(Severity::Error), of(Severity::Warning));
     let ready = report.hooks.iter().filter(|found| found.state == State::Ready);

@@ -21,7 +21,7 @@ use crate::daemon_paths::DaemonPaths;
 use crate::hosts::LookArgs;
 use crate::hosts::finding::Finding;
 use crate::hosts::machine::{self, Machine};
-use crate::loading::{load_into, of_login, protection};
+use crate::loading::{load_with_login, of_login, protection};
 use crate::log::now;
 use crate::painter::one_line;
 use crate::places::{Ground, granted_places, shown};
@@ -337,7 +337,8 @@ async fn daemon(paths: &DaemonPaths, places: &Places) -> Looked {
             "a hook for `tool: Shell` is not asked about them; name those that it should see in its `match`",
         ));
     }
-    findings.extend(missed(&ground(paths, places)).await);
+    let missed = of_login(&ground(paths, places)).await.unwrap_or_default();
+    findings.extend(missed.iter().map(of_login_alone));
     if let Some(project) = project_finding(paths, places) {
         // What the daemon has of it, and calls that its hooks refused since, end in the same remedy.
         findings.retain(|finding| !finding.text.contains(&project.remedy));
@@ -380,10 +381,11 @@ fn ground(paths: &DaemonPaths, places: &Places) -> Ground {
     Ground { places, project, dialects: DIALECTS.to_vec(), found }
 }
 
-/// What a daemon would find in the hook files. No hook is run, and no plugin is loaded.
+/// What a daemon would find in the hook files, and what one that a call starts would not. No hook is run, and no plugin is
+/// loaded.
 async fn loaded(ground: &Ground) -> Vec<Finding> {
-    match load_into(Assembly::new(Bus::new()).without_effects(), ground).await {
-        Ok((_assembly, report)) => {
+    match load_with_login(Assembly::new(Bus::new()).without_effects(), ground).await {
+        Ok((_assembly, report, missed)) => {
             let is_of_file = |finding: &&Diagnostic| {
                 // How a project stands as a whole has a finding of its own.
                 finding
@@ -392,18 +394,18 @@ async fn loaded(ground: &Ground) -> Vec<Finding> {
                     .is_none_or(|origin| Some(&*origin.file) != ground.places.project_root.as_ref())
             };
             let found = report.diagnostics.iter().filter(is_of_file).map(of_hooks);
-            found.chain(missed(ground).await).collect()
+            let missed = missed.unwrap_or_default();
+            found.chain(missed.iter().map(of_login_alone)).collect()
         }
         Err(error) => vec![Finding::error(format!("{error:#}"), "lineside check has the whole list")],
     }
 }
 
 /// What is in the `PATH` of this shell, and not in that of a daemon which a call starts.
-async fn missed(ground: &Ground) -> Vec<Finding> {
-    let missed = of_login(ground).await.unwrap_or_default();
+fn of_login_alone(missed: &Diagnostic) -> Finding {
     let remedy =
         "name the folder in ~/.config/lineside/config.yaml, `daemon: {path: [FOLDER]}`, then: lineside stop";
-    missed.iter().map(|found| Finding::warning(found.to_string(), remedy)).collect()
+    Finding::warning(missed.to_string(), remedy)
 }
 
 /// A finding about hook files.

@@ -1,10 +1,12 @@
 //! From places to a bus with hooks on it, and what is said about those that do not load.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use lineside::LoadReport;
+use lineside::assembly::HookFiles;
 use lineside::core::{Diagnostic, Severity, SkipReason};
 use lineside::dialects::native::daemon_settings;
 use lineside::dialects::{DIALECTS, Managed, Places, Trust, UnspokenFile, unspoken_files};
@@ -54,23 +56,8 @@ pub(crate) async fn load_on(bus: Bus, ground: &Ground, plugins: Plugins) -> Resu
 /// As [`load`].
 pub(crate) async fn load_into(assembly: Assembly, ground: &Ground) -> Result<(Assembly, LoadReport)> {
     let assembly = assembly.only(ground.dialects.iter().copied());
-    let files = match &ground.found {
-        Some(found) => found.files(&assembly, &ground.places.environment)?,
-        None => assembly.read(&ground.places),
-    };
-    let files = match protection(&ground.places) {
-        Some(protection) => {
-            let files = files.protected(&protection);
-            let trusted =
-                ground.places.project_root.as_ref().filter(|_| ground.places.trust == Trust::Granted);
-            trusted.into_iter().fold(files, |files, root| files.protected_within(root, &protection))
-        }
-        None => files,
-    };
-    let mut report = assembly.install(files).await.context("failed to load hooks")?;
-    if ground.dialects.len() == DIALECTS.len() {
-        report.diagnostics.extend(unspoken_files(&ground.places).iter().map(unspoken));
-    }
+    let files = read(&assembly, ground)?;
+    let report = install(&assembly, files, ground).await?;
     Ok((assembly, report))
 }
 
@@ -79,16 +66,61 @@ pub(crate) async fn load_into(assembly: Assembly, ground: &Ground) -> Result<(As
 /// # Errors
 /// As [`load`].
 pub(crate) async fn of_login(ground: &Ground) -> Result<Vec<Diagnostic>> {
+    let assembly = Assembly::new(Bus::new()).only(ground.dialects.iter().copied());
+    missed(&read(&assembly, ground)?, ground).await
+}
+
+/// An assembly with the hooks of these places, and what [a daemon that a call starts](of_login) does not find of them.
+///
+/// # Errors
+/// As [`load`].
+pub(crate) async fn load_with_login(
+    assembly: Assembly,
+    ground: &Ground,
+) -> Result<(Assembly, LoadReport, Result<Vec<Diagnostic>>)> {
+    let assembly = assembly.only(ground.dialects.iter().copied());
+    let files = read(&assembly, ground)?;
+    let missed = missed(&files, ground).await;
+    let report = install(&assembly, files, ground).await?;
+    Ok((assembly, report, missed))
+}
+
+fn read(assembly: &Assembly, ground: &Ground) -> Result<HookFiles> {
+    let files = match &ground.found {
+        Some(found) => found.files(assembly, &ground.places.environment)?,
+        None => assembly.read(&ground.places),
+    };
+    let Some(protection) = protection(&ground.places) else { return Ok(files) };
+    let files = files.protected(&protection);
+    let trusted = ground.places.project_root.as_ref().filter(|_| ground.places.trust == Trust::Granted);
+    Ok(trusted.into_iter().fold(files, |files, root| files.protected_within(root, &protection)))
+}
+
+async fn install(assembly: &Assembly, files: HookFiles, ground: &Ground) -> Result<LoadReport> {
+    let mut report = assembly.install(files).await.context("failed to load hooks")?;
+    if ground.dialects.len() == DIALECTS.len() {
+        report.diagnostics.extend(unspoken_files(&ground.places).iter().map(unspoken));
+    }
+    Ok(report)
+}
+
+async fn missed(files: &HookFiles, ground: &Ground) -> Result<Vec<Diagnostic>> {
     let mut environment = ground.places.environment.clone();
     let (settings, _) = daemon_settings(&of_user(environment.clone()), &Managed::default());
     let path = login_path(ground.places.home().unwrap_or(Path::new("/")), &settings)?;
     let path = path.to_string_lossy().into_owned();
-    let load =
-        |environment| load_into(Assembly::new(Bus::new()).without_effects().environment(environment), ground);
-    let (_, here) = load(environment.clone()).await?;
+    if environment.get("PATH") == Some(&path) {
+        return Ok(Vec::new());
+    }
+    let found = async |environment| {
+        let assembly = Assembly::new(Bus::new()).without_effects().environment(environment);
+        assembly.install(files.without_plugins()).await.context("failed to load hooks")
+    };
+    let here = found(environment.clone()).await?;
     environment.insert("PATH".to_owned(), path);
-    let (_, there) = load(environment).await?;
-    let missed = there.diagnostics.into_iter().filter(|found| !here.diagnostics.contains(found));
+    let there = found(environment).await?;
+    let here: HashSet<_> = here.diagnostics.iter().map(|found| (&found.origin, &*found.text)).collect();
+    let missed = there.diagnostics.into_iter().filter(|found| !here.contains(&(&found.origin, &*found.text)));
     let text = |text| format!("in a daemon that a call starts, and not in this shell: {text}");
     Ok(missed.map(|found| Diagnostic::warning(found.origin, text(found.text))).collect())
 }

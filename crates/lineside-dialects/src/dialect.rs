@@ -253,6 +253,22 @@ impl Loaded {
         self.plugins = self.plugins.take().or(other.plugins);
         self.served = self.served.or(other.served);
     }
+
+    /// The same, but for hooks that are known only once a worker has loaded them.
+    #[must_use]
+    pub fn without_plugins(&self) -> Self {
+        let Self { hooks, diagnostics, log, plugins: _, inert, served, tightenings, trusts } = self;
+        Self {
+            hooks: hooks.clone(),
+            diagnostics: diagnostics.clone(),
+            log: log.clone(),
+            plugins: None,
+            inert: inert.clone(),
+            served: *served,
+            tightenings: tightenings.clone(),
+            trusts: trusts.clone(),
+        }
+    }
 }
 
 /// Something that was meant to be a hook and is none.

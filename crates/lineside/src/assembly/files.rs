@@ -74,6 +74,19 @@ impl HookFiles {
         self.diagnostics().filter(|finding| finding.severity == Severity::Error).count()
     }
 
+    /// The same without the plugins of formats whose hooks are functions, which no second assembly can load from them.
+    #[must_use]
+    pub fn without_plugins(&self) -> Self {
+        let Self { places, loaded, inherit, seal, compiled } = self;
+        Self {
+            places: places.clone(),
+            loaded: loaded.iter().map(|(dialect, loaded)| (*dialect, loaded.without_plugins())).collect(),
+            inherit: inherit.clone(),
+            seal: seal.clone(),
+            compiled: *compiled,
+        }
+    }
+
     /// Leaves out what was found in other dialects than these.
     #[must_use]
     pub fn only(mut self, dialects: &[&'static dyn Dialect]) -> Self {
