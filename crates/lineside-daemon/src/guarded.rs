@@ -12,15 +12,17 @@ use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lineside::hosts::Holds;
-use lineside::json::{self, Value, json};
 use lineside_account::Mark;
 
 use crate::lineage::{Lineage, Process};
 pub use crate::orphans::ORPHAN;
 use crate::orphans::{Agent, comes_from_one, is_orphan};
+use record::{Had, Record, session_of};
+
+mod record;
 
 /// The folder within the state folder.
 const FOLDER: &str = "agents";
@@ -37,19 +39,6 @@ const ONCE: &str = "once-";
 const MARK: &str = "mark-";
 /// What the file is named that has the highest mark that was given since the machine was started: what bears one outlives the agent.
 const GIVEN: &str = "marked";
-
-/// What sets this start of the machine apart from others, in which another process may have the number and the start.
-static BOOT: LazyLock<String> =
-    LazyLock::new(|| fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default());
-
-/// The numbers of processes and the users that this process sees, where the system says so: those of others may differ.
-static NAMESPACES: LazyLock<String> = LazyLock::new(|| {
-    let named = ["pid", "user"].map(|kind| fs::read_link(format!("/proc/self/ns/{kind}")));
-    match named {
-        [Ok(pid), Ok(user)] => format!("{} {}\n", pid.display(), user.display()),
-        _ => String::new(),
-    }
-});
 
 /// The records of a daemon.
 pub(crate) struct Guarded {
@@ -85,47 +74,6 @@ impl Kept {
 
     fn is_settled(&self, process: Process, session: &str) -> bool {
         self.recorded.get(&process).is_some_and(|all| all.iter().any(|had| had.session == session))
-    }
-}
-
-/// A session that a process has, or has had.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Had {
-    session: String,
-    has_ended: bool,
-    /// The roots of the projects that it was in.
-    projects: Vec<String>,
-    /// What holds it, if anything does.
-    holds: Option<Holds>,
-}
-
-impl Had {
-    /// Earlier versions read that of one which nothing holds.
-    fn line(&self) -> String {
-        let Self { session, has_ended, projects, holds } = self;
-        match holds {
-            None => json!([session, has_ended, projects]),
-            Some(holds) => json!([session, has_ended, projects, holds]),
-        }
-        .to_string()
-    }
-
-    /// Of a line that another version has written, or half of one, the whole is the session.
-    fn of_line(line: &str) -> Self {
-        let read = || {
-            let Value::Array(mut parts) = json::from_str(line).ok()? else { return None };
-            let holds = parts.get(3).and_then(|holds| json::from_value(holds).ok());
-            parts.truncate(3);
-            let [session, has_ended, projects] = <[Value; 3]>::try_from(parts).ok()?;
-            let projects = projects.as_array()?.iter().filter_map(|root| Some(root.as_str()?.to_owned()));
-            Some(Self {
-                session: session.as_str()?.to_owned(),
-                has_ended: has_ended.as_bool()?,
-                projects: projects.collect(),
-                holds,
-            })
-        };
-        read().unwrap_or_else(|| Self { session: line.to_owned(), ..Self::default() })
     }
 }
 
@@ -415,7 +363,7 @@ impl Guarded {
         let unfinished = self.folder.join(format!("{UNFINISHED}{name}"));
         let mut written =
             OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
-        write!(written, "{}{}{text}", *BOOT, *NAMESPACES)?;
+        written.write_all(record::text(text).as_bytes())?;
         fs::rename(unfinished, file)
     }
 
@@ -522,48 +470,14 @@ pub fn are_elsewhere(states: &[&Path]) -> bool {
     records.any(|record| Record::of(&record.path()).is_some_and(|record| record.is_elsewhere))
 }
 
-/// What is written down of a process.
-struct Record {
-    sessions: Vec<Had>,
-    is_elsewhere: bool,
-}
-
-impl Record {
-    /// That of this start of the machine. One that a full disk has cut off counts, and names no session.
-    fn of(file: &Path) -> Option<Self> {
-        let text = fs::read(file).ok()?;
-        if BOOT.as_bytes().starts_with(&text) {
-            return Some(Self { sessions: Vec::new(), is_elsewhere: false });
-        }
-        let text = String::from_utf8_lossy(text.strip_prefix(BOOT.as_bytes())?).into_owned();
-        let with_namespaces = text.split_once('\n').filter(|(first, _)| first.starts_with("pid:["));
-        let (namespaces, sessions) = with_namespaces.map_or((None, &*text), |(of, rest)| (Some(of), rest));
-        Some(Self {
-            sessions: sessions.lines().map(Had::of_line).collect(),
-            is_elsewhere: namespaces.is_some_and(|of| NAMESPACES.trim_end() != of),
-        })
-    }
-
-    /// The mark that it has, if it is of that.
-    fn mark(&self) -> Option<Mark> {
-        let number = self.sessions.first().filter(|_| !self.is_elsewhere)?.session.parse().ok()?;
-        Mark::numbered(number)
-    }
-}
-
-/// The session of a record whose process can be looked for here.
-fn session_of(file: &Path) -> Option<String> {
-    let record = Record::of(file).filter(|record| !record.is_elsewhere)?;
-    // The last one that goes on.
-    let had = record.sessions.into_iter().rev().min_by_key(|had| had.has_ended);
-    Some(had.map(|had| had.session).unwrap_or_default())
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::process::parent_id;
     use std::process::{Command, Stdio};
 
+    use lineside::json;
+
+    use super::record::BOOT;
     use super::*;
 
     impl Guarded {
@@ -615,6 +529,8 @@ mod tests {
             guarded.note_holds(process, session, held);
             guarded.note_holds(process, session, || None);
         }
+        let of_another = Had::of_line(r#"["s1", false, [], {"subagents": [{"later": 1}]}]"#);
+        assert_eq!((&*of_another.session, of_another.holds), ("s1", Some(Holds::unknown())));
         let again = Guarded::of(state.path());
         assert_eq!(
             ["s1", "once", "[\n", "unknown"].map(|id| again.holds(process, id).is_some()),

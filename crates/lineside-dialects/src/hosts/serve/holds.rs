@@ -24,6 +24,13 @@ pub(super) struct HeldSubagent {
 }
 
 impl Holds {
+    /// Of what is held in a way that is not known here.
+    #[must_use]
+    pub fn unknown() -> Self {
+        let turn = "a hook holds this, as another version of lineside has written down".to_owned();
+        Self { turn: Some(turn), ..Self::default() }
+    }
+
     /// Whether nothing is held.
     #[must_use]
     pub fn is_none(&self) -> bool {
