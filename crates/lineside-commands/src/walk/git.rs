@@ -86,13 +86,14 @@ impl Walk<'_> {
     /// Whether it is for sure told to work in a folder for temporary files: `git -C /tmp/clone`.
     fn is_of_temporary(&self, reading: &Reading) -> bool {
         let mut given = reading.values("-C");
-        let here = self.scope.cwd.clone().map(Value::known);
-        let folder = match (given.next(), given.next()) {
-            (Some(folder), None) if folder.text.starts_with('/') => folder,
-            (None, None) => match &here {
-                Some(here) => here,
-                None => return false,
-            },
+        let here = self.scope.cwd.as_deref().filter(|cwd| {
+            self.state.temporary.iter().any(|folder| path::is_within(cwd, folder))
+                && !path::is_within(cwd, self.state.project)
+        });
+        let here = here.map(Value::known);
+        let folder = match (given.next(), given.next(), &here) {
+            (Some(folder), None, _) if folder.text.starts_with('/') => folder,
+            (None, None, Some(here)) => here,
             _ => return false,
         };
         let named = ["-c", "--config-env", "--git-dir", "--work-tree"].iter().any(|flag| reading.has(flag));

@@ -6,29 +6,32 @@ use crate::path;
 use crate::reading::Reading;
 use crate::value::Value;
 
-/// Programs that know environments, and the variables that name theirs.
-const STAGES: [(&str, &str); 4] = [
-    ("rails|rake", "RAILS_ENV|RACK_ENV"),
-    ("mix|ecto", "MIX_ENV"),
-    ("sequelize|sequelize-cli|knex", "NODE_ENV"),
-    ("artisan|art|console|doctrine", "APP_ENV"),
-];
+/// The variables that name the environment of a program which knows several.
+fn variables_of(name: &str) -> &'static [&'static str] {
+    match name {
+        "rails" | "rake" => &["RAILS_ENV", "RACK_ENV"],
+        "mix" | "ecto" => &["MIX_ENV"],
+        "sequelize" | "sequelize-cli" | "knex" => &["NODE_ENV"],
+        "artisan" | "art" | "console" | "doctrine" => &["APP_ENV"],
+        _ => &[],
+    }
+}
 
 impl Walk<'_> {
     /// Whether a program that knows environments is to work in the one for tests.
     pub(super) fn is_for_tests(&self, name: &str, reading: &Reading, index: usize) -> bool {
-        let Some((_, variables)) = STAGES.iter().find(|(names, _)| names.split('|').any(|one| one == name))
-        else {
+        let variables = variables_of(name);
+        if variables.is_empty() {
             return false;
-        };
+        }
         let is_test = |text: &str| matches!(text, "test" | "testing");
         let set = |variable: &str| self.of_environment(variable, index).and_then(|value| value.literal());
         let given = reading.operands.iter().filter_map(|word| word.text.split_once('='));
-        let mut given = given.filter(|(name, _)| variables.split('|').any(|one| one == *name));
+        let mut given = given.filter(|(name, _)| variables.contains(name));
         let option = ["--env", "-e"].into_iter().find_map(|flag| reading.values(flag).next()?.plain());
         match option.or(given.next().map(|(_, value)| value)) {
             Some(named) => is_test(named),
-            None => variables.split('|').find_map(set).is_some_and(|value| is_test(&value)),
+            None => variables.iter().copied().find_map(set).is_some_and(|value| is_test(&value)),
         }
     }
 
