@@ -141,9 +141,17 @@ pub(crate) async fn run(args: &TrustArgs, styles: Styles) -> Result<ExitCode> {
 /// The folder is none, or the store cannot be written.
 pub(crate) async fn untrust(args: &UntrustArgs) -> Result<ExitCode> {
     let paths = args.daemon.paths()?;
-    let folder = directory(args.project.as_deref().unwrap_or(Path::new(".")))?;
-    let root = find_own(&folder, &places(), &paths).map_or(folder, |found| found.root().to_path_buf());
-    let was_trusted = Store::of(&paths.state).untrust(&root)?;
+    let named = args.project.as_deref().unwrap_or(Path::new("."));
+    let store = Store::of(&paths.state);
+    let root = match directory(named) {
+        Ok(folder) => find_own(&folder, &places(), &paths).map_or(folder, |found| found.root().to_path_buf()),
+        // What was trusted may be gone since then.
+        Err(error) => {
+            let root = std::path::absolute(named).ok().map(|root| root.components().collect::<PathBuf>());
+            root.filter(|root| store.knows(root)).ok_or(error)?
+        }
+    };
+    let was_trusted = store.untrust(&root)?;
     let what = if was_trusted { "no longer trusted" } else { "was not trusted" };
     print([format!("{what}: {}", one_line(&root.display().to_string()))])?;
     reload(&paths).await;

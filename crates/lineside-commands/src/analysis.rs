@@ -174,6 +174,17 @@ pub struct Unclear {
     pub reason: String,
 }
 
+/// The reason where a file is read by a shell as a part of the command.
+pub(crate) const SOURCED: &str = "what a sourced file holds";
+
+impl Unclear {
+    /// Whether it is what a file holds that the shell reads: the file is among [`Analysis::scripts`], or those that are not
+    /// known.
+    pub fn is_of_sourced(&self) -> bool {
+        self.reason.starts_with(SOURCED)
+    }
+}
+
 /// What is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Unknown {
@@ -198,6 +209,8 @@ pub struct Analysis {
     /// Files of which the content is run, as absolute paths: programs that are named by a path, and scripts that shells and
     /// interpreters are given.
     pub scripts: Vec<String>,
+    /// The same where the path is not known as a whole: globs, in which `*` stands for what is not known.
+    pub unclear_scripts: Vec<String>,
     /// What is not known.
     pub unclear: Vec<Unclear>,
     /// Whether a bound was passed, so that some of the command was not read at all.

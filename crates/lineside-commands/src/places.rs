@@ -56,6 +56,8 @@ pub struct Places {
     pub unclear: Vec<Place>,
     /// Of what else the command does.
     pub traits: Vec<Place>,
+    /// Of each word that names a file of which the content is run: its place, and the path.
+    pub scripts: Vec<(Place, String)>,
     /// Values that words have by a variable.
     pub values: Vec<KnownValue>,
 }

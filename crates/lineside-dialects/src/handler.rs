@@ -162,6 +162,8 @@ pub enum Start {
         /// Its working directory.
         working_directory: PathBuf,
     },
+    /// No program: a request to this address.
+    Post(String),
     /// A program that is not there; a diagnostic of the format reports it.
     Missing,
 }

@@ -71,6 +71,12 @@ impl Copies {
         Ok(Some(self.folder.join(below)))
     }
 
+    /// Where the copy of that lies or will lie, as [`path`](Self::path) says it. None is made.
+    #[must_use]
+    pub fn place(&self, path: &Path) -> Option<PathBuf> {
+        self.leads_to(path).map(|below| self.folder.join(below))
+    }
+
     /// By which path the copy of the file has its name that a path leads to, over the links that were trusted. A script that
     /// is a link finds what lies beside the link.
     fn leads_to(&self, path: &Path) -> Option<PathBuf> {

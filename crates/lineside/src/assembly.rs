@@ -95,6 +95,9 @@ pub enum State {
     Closed,
     /// What it starts is not there; each run fails until it is.
     ProgramMissing,
+    /// It is of a trusted project, and by its words it may start what was not trusted; each run fails until it is written in
+    /// another way.
+    NotSealed,
 }
 
 impl State {
@@ -113,6 +116,7 @@ impl State {
             Self::NeverFires => "never fires here",
             Self::Closed => "closed",
             Self::ProgramMissing => "program missing",
+            Self::NotSealed => "not run",
         }
     }
 }
@@ -131,11 +135,12 @@ pub struct LoadReport {
 }
 
 impl LoadReport {
-    /// How many hooks may run, each counted once: not those that are switched off or not trusted, nor those for which
-    /// there is no event.
+    /// How many hooks may run, each counted once: not those that are switched off or not trusted, those of a trusted project
+    /// that are not started, nor those for which there is no event.
     #[must_use]
     pub fn in_force(&self) -> usize {
-        let numbers = self.hooks.iter().filter(|found| found.state.may_run()).map(|found| found.number);
+        let holds = |found: &&LoadedHook| found.state.may_run() && found.state != State::NotSealed;
+        let numbers = self.hooks.iter().filter(holds).map(|found| found.number);
         numbers.collect::<BTreeSet<_>>().len()
     }
 

@@ -1,12 +1,14 @@
 //! The binding of hooks that a dialect has found to what runs them: interceptors, jobs and automations that can be
 //! installed. Nothing is in force here, and nothing is started.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use lineside_automation::engine::OpenError;
 use lineside_automation::{Adopted, Automations, Recording};
 use lineside_bus::{Bus, Installed};
 use lineside_core::hook::Standby;
+use lineside_core::invocation::{Environment, Program};
 use lineside_core::worker::HookWorker;
 use lineside_core::{Diagnostic, Layer, SkipReason};
 use lineside_dialects::{Automation, ForeignHook, Inert, Loaded, Places, Start};
@@ -21,6 +23,7 @@ use crate::missing::missing;
 use crate::outside::Outside;
 use crate::patience::Patience;
 use crate::safe_path::exposed;
+use crate::sealed_program;
 
 /// What the hooks of one dialect are bound to.
 pub(crate) struct Binder<'a> {
@@ -69,7 +72,7 @@ impl Binder<'_> {
             inert: Vec::new(),
             workers: Vec::new(),
         };
-        let (mut last, mut number, mut misses_program) = (None, 0, false);
+        let (mut last, mut number, mut wrong) = (None, 0, None);
         for mut found in loaded.hooks {
             found.hook.select = found.hook.select.map(|select| self.patience.over(select));
             // A format may bind one hook to several events, each binding by itself.
@@ -77,10 +80,10 @@ impl Binder<'_> {
             if last.as_ref() != Some(&declared) {
                 number += 1;
                 last = Some(declared);
-                misses_program = self.misses_program(&found, &mut bound.diagnostics);
+                wrong = self.wrong(&found, &mut bound.diagnostics);
             }
             bound.workers.extend(self.worker(&found));
-            let listed = Listed { number, state: state(&found, misses_program) };
+            let listed = Listed { number, state: state(&found, wrong) };
             match found.automation.take() {
                 Some(automation) => self.automation(&found, &automation, listed, &mut bound),
                 None => self.hook(found, listed, &mut bound),
@@ -175,14 +178,14 @@ impl Binder<'_> {
         }
     }
 
-    /// Whether what the hook starts is not there, with a finding where its format has none.
-    fn misses_program(&self, found: &ForeignHook, findings: &mut Vec<Diagnostic>) -> bool {
+    /// Why what the hook starts is not run, if that is known already, with a finding where its format has none.
+    fn wrong(&self, found: &ForeignHook, findings: &mut Vec<Diagnostic>) -> Option<State> {
         if found.hook.standby != Standby::Ready || found.closed {
-            return false;
+            return None;
         }
         match found.handler.start(self.places.work_dir()) {
-            None => false,
-            Some(Start::Missing) => true,
+            None | Some(Start::Post(_)) => None,
+            Some(Start::Missing) => Some(State::ProgramMissing),
             Some(Start::Program { program, mut environment, working_directory }) => {
                 self.outside.rebase(&mut environment);
                 let is_of_project = found.hook.layer == Layer::Project;
@@ -194,7 +197,9 @@ impl Binder<'_> {
                     );
                     findings.push(Diagnostic::warning(found.hook.origin.clone(), text));
                 }
-                let Err(error) = look_for(&program, &environment, &working_directory) else { return false };
+                let Err(error) = look_for(&program, &environment, &working_directory) else {
+                    return self.unsealed(found, program, &environment, &working_directory, findings);
+                };
                 let remedy = match &error {
                     FindProgramError::Denied { path } | FindProgramError::NotExecutable { path } => {
                         format!("it may have to be made executable: chmod +x {}", path.display())
@@ -212,9 +217,27 @@ impl Binder<'_> {
                 } else {
                     Diagnostic::warning(origin, format!("hook \"{name}\": {error}; {remedy}"))
                 });
-                true
+                Some(State::ProgramMissing)
             }
         }
+    }
+
+    /// Whether the hook is of a trusted project and may start what was not trusted.
+    fn unsealed(
+        &self,
+        found: &ForeignHook,
+        program: Program,
+        environment: &Environment,
+        folder: &Path,
+        findings: &mut Vec<Diagnostic>,
+    ) -> Option<State> {
+        let Outside { seal, ground, .. } = &self.outside;
+        let is_of_project = ground.as_ref().is_some_and(|ground| ground.declares(&found.hook));
+        let seal = seal.as_ref().filter(|_| is_of_project)?;
+        let why = sealed_program::look(seal, program, environment, Some(folder)).err()?;
+        let text = format!("hook \"{}\" is not run: {why}", found.hook.name);
+        findings.push(Diagnostic::error(found.hook.origin.clone(), text));
+        Some(State::NotSealed)
     }
 }
 
@@ -224,12 +247,11 @@ fn unbound(found: &ForeignHook, error: &OpenError) -> Diagnostic {
 }
 
 /// Whether a hook can run.
-fn state(found: &ForeignHook, misses_program: bool) -> State {
+fn state(found: &ForeignHook, wrong: Option<State>) -> State {
     match &found.hook.standby {
         Standby::Ready if found.closed => State::Closed,
         Standby::Ready if !found.can_fire => State::NeverFires,
-        Standby::Ready if misses_program => State::ProgramMissing,
-        Standby::Ready => State::Ready,
+        Standby::Ready => wrong.unwrap_or(State::Ready),
         Standby::Off(why) => State::Off(*why),
         Standby::NotLoaded(_) => State::Off(SkipReason::NotLoaded),
     }

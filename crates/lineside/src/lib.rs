@@ -97,6 +97,8 @@ pub mod protection;
 #[cfg(feature = "dialects")]
 mod seal;
 #[cfg(feature = "dialects")]
+mod started;
+#[cfg(feature = "dialects")]
 mod sealed_program;
 #[cfg(feature = "dialects")]
 mod patience;

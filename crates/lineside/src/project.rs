@@ -7,23 +7,23 @@ use std::sync::Arc;
 
 use lineside_core::control::Scope;
 use lineside_core::hook::{Hook, NATIVE, Tighter};
-use lineside_core::invocation::{Environment, Program};
-use lineside_core::json::Value;
 use lineside_core::point::{Phase, PointRole};
-use lineside_core::worker::WorkerReach;
 use lineside_core::{Diagnostic, OnFailure, Origin, Part, PointInfo};
 use lineside_dialects::{
     DIALECTS, Dialect, ForeignHook, Loaded, Places, Start, Tightening, Trust, Watched, closed_guard,
 };
 use lineside_points::CATALOGUE;
-use lineside_trust::{Change, Content, Guard, Item, OfFolder, ReadContentError, Standing, Store, Wanted};
+use lineside_trust::{Change, Content, Guard, Item, ReadContentError, Standing, Store, Wanted};
 
+mod content;
 mod place;
 
 pub use place::{find, find_or_known, find_own, nearest, nearest_below, passed_by};
 
+use self::content::{LOOKS, programs, wanted};
 use crate::assembly::{Assembly, HookFiles};
-use crate::seal::{Seal, is_program, is_script};
+use crate::seal::Seal;
+use crate::sealed_program;
 
 /// A project as it lies on the disk.
 pub struct Project {
@@ -36,6 +36,8 @@ pub struct Project {
     /// Its guards: they stand closed when the content is another one.
     pub guards: Vec<Guard>,
     wanted: Vec<Wanted>,
+    /// The home of the user.
+    home: String,
 }
 
 /// The places of the project with this root, for a user of these places.
@@ -60,7 +62,8 @@ impl Assembly {
         let places = places_of(user, root, Trust::Granted);
         let files = self.read(&places);
         let mut looks = LOOKS;
-        let wanted = wanted(root, &self.watched(&places), &files, before, &mut looks);
+        let home = user.home().map(|home| home.to_string_lossy().into_owned()).unwrap_or_default();
+        let wanted = wanted(&home, root, &self.watched(&places), &files.loaded, before, &mut looks);
         let content = match looks {
             0 => Err(ReadContentError::TooMuch(root.to_path_buf())),
             _ => Content::read(root, &wanted),
@@ -72,7 +75,7 @@ impl Assembly {
             own.chain(asked).collect::<Vec<_>>()
         };
         let guards = files.loaded.iter().flat_map(of).collect::<BTreeSet<_>>().into_iter().collect();
-        Project { root: root.to_path_buf(), guards, content, wanted, files }
+        Project { root: root.to_path_buf(), guards, content, wanted, files, home }
     }
 }
 
@@ -93,7 +96,8 @@ impl Assembly {
             Standing::Trusted(record) => {
                 let content =
                     project.content.as_ref().ok().filter(|content| content.digest() == record.digest);
-                let seal = content.and_then(|content| Seal::of(store, content, project.wanted.clone()));
+                let seal = content
+                    .and_then(|content| Seal::of(store, content, project.wanted.clone(), &project.home));
                 let mut files = self.read(&places_of(user, &root, Trust::Granted));
                 // What was read meanwhile is of what was trusted.
                 if let Some(seal) = seal.filter(|seal| seal.check().is_ok()) {
@@ -119,13 +123,6 @@ impl Assembly {
         files
     }
 }
-
-/// How many looks are taken, for all hooks of a project, at paths that what they start may name. A project with
-/// more cannot be trusted.
-const LOOKS: usize = 1 << 18;
-
-/// The longest path that the system takes, in bytes.
-const LONGEST_PATH: usize = 4_096;
 
 /// How many changes are named.
 const NAMED: usize = 3;
@@ -179,6 +176,28 @@ impl Project {
         runs
     }
 
+    /// Of each hook that would not be run, were the project trusted as it is: why, and what to do.
+    #[must_use]
+    pub fn unsealed(&self, store: &Store) -> Vec<Diagnostic> {
+        let seal = self
+            .content
+            .as_ref()
+            .ok()
+            .and_then(|content| Seal::of(store, content, self.wanted.clone(), &self.home));
+        let Some(seal) = seal else { return Vec::new() };
+        let why = |found: &ForeignHook| {
+            let mut programs = programs(&self.root, found).into_iter();
+            let why = programs.find_map(|(program, environment, folder)| {
+                let environment = environment.unwrap_or_default();
+                sealed_program::look(&seal, program, &environment, folder.as_deref()).err()
+            })?;
+            let text = format!("hook \"{}\" would not be run: {why}", found.hook.name);
+            Some(Diagnostic::error(found.hook.origin.clone(), text))
+        };
+        let hooks = self.files.loaded.iter().flat_map(|(_, loaded)| &loaded.hooks);
+        hooks.filter_map(why).collect()
+    }
+
     /// What a load of it has to watch beside the places of the formats.
     #[must_use]
     pub fn watched(&self) -> Vec<Watched> {
@@ -196,7 +215,7 @@ impl Project {
     /// of this store; `None` when it has changed already.
     #[must_use]
     pub fn sealed(self, store: &Store) -> Option<HookFiles> {
-        let seal = Seal::of(store, self.content.as_ref().ok()?, self.wanted)?;
+        let seal = Seal::of(store, self.content.as_ref().ok()?, self.wanted, &self.home)?;
         let mut files = self.files;
         files.seal = Some(Arc::new(seal));
         Some(files)
@@ -248,7 +267,12 @@ fn run(root: &Path, found: &ForeignHook) -> String {
         let folder = folder.unwrap_or_else(|| root.to_path_buf());
         format!("{}{} in {}", set.collect::<String>(), argv.join(" "), folder.display())
     });
-    let starts: Vec<String> = starts.collect();
+    let mut starts: Vec<String> = starts.collect();
+    // A worker is among both: what its hook starts, and what is kept.
+    starts.dedup();
+    if let Some(Start::Post(address)) = found.handler.start(root) {
+        starts.push(format!("a request to {address}"));
+    }
     let starts = if starts.is_empty() { "what its file says".to_owned() } else { starts.join("; ") };
     let points = points.join(", ");
     let seconds = timeout.as_secs_f64();
@@ -319,170 +343,4 @@ fn guards_of_asked(root: &Path, asked: &Tightening) -> Vec<Guard> {
         line: origin.line,
     };
     CATALOGUE.iter().filter(is_gate).map(guard).collect()
-}
-
-/// Everything that the hooks of a project are made of: the files that are read for them, those that declare them, with
-/// the folder where a hook is a folder, and those that they name.
-fn wanted(
-    root: &Path,
-    watched: &[Watched],
-    files: &HookFiles,
-    before: Option<&[Item]>,
-    looks: &mut usize,
-) -> Vec<Wanted> {
-    let mut wanted: BTreeSet<(PathBuf, bool)> = BTreeSet::new();
-    let own = watched.iter().filter(|watched| watched.path.starts_with(root));
-    wanted.extend(
-        own.clone().filter(|watched| watched.levels == 0).map(|watched| (watched.path.clone(), false)),
-    );
-    let folders: Vec<&Path> =
-        own.filter(|watched| watched.levels > 1).map(|watched| watched.path.as_path()).collect();
-    let mut declared = |origin: &Option<Origin>| {
-        let Some(file) = origin.as_ref().map(|origin| origin.file.as_path()) else { return };
-        wanted.insert((file.to_path_buf(), false));
-        let folder = folders
-            .iter()
-            .find_map(|folder| Some(folder.join(file.strip_prefix(folder).ok()?.iter().next()?)));
-        wanted.extend(folder.map(|folder| (folder, true)));
-    };
-    for (_, loaded) in &files.loaded {
-        loaded.hooks.iter().for_each(|found| declared(&found.hook.origin));
-        loaded.inert.iter().for_each(|inert| declared(&inert.origin));
-    }
-    for (_, loaded) in &files.loaded {
-        for plugin in loaded.plugins.iter().flat_map(|plugins| &plugins.worker.plugins) {
-            let text = |name: &str| plugin.load.get(name).and_then(Value::as_str).map(PathBuf::from);
-            let is_alone = plugin.load.get("standalone").and_then(Value::as_bool) == Some(true);
-            wanted.extend(text("entry").map(|entry| (entry, false)));
-            wanted.extend(text("root").filter(|_| !is_alone).map(|folder| (folder, true)));
-        }
-        for found in &loaded.hooks {
-            for named in started(root, found, looks) {
-                match named {
-                    Named::Run(file) => wanted.extend(with_its_folder(root, file)),
-                    Named::Data(file) if before.is_none_or(|before| has(before, root, &file)) => {
-                        wanted.insert((file, false));
-                    }
-                    Named::Data(_) => {}
-                }
-            }
-        }
-    }
-    let of_folder = |whole| if whole { OfFolder::Everything } else { OfFolder::Nothing };
-    let loaded = files.loaded.iter().flat_map(|(_, loaded)| &loaded.trusts);
-    let loaded = loaded.map(|named| Wanted::loaded(root, named));
-    wanted
-        .into_iter()
-        .map(|(path, whole)| Wanted { path, of_folder: of_folder(whole) })
-        .chain(loaded)
-        .collect()
-}
-
-/// Whether a file was part of a content.
-fn has(content: &[Item], root: &Path, file: &Path) -> bool {
-    file.strip_prefix(root).is_ok_and(|path| content.iter().any(|item| Path::new(&item.path) == path))
-}
-
-/// A named file; with it everything beside it and below, where that is a folder of hooks: one within a folder whose name
-/// begins with a dot.
-fn with_its_folder(root: &Path, file: PathBuf) -> impl Iterator<Item = (PathBuf, bool)> {
-    let below = file.parent().and_then(|folder| folder.strip_prefix(root).ok());
-    let is_of_hooks = below.is_some_and(|below| {
-        let mut steps = below.iter();
-        steps.next().is_some_and(|first| first.as_encoded_bytes().starts_with(b".")) && steps.next().is_some()
-    });
-    let folder = file.parent().filter(|_| is_of_hooks).map(|folder| (folder.to_path_buf(), true));
-    std::iter::once((file, false)).chain(folder)
-}
-
-/// The programs that a hook starts, each with its environment and folder.
-fn programs(root: &Path, found: &ForeignHook) -> Vec<(Program, Option<Environment>, Option<PathBuf>)> {
-    let mut programs = Vec::new();
-    if let Some(Start::Program { program, environment, working_directory }) = found.handler.start(root) {
-        programs.push((program, Some(environment), Some(working_directory)));
-    }
-    if let Some(worker) = found.handler.worker(root)
-        && let WorkerReach::Program { program, environment, working_directory } = worker.reach
-    {
-        programs.push((program, Some(environment), working_directory));
-    }
-    programs
-}
-
-/// The files of the project that a hook names in what it starts: those that it runs, also where they are not there, and
-/// what else is there.
-fn started(root: &Path, found: &ForeignHook, looks: &mut usize) -> Vec<Named> {
-    let mut files = Vec::new();
-    for (program, _, working_directory) in programs(root, found) {
-        let bases = [working_directory.unwrap_or_else(|| root.to_path_buf()), root.to_path_buf()];
-        let run = program.below_working_directory().map(|script| Named::Run(bases[0].join(script)));
-        files.extend(run);
-        for word in program.argv.iter().filter_map(|word| word.to_str()) {
-            files.extend(named(root, &bases, word, looks).into_iter().map(Named::of));
-        }
-    }
-    files
-}
-
-/// A file that a hook names.
-enum Named {
-    /// It is run, or may be.
-    Run(PathBuf),
-    /// It is read, or written: what the hook itself writes is no part of what it is.
-    Data(PathBuf),
-}
-
-impl Named {
-    /// Of a file that is there.
-    fn of(file: PathBuf) -> Self {
-        if is_script(&file) || is_program(&file) { Self::Run(file) } else { Self::Data(file) }
-    }
-}
-
-/// The files of a project that a word or a line of a shell may mean. What stands for the root or another folder in it,
-/// such as a variable, is passed over: what follows may be a path from the root. Each look at a path is counted, and none is
-/// taken at what is longer than any path.
-fn named(root: &Path, bases: &[PathBuf], text: &str, looks: &mut usize) -> Vec<PathBuf> {
-    let is_between = |letter: char| letter.is_whitespace() || "\"'`;|&()<=,".contains(letter);
-    let words = text.split('>').enumerate().flat_map(|(part, text)| {
-        // What stands behind `>` is written.
-        text.split(is_between).filter(|word| !word.is_empty()).skip(usize::from(part > 0))
-    });
-    let mut files = Vec::new();
-    for word in std::iter::once(text).chain(words) {
-        let end = &word[word.ceil_char_boundary(word.len().saturating_sub(LONGEST_PATH))..];
-        let from = bases.iter().filter(|_| end.len() == word.len()).map(|base| base.join(word));
-        let later = end.match_indices('/').map(|(at, _)| root.join(end[at..].trim_start_matches('/')));
-        for path in from.chain(later).take(*looks) {
-            *looks -= 1;
-            if path.starts_with(root) && path.is_file() {
-                files.push(path);
-            }
-        }
-    }
-    files
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_looked_at_as_far_as_they_may_be_paths_and_no_longer_than_there_may_be_looks() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
-        std::fs::create_dir(root.join("a")).unwrap();
-        std::fs::write(root.join("a/x.sh"), "").unwrap();
-        let look = |text: &str, looks: usize| {
-            let mut left = looks;
-            (named(&root, std::slice::from_ref(&root), text, &mut left).len(), looks - left)
-        };
-        assert_eq!(look("sh a/x.sh", LOOKS), (1, 5));
-        assert_eq!(look("a/x.sh", 1), (1, 1));
-        let long = format!("{}a/x.sh", "b/".repeat(8 << 20));
-        let (found, looks) = look(&long, LOOKS);
-        // The text is its only word, which is looked at as a whole and once more.
-        assert!(found == 2 && looks <= LONGEST_PATH, "{found} {looks}");
-        assert_eq!(look(&"b/b ".repeat(LOOKS), LOOKS).1, LOOKS);
-    }
 }

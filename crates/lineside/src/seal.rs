@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use lineside_trust::{Content, Copies, Item, Kind, Marks, Store, Wanted};
+use lineside_trust::{Content, Copies, Item, Kind, Marks, OfFolder, Store, Wanted};
 
 /// How the names of files end that are run by others.
 const SCRIPTS: [&str; 14] =
@@ -30,6 +30,8 @@ pub(crate) struct Seal {
     /// Those of its files, and of its folders, in which another file may come to lie; none when it is to be read again in any
     /// case.
     marks: Mutex<Option<Arc<Marks>>>,
+    /// The home of the user.
+    home: String,
     /// From where its files are run.
     pub(crate) copies: Copies,
     /// The names of its files.
@@ -40,7 +42,7 @@ pub(crate) struct Seal {
 
 impl Seal {
     /// The seal of a content, as long as it is what is there; `None` when it has changed since it was read.
-    pub(crate) fn of(store: &Store, content: &Content, wanted: Vec<Wanted>) -> Option<Self> {
+    pub(crate) fn of(store: &Store, content: &Content, wanted: Vec<Wanted>, home: &str) -> Option<Self> {
         let root = content.root().to_path_buf();
         let name = |item: &Item| Some(Path::new(&item.path).file_name()?.to_str()?.to_owned());
         let names = content.items().iter().filter_map(name).collect();
@@ -48,7 +50,16 @@ impl Seal {
         let run = content.items().iter().filter(is_run).filter_map(name).collect();
         let (digest, copies) = (content.digest(), store.copies(content));
         let marks = Mutex::new(settled(content));
-        content.marks().hold().then_some(Self { root, digest, wanted, marks, copies, names, run })
+        content.marks().hold().then(|| Self {
+            root,
+            digest,
+            wanted,
+            marks,
+            home: home.to_owned(),
+            copies,
+            names,
+            run,
+        })
     }
 
     /// Whether the files are those that were trusted: as they were when they were read last, or read again and the same.
@@ -70,6 +81,18 @@ impl Seal {
         &self.root
     }
 
+    /// The home of the user.
+    pub(crate) fn home(&self) -> &str {
+        &self.home
+    }
+
+    /// Whether the project says itself what is run that its hooks do not name, below a folder where one is given: that may be
+    /// run where it lies.
+    pub(crate) fn loads(&self, folder: Option<&Path>) -> bool {
+        let holds = |wanted: &Wanted| folder.is_none_or(|folder| folder.starts_with(&wanted.path));
+        self.wanted.iter().any(|wanted| matches!(wanted.of_folder, OfFolder::Loaded(_)) && holds(wanted))
+    }
+
     /// Whether a word has the name of one of its files.
     pub(crate) fn is_named_in(&self, word: &str) -> bool {
         self.names.iter().any(|name| word.contains(name))
@@ -84,7 +107,7 @@ impl Seal {
     /// Whether what is at a path of the project is run that a line names: as its first word, or as what others run.
     pub(crate) fn is_run_in(&self, path: &Path, is_first: bool) -> bool {
         path.starts_with(&self.root)
-            && (is_first || (path.is_file() && (is_script(path) || is_program(path))))
+            && ((is_first && !path.is_dir()) || (path.is_file() && (is_script(path) || is_program(path))))
     }
 
     fn marks(&self) -> MutexGuard<'_, Option<Arc<Marks>>> {

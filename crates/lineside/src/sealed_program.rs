@@ -4,15 +4,18 @@
 //! An argument is a path or it is none. A line for a shell is not parsed: a word of it counts where a shell changes nothing
 //! in it, or puts a variable of the hook before it. What else of the project a line names cannot be put in its place.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use lineside_commands::Shell;
 use lineside_core::invocation::{Environment, Program};
 use lineside_core::json::{Map, Value};
 use lineside_core::worker::WorkerSpec;
 use lineside_trust::CopyFileError;
 
 use crate::seal::Seal;
+use crate::started::{Setting, Started};
 
 /// What ends a word of a shell.
 const BETWEEN: [char; 10] = [' ', '\t', '\n', ';', '&', '|', '<', '>', '(', ')'];
@@ -21,23 +24,46 @@ const BETWEEN: [char; 10] = [' ', '\t', '\n', ';', '&', '|', '<', '>', '(', ')']
 const STARTERS: [&str; 12] =
     ["if", "then", "elif", "else", "while", "until", "do", "!", "exec", "command", "time", "env"];
 
-/// Programs whose first argument that is no option is a script, and the options behind which there is none.
-const INTERPRETERS: [&str; 13] =
-    ["sh", "bash", "dash", "ksh", "zsh", "python", "python3", "node", "bun", "ruby", "perl", ".", "source"];
-const WITHOUT_SCRIPT: [&str; 4] = ["-c", "-e", "-m", "--eval"];
+/// The copy of what a path of the project leads to.
+type Copied = fn(&Seal, &Path) -> Result<Option<PathBuf>, String>;
 
 /// Puts the copies in the place of what this starts in a folder.
 ///
 /// # Errors
-/// A file cannot be copied, or lies in the project and was not trusted.
+/// A file cannot be copied, lies in the project and was not trusted, or is run by a word that no copy can stand for; or it is
+/// not known what is run.
 pub(crate) fn seal(
     seal: &Seal,
     program: &mut Program,
     environment: &Environment,
     folder: Option<&Path>,
 ) -> Result<(), String> {
+    seal_with(seal, program, environment, folder, copied)
+}
+
+/// Whether [`seal`] would let this be started, told without a copy.
+///
+/// # Errors
+/// As for that.
+pub(crate) fn look(
+    seal: &Seal,
+    mut program: Program,
+    environment: &Environment,
+    folder: Option<&Path>,
+) -> Result<(), String> {
+    seal_with(seal, &mut program, environment, folder, |seal, path| Ok(seal.copies.place(path)))
+}
+
+fn seal_with(
+    seal: &Seal,
+    program: &mut Program,
+    environment: &Environment,
+    folder: Option<&Path>,
+    copied: Copied,
+) -> Result<(), String> {
     let base = folder.unwrap_or(seal.root());
     let base = base.canonicalize().unwrap_or_else(|_| base.to_path_buf());
+    let setting = Setting { root: seal.root(), home: seal.home(), folder: &base, environment };
     let script = program.below_working_directory().map(OsStr::to_owned);
     for argv in [Some(&mut program.argv), program.without_interpreter.as_mut()].into_iter().flatten() {
         if let Some(first) = argv.first().filter(|first| first.as_encoded_bytes().contains(&b'/')) {
@@ -46,6 +72,7 @@ pub(crate) fn seal(
                 return Err(format!("{} is not among what was trusted", path.display()));
             }
         }
+        let shell = shell_of(argv);
         for (at, argument) in argv.iter_mut().enumerate() {
             // A name alone is a program in `PATH`, or a word that no file is meant by.
             let has = |sign: u8| argument.as_encoded_bytes().contains(&sign);
@@ -54,12 +81,49 @@ pub(crate) fn seal(
             if let Some(copy) = copy {
                 *argument = copy.into_os_string();
             } else if let Some(line) = argument.to_str().filter(|_| at > 0) {
-                *argument = seal_line(seal, line, environment, &base)?.into();
+                let words = shell.as_ref().filter(|(of, _)| *of == at);
+                let words = words.map(|(_, shell)| setting.words(shell, line)).unwrap_or_default();
+                *argument = seal_line(seal, line, &words, &setting, copied)?.into();
             }
         }
+        let sealed = Program { argv: argv.clone(), without_interpreter: None };
+        is_told(seal, &setting.started(&sealed), copied)?;
     }
     Ok(())
 }
+
+/// Of a shell that is handed a line: the place of the line, and the shell.
+fn shell_of(argv: &[OsString]) -> Option<(usize, String)> {
+    let shell = Path::new(argv.first()?).file_name()?.to_str()?;
+    let is_line = |word: &&OsString| {
+        let word = word.to_string_lossy();
+        word.starts_with('-') && !word.starts_with("--") && word.ends_with('c')
+    };
+    let at = argv.iter().take_while(|word| !is_line(word)).count() + 1;
+    (Shell::named(shell) != Shell::Other && at < argv.len()).then(|| (at, shell.to_owned()))
+}
+
+/// That no file of the project is run but as its copy, as far as words tell it. What the project names as loaded by what it
+/// runs may be run where it lies: it was trusted, and is compared again at the end.
+fn is_told(seal: &Seal, started: &Started, copied: Copied) -> Result<(), String> {
+    for file in started.files.iter().filter(|file| !file.starts_with(seal.copies.folder())) {
+        if copied(seal, file)?.is_none() {
+            return Err(format!("{} is not among what was trusted; {NAMED}", file.display()));
+        }
+        if !seal.loads(None) {
+            let file = file.display();
+            return Err(format!("{file} is run by words in whose place no copy can be put; {NAMED}"));
+        }
+    }
+    match started.unclear.iter().find(|(_, folder)| !seal.loads(folder.as_deref())) {
+        Some((why, _)) => Err(format!("it is not certain what it runs: {why}; {NAMED}")),
+        None => Ok(()),
+    }
+}
+
+/// What to do about what is run in a way that is not known.
+const NAMED: &str = "name each file by itself, as ./path, or name the files that it may run, or their folder, under `trusts` in \
+                     .lineside/hooks.yaml";
 
 /// Has a worker load plugins of the project from the copies, whenever it is started. What it needs of a plugin's folder, as
 /// its code, its package and what lies beside these, is content as a whole.
@@ -85,6 +149,9 @@ pub(crate) fn seal_plugins(seal: &Seal, spec: &mut WorkerSpec) -> Result<(), Str
 
 /// Whether a program names files of the project by other words than those of their copies.
 pub(crate) fn is_partial(seal: &Seal, program: &Program) -> bool {
+    if seal.loads(None) {
+        return true;
+    }
     let copies = seal.copies.folder().to_string_lossy();
     let words =
         program.argv.iter().filter_map(|argument| argument.to_str()).flat_map(|line| line.split(BETWEEN));
@@ -99,16 +166,23 @@ fn copied(seal: &Seal, path: &Path) -> Result<Option<PathBuf>, String> {
 ///
 /// # Errors
 /// As for [`seal`]; and a word names something that is run in a way of which it is not certain which file that is.
-fn seal_line(seal: &Seal, line: &str, environment: &Environment, base: &Path) -> Result<String, String> {
+fn seal_line(
+    seal: &Seal,
+    line: &str,
+    words: &[(Range<usize>, PathBuf)],
+    setting: &Setting<'_>,
+    copied: Copied,
+) -> Result<String, String> {
     let (mut sealed, mut rest) = (String::with_capacity(line.len()), line);
+    let environment = setting.environment;
     // Where relative paths begin, as far as that is known.
-    let mut base = Some(base.to_path_buf());
+    let mut base = Some(setting.folder.to_path_buf());
     let has_groups = line.contains(['(', '{', '`']);
     let (mut is_certain, mut is_written, mut is_first, mut moves, mut before) =
         (true, false, true, false, "");
-    let mut is_script = false;
     while let Some(first) = rest.chars().next() {
         let end = if BETWEEN.contains(&first) { Some(first.len_utf8()) } else { rest.find(BETWEEN) };
+        let at = line.len() - rest.len();
         let (word, behind) = rest.split_at(end.unwrap_or(rest.len()));
         rest = behind;
         if BETWEEN.contains(&first) {
@@ -116,7 +190,7 @@ fn seal_line(seal: &Seal, line: &str, environment: &Environment, base: &Path) ->
             is_written = word == ">" || (is_written && word.trim().is_empty());
             is_certain &= !(word == "<" && before == "<");
             if matches!(word, "\n" | ";" | "&" | "|" | "(") {
-                (is_first, is_script) = (true, false);
+                is_first = true;
             }
             sealed.push_str(word);
             before = word;
@@ -126,15 +200,30 @@ fn seal_line(seal: &Seal, line: &str, environment: &Environment, base: &Path) ->
         let named = value(word, environment, base.as_deref()).or_else(folder).filter(|_| is_certain);
         let path =
             named.and_then(|path| Some(if path.is_absolute() { path } else { base.as_ref()?.join(path) }));
-        // What a shell puts in the place of a program or of a script is not known.
-        let is_open = is_certain && !moves && path.is_none() && (is_first || is_script) && is_changed(word);
         let copy = path.as_deref().filter(|_| !is_written).map(|path| copied(seal, path)).transpose()?;
+        // Where the grammar of the shell tells what a word is, or a part of one, nothing else counts.
+        let told = words.iter().find(|(of, _)| !is_written && at <= of.start && of.end <= at + word.len());
+        let told = told.map(|(of, file)| Ok::<_, String>((of, copied(seal, file)?))).transpose()?;
+        let told = told.and_then(|(of, copy)| Some((of, copy?.to_str()?.to_owned())));
+        // The place of a text that is made of a word is that word, which is no name of the file.
+        let is_name = |copy: &str| {
+            let name = Path::new(copy).file_name().and_then(OsStr::to_str);
+            is_certain && name.is_some_and(|name| word.trim_end_matches(['"', '\'']).ends_with(name))
+        };
+        let told = told.map(|(of, copy)| (of, of.len() == word.len() && is_name(&copy), copy));
+        let told =
+            told.filter(|(of, is_word, copy)| *is_word || is_plain(&line[(*of).clone()]) && is_plain(copy));
         match (copy.flatten(), &path) {
+            _ if let Some((of, is_word, copy)) = told => {
+                let quote = if is_word { "'" } else { "" };
+                let copy = copy.replace('\'', r"'\''");
+                sealed.extend([&word[..of.start - at], quote, &copy, quote, &word[of.end - at..]]);
+            }
             (Some(copy), _) => sealed.extend(["'", &copy.to_string_lossy().replace('\'', r"'\''"), "'"]),
             (None, Some(path)) if !is_written && !moves && seal.is_run_in(path, is_first) => {
                 return Err(format!("{} is not among what was trusted", path.display()));
             }
-            (None, None) if !is_written && (is_open || seal.has_run(word)) => {
+            (None, None) if !is_written && seal.has_run(word) => {
                 return Err(format!(
                     "it is not certain which file `{word}` is; name it by itself and without quotes around more, as \
                      ./path or \"$VARIABLE\"/path"
@@ -153,20 +242,10 @@ fn seal_line(seal: &Seal, line: &str, environment: &Environment, base: &Path) ->
         // Within quotes that hold more than a word, and in a text, nothing is certain.
         let is_open = |quote: char| word.matches(quote).count() % 2 == 1;
         is_certain &= !(is_open('"') || is_open('\'') || word.contains('\\'));
-        let name = word.rsplit('/').next().unwrap_or(word);
-        is_script = match is_first {
-            true => INTERPRETERS.contains(&name),
-            false => is_script && word.starts_with('-') && !WITHOUT_SCRIPT.contains(&word),
-        };
         is_first &= word.contains('=') || STARTERS.contains(&word);
         (is_written, before) = (false, word);
     }
     Ok(sealed)
-}
-
-/// Whether a shell puts something else in the place of a word, or of a part of it.
-fn is_changed(word: &str) -> bool {
-    word.contains(['$', '`', '*', '?', '[']) && !word.contains('=') && !matches!(word, "[" | "[[")
 }
 
 /// Whether a shell changes nothing in a text.
@@ -228,7 +307,7 @@ mod tests {
         let content = Content::read(&root, &wanted).unwrap();
         let store = Store::of(&folder.path().join("state"));
         store.trust(&content, Vec::<Guard>::new(), Reach::Project).unwrap();
-        let seal = Seal::of(&store, &content, wanted).unwrap();
+        let seal = Seal::of(&store, &content, wanted, "/home/me").unwrap();
         (folder, seal)
     }
 
@@ -274,6 +353,10 @@ mod tests {
             ("cd src && ../guard.sh", "cd src && 'C/guard.sh'"),
             ("cd .x/hooks && python3 ./a.py", "cd .x/hooks && python3 'C/.x/hooks/a.py'"),
             ("cd \"$P/.x\"; cd hooks; python3 b.py", "cd \"$P/.x\"; cd hooks; python3 'C/.x/hooks/b.py'"),
+            ("(cd .x); ./guard.sh", "(cd .x); 'C/guard.sh'"),
+            ("pushd .x; python3 hooks/a.py", "pushd .x; python3 'C/.x/hooks/a.py'"),
+            ("sh -c \"cd .x; ../guard.sh\"", "sh -c \"cd .x; C/guard.sh\""),
+            ("env -C .x ../guard.sh", "env -C .x 'C/guard.sh'"),
             ("/usr/bin/env guard", "/usr/bin/env guard"),
             ("/opt/guard.sh", "/opt/guard.sh (partial)"),
             ("echo 'a b'", "echo 'a b'"),
@@ -291,15 +374,12 @@ mod tests {
         fs::write(seal.root().join("late.sh"), "").unwrap();
         for (line, told) in [
             ("$Q/guard.sh", "it is not certain which file `$Q/guard.sh` is"),
-            ("sh g*.sh", "`g*.sh`"),
-            ("bash -eu \"$Q\"", "`\"$Q\"`"),
-            ("for f in *.sh; do sh $f; done", "`$f`"),
-            ("ls *.sh | while read f; do $f; done", "`$f`"),
-            ("./g?ard.sh --strict", "`./g?ard.sh`"),
+            ("sh g*.sh", "it is not certain what it runs: which file it runs is not known"),
+            ("bash -eu \"$Q\"", "it is not certain what it runs"),
+            ("for f in *.sh; do sh $f; done", "it is not certain what it runs"),
+            ("ls *.sh | while read f; do $f; done", "it is not certain what it runs"),
+            ("./g?ard.sh --strict", "it is not certain what it runs"),
             ("cd $Q && ./guard.sh", "`./guard.sh`"),
-            ("(cd .x); ./guard.sh", "`./guard.sh`"),
-            ("pushd .x; python3 hooks/a.py", "`hooks/a.py`"),
-            ("sh -c \"true; ./guard.sh\"", "`./guard.sh\"`"),
             ("cat <<x\n./guard.sh\nx", "`./guard.sh`"),
             ("./guard.sh\\ ./guard.sh", "guard.sh"),
             ("A=b exec ./absent a", "/absent is not among what was trusted"),

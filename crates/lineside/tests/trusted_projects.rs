@@ -62,8 +62,12 @@ impl Room {
     }
 
     async fn session(&self) -> Session {
+        self.session_of("s").await
+    }
+
+    async fn session_of(&self, id: &str) -> Session {
         let scope = self.assembly.scope().unwrap();
-        self.assembly.bus().session("s").scope(scope).open().await.unwrap()
+        self.assembly.bus().session(id).scope(scope).open().await.unwrap()
     }
 }
 
@@ -170,4 +174,161 @@ async fn what_hooks_hand_on_is_nothing_to_another_session_of_the_same_id() {
         session.close().await;
     }
     assert_eq!(leaks, [false, true, false, true], "within a session, and not from one to the next");
+}
+
+/// A script that refuses.
+const GUARD: &str = "#!/bin/sh\necho guarded >&2\nexit 2\n";
+
+impl Room {
+    fn write_program(&self, path: &str, text: &str) {
+        use std::os::unix::fs::PermissionsExt as _;
+        self.write(path, text);
+        fs::set_permissions(self.root.join(path), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    fn content(&self) -> Vec<String> {
+        let read = self.read();
+        read.content.as_ref().unwrap().items().iter().map(|item| item.path.clone()).collect()
+    }
+
+    /// What a tool comes to under the hooks of the project, once they are trusted, and what is said at their load.
+    async fn outcome(&self) -> (Verdict, String, usize) {
+        let would = self.read().unsealed(&self.store);
+        let files = self.trusted().sealed(&self.store).unwrap();
+        let report = self.assembly.install(files).await.unwrap();
+        let said: Vec<String> = report.diagnostics.iter().map(ToString::to_string).collect();
+        assert_eq!(would.is_empty(), said.is_empty(), "{would:?} {said:?}");
+        (tool(&self.session().await).await, said.join("\n"), report.in_force())
+    }
+}
+
+#[tokio::test]
+async fn a_guard_that_is_named_by_the_variable_of_its_format_is_shown_and_runs() {
+    let claude = |line: &str, rest: &str| {
+        let hook = json!({"type": "command", "command": line});
+        let mut hook = hook.as_object().unwrap().clone();
+        if !rest.is_empty() {
+            hook.insert("args".to_owned(), json!([]));
+        }
+        let file = json!({"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [hook]}]}});
+        (".claude/settings.json", file.to_string())
+    };
+    let gemini = |line: &str| {
+        let hook = json!({"type": "command", "command": line});
+        (
+            ".gemini/settings.json",
+            json!({"hooks": {"BeforeTool": [{"matcher": "*", "hooks": [hook]}]}}).to_string(),
+        )
+    };
+    let script = ".claude/hooks/guard.sh";
+    for (path, text) in [
+        claude(r#""$CLAUDE_PROJECT_DIR"/.claude/hooks/guard.sh"#, ""),
+        claude("$CLAUDE_PROJECT_DIR/.claude/hooks/guard.sh", ""),
+        claude(r#""$CLAUDE_PROJECT_DIR/.claude/hooks/guard.sh""#, ""),
+        claude(r#""${CLAUDE_PROJECT_DIR}"/.claude/hooks/guard.sh"#, ""),
+        claude(r#"bash "$CLAUDE_PROJECT_DIR"/.claude/hooks/guard.sh"#, ""),
+        claude(r#"cd "$CLAUDE_PROJECT_DIR" && .claude/hooks/guard.sh"#, ""),
+        claude("cd $CLAUDE_PROJECT_DIR && sh .claude/hooks/guard.sh", ""),
+        claude(r#"cd "$CLAUDE_PROJECT_DIR"/.claude && hooks/guard.sh"#, ""),
+        claude("${CLAUDE_PROJECT_DIR}/.claude/hooks/guard.sh", "args"),
+        gemini("$GEMINI_PROJECT_DIR/.claude/hooks/guard.sh"),
+        gemini("bash \"${GEMINI_PROJECT_DIR}\"/.claude/hooks/guard.sh"),
+    ] {
+        let room = Room::new();
+        room.write_program(script, GUARD);
+        room.write(path, &text);
+        assert!(room.content().iter().any(|path| path == script), "{text}: {:?}", room.content());
+        let (verdict, said, in_force) = room.outcome().await;
+        assert!(format!("{verdict:?}").contains("guarded"), "{text}: {verdict:?} {said}");
+        assert_eq!((&*said, in_force), ("", 1), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn no_line_runs_a_file_of_the_project_that_was_not_trusted() {
+    for (line, runs) in [
+        ("cd sub && ./g.sh", true),
+        ("cd sub; ./g.sh", true),
+        (r#"cd "$PWD"/sub && ./g.sh"#, true),
+        (r#"bash -c "cd sub; ./g.sh""#, true),
+        ("sh -c 'cd sub && ./g.sh'", true),
+        ("(cd sub && ./g.sh)", true),
+        ("env -C sub ./g.sh", true),
+        ("D=sub; cd $D && ./g.sh", true),
+        ("pushd sub >/dev/null; sh g.sh", true),
+        ("cd \"$(pwd)\"/sub && ./g.sh", true),
+        ("cd $(cat where)/sub && ./g.sh", false),
+        (r"find sub -name g.sh -exec sh {} \;", false),
+        ("ls sub/*.sh | xargs sh", false),
+        (r#"find . -name "*.sh" | xargs -n1 sh"#, false),
+        ("cd $FOLDER && sh ./*.sh", false),
+        ("PATH=sub:$PATH g.sh", false),
+        ("cat sub/g.sh | sh", false),
+        (". <(cat sub/g.sh)", false),
+        ("T=$(cat sub/g.sh); eval \"$T\"", false),
+        ("X='./sub/g.sh'; eval \"$X\"", false),
+        ("D=$(pwd); sh -c \"cd $D/sub && ./g.sh\"", false),
+        (r#"python3 -c "import subprocess; subprocess.run(['./sub/g.sh'])""#, false),
+        (r#"node -e "require('child_process').execSync('sub/g.sh')""#, true),
+        (r#"awk 'BEGIN { exit system("sh sub/g.sh") }'"#, true),
+    ] {
+        let room = Room::new();
+        room.write_program("sub/g.sh", GUARD);
+        let hook = json!({"name": "g", "on": "before_tool", "command": line, "on_failure": "block"});
+        room.write(".lineside/hooks.yaml", &json!({"hooks": [hook]}).to_string());
+        let content = room.content();
+        let (verdict, said, in_force) = room.outcome().await;
+        let verdict = format!("{verdict:?}");
+        if runs {
+            assert!(content.iter().any(|path| path == "sub/g.sh"), "{line}: {content:?}");
+            assert!(verdict.contains("guarded") && said.is_empty(), "{line}: {verdict} {said}");
+        } else {
+            assert!(!verdict.contains("guarded") && verdict.contains("it is not run"), "{line}: {verdict}");
+            assert!(said.contains("is not run") && in_force == 0, "{line}: {said} {in_force}");
+        }
+        // Another file in its place is not run, whatever the line.
+        let mark = room.folder.path().join("mark");
+        room.write_program("sub/g.sh", &format!("#!/bin/sh\ntouch {}\n", mark.display()));
+        tool(&room.session_of("other").await).await;
+        assert!(!mark.exists(), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn a_line_that_may_run_more_than_it_names_runs_where_the_project_says_what_that_is() {
+    for (line, holds) in [
+        (r"find sub -name g.sh -exec sh {} \;", true),
+        ("cat sub/g.sh | sh", true),
+        (r"find . -name g.sh -exec sh {} \;", false),
+    ] {
+        let room = Room::new();
+        room.write_program("sub/g.sh", GUARD);
+        let hook = json!({"name": "g", "on": "before_tool", "command": line});
+        room.write(".lineside/hooks.yaml", &json!({"trusts": ["sub"], "hooks": [hook]}).to_string());
+        assert!(room.content().iter().any(|path| path == "sub/g.sh"));
+        let (_, said, in_force) = room.outcome().await;
+        assert_eq!((said.is_empty(), in_force), (holds, usize::from(holds)), "{line}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn lines_that_start_nothing_of_the_project_are_left_alone() {
+    for line in [
+        "cat >/dev/null; echo guarded >&2; exit 2",
+        "jq -r .tool.name | { read f; case $f in *.ts) prettier --check \"$f\";; esac; }; echo guarded >&2; exit 2",
+        "F=$(jq -r .x 2>/dev/null); [ -n \"$F\" ] && grep -q x \"$F\"; echo guarded >&2; exit 2",
+        r#"python3 -c "import sys, json; json.load(sys.stdin); sys.stderr.write('guarded'); sys.exit(2)""#,
+        "git diff --quiet -- '*.rs' || true; ls *.md >/dev/null 2>&1; echo guarded >&2; exit 2",
+        "[ -f \"$HOME/env\" ] && . \"$HOME/env\"; echo guarded >&2; exit 2",
+        "make -n x >/dev/null 2>&1; npx --no-install x >/dev/null 2>&1; echo guarded >&2; exit 2",
+        "if [ \"$CI\" ]; then exit 0; fi; echo guarded >&2; exit 2",
+    ] {
+        let room = Room::new();
+        write(&room.folder.path().join("env"), "A=b\n");
+        let hook = json!({"name": "g", "on": "before_tool", "command": line, "on_failure": "block"});
+        room.write(".lineside/hooks.yaml", &json!({"hooks": [hook]}).to_string());
+        let (verdict, said, in_force) = room.outcome().await;
+        assert!(format!("{verdict:?}").contains("guarded"), "{line}: {verdict:?} {said}");
+        assert_eq!((&*said, in_force), ("", 1), "{line}");
+    }
 }

@@ -19,6 +19,10 @@ pub(super) fn lines(found: &Found, content: &Content, store: &Store, style: Styl
     lines.extend(found.read.runs().iter().map(|run| format!("  {}", one_line(run))));
     let findings = found.read.files.diagnostics().flat_map(|finding| finding_lines(finding, style));
     lines.extend(findings.map(|line| format!("  {line}")));
+    let unsealed = found.read.unsealed(store);
+    lines.extend(
+        unsealed.iter().flat_map(|finding| finding_lines(finding, style)).map(|line| format!("  {line}")),
+    );
     lines.push(String::new());
     match found.record() {
         Some(record) => {

@@ -170,3 +170,43 @@ fn hooks_of_all_formats_run_in_the_order_of_the_list() {
     let ran = std::fs::read_to_string(stage.path("project/order")).unwrap();
     assert_eq!(ran.lines().collect::<Vec<_>>(), listed);
 }
+
+/// A person trusts a project as it is now.
+fn trust(stage: &Stage, project: &str) -> String {
+    let shown = stage.run(&["trust", "--show", project], "").out;
+    let (_, digest) = shown.rsplit_once("digest ").unwrap();
+    assert_eq!(stage.run(&["trust", "--yes", digest.trim(), project], "").code, Some(0), "{shown}");
+    shown
+}
+
+#[test]
+fn trust_is_taken_back_of_a_folder_that_is_gone() {
+    let stage = Stage::new();
+    let hooks = "hooks: [{name: g, on: before_tool, command: 'exit 2'}]\n";
+    stage.file("gone/.lineside/hooks.yaml", hooks);
+    let gone = stage.path("gone").display().to_string();
+    trust(&stage, &gone);
+    std::fs::remove_dir_all(&gone).unwrap();
+    assert!(stage.run(&["trust", "--list"], "").out.starts_with("[stage]/gone"));
+    let said = stage.run(&["untrust", &format!("{gone}/")], "");
+    assert_eq!((said.code, &*said.out), (Some(0), "no longer trusted: [stage]/gone\n"), "{}", said.err);
+    assert_eq!(stage.run(&["trust", "--list"], "").out, "no project is trusted\n");
+    assert_eq!(stage.run(&["untrust", &gone], "").code, Some(2), "one that was never trusted is a mistake");
+}
+
+#[test]
+fn a_hook_of_which_it_is_not_certain_what_it_runs_is_so_said_before_there_is_an_event() {
+    let stage = Stage::new();
+    let hooks = "hooks: [{name: g, on: before_tool, command: 'sh guards/*.sh'}]\n";
+    stage.file("project/.lineside/hooks.yaml", hooks);
+    stage.file("project/guards/a.sh", "exit 2\n");
+    let shown = trust(&stage, ".");
+    assert!(shown.contains("hook \"g\" would not be run: it is not certain what it runs"), "{shown}");
+    assert!(shown.contains("`trusts`"), "{shown}");
+    let checked = stage.run(&["check"], "");
+    let said = checked.out.clone() + &checked.err;
+    assert!(said.contains("hook \"g\" is not run") && said.contains("`trusts`"), "{said}");
+    assert_eq!(checked.code, Some(1), "{said}");
+    let listed = stage.run(&["list"], "").out;
+    assert!(listed.contains("not run"), "{listed}");
+}

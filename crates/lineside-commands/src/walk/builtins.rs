@@ -1,9 +1,10 @@
 //! Builtins of the shell: they start nothing themselves, and some change what later words mean.
 
 use super::data;
+use super::touch::is_input;
 use super::{Case, Walk};
-use crate::analysis::Access;
-use crate::value::{Origin, UNKNOWN, Value};
+use crate::analysis::{Access, SOURCED};
+use crate::value::{Origin, StandsFor, UNKNOWN, Value};
 
 /// Those that neither start nor set anything that counts here.
 const QUIET: &[&str] = &[
@@ -236,7 +237,8 @@ impl Walk<'_> {
             self.does(crate::Trait::RunsFetched);
         }
         let outer = self.scope.variables.insert("BASH_SOURCE".to_owned(), vec![file.clone()]);
-        self.run_value(&text, "what a sourced file holds");
+        let is_file = !matches!(file.stands_for.as_deref(), Some(StandsFor::Content(_))) && !is_input(file);
+        self.run_value(&text, if is_file { SOURCED } else { "what a shell reads of another program" });
         self.scope.variables.remove("BASH_SOURCE");
         self.scope.variables.extend(outer.map(|outer| ("BASH_SOURCE".to_owned(), outer)));
     }

@@ -6,7 +6,7 @@ use crate::places::Place;
 use crate::value::{FRESH, MANY, OPEN, QUEST, STAR, UNKNOWN, Value, spelt};
 use crate::{expand, path};
 
-const SIGNS: [char; 3] = [STAR, QUEST, OPEN];
+pub(crate) const SIGNS: [char; 3] = [STAR, QUEST, OPEN];
 /// Links of the command that lead to links, one below the other.
 const LINKS: usize = 128;
 const NOT_KNOWN: [char; 3] = [UNKNOWN, FRESH, MANY];

@@ -1,6 +1,7 @@
 //! Paths that are touched, and what files hold as far as the command itself wrote them.
 
 use super::Walk;
+use super::globbed::SIGNS;
 use crate::analysis::{Access, Analysis, Touch, Unknown};
 use crate::path;
 use crate::places::Place;
@@ -100,8 +101,32 @@ impl Walk<'_> {
 
     /// Notes that the content of a file is run.
     pub(crate) fn runs_file(&mut self, value: &Value) {
+        if is_input(value) {
+            return;
+        }
         let (path, unclear) = self.absolute(value);
-        if !unclear && value.stands_for.is_none() && !self.analysis.scripts.contains(&path) {
+        let paths = match value.stands_for.as_deref() {
+            Some(StandsFor::Content(_)) => return,
+            Some(StandsFor::Found(paths) | StandsFor::Printed(paths)) => paths.clone(),
+            None if unclear || value.text.contains(SIGNS) => vec![of_all(path.clone())],
+            None => Vec::new(),
+        };
+        if !paths.is_empty() {
+            let known = &mut self.analysis.unclear_scripts;
+            paths.into_iter().for_each(|path| {
+                if !known.contains(&path) {
+                    known.push(path);
+                }
+            });
+            return;
+        }
+        if let Some(trail) = &mut self.trail {
+            let place = value.place.or(trail.now);
+            if !trail.found.scripts.iter().any(|(at, known)| (*at, known) == (place, &path)) {
+                trail.found.scripts.push((place, path.clone()));
+            }
+        }
+        if !self.analysis.scripts.contains(&path) {
             self.analysis.scripts.push(path);
         }
     }
@@ -200,6 +225,15 @@ impl Walk<'_> {
         let led = self.targets(value, &path).map(|target| self.origin_of_plain(target));
         led.fold(self.origin_of(&path), Origin::with)
     }
+}
+
+/// Whether what is named is no file but what the program is given to read.
+pub(crate) fn is_input(value: &Value) -> bool {
+    let folders = ["/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/"];
+    let is_one = |name: &str| {
+        matches!(name, "" | "-" | "/dev/stdin") || folders.iter().any(|folder| name.starts_with(folder))
+    };
+    value.plain().is_some_and(is_one)
 }
 
 /// A pattern that asks for every name below a folder, apart from the names that a program happens to print.

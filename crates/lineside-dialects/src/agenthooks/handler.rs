@@ -177,8 +177,13 @@ impl Handler for Hook {
     }
 
     fn start(&self, work_dir: &Path) -> Option<Start> {
-        let started = self.entry(work_dir).is_ok_and(|(entry, search)| entry.program(&search).is_ok());
-        (!started && self.closed.is_none()).then_some(Start::Missing)
+        if self.closed.is_some() {
+            return None;
+        }
+        let program = |(entry, search): (Entry, Search)| entry.program(&search).ok();
+        let Some(program) = self.entry(work_dir).ok().and_then(program) else { return Some(Start::Missing) };
+        let environment = Environment::default();
+        Some(Start::Program { program, environment, working_directory: work_dir.to_owned() })
     }
 
     /// What a guard that failed refuses (AH-66), with the message of AH-56 and the exception of AH-58.

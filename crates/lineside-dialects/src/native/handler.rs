@@ -167,7 +167,8 @@ impl Handler for NativeHook {
         let (program, room) = match &self.definition.run {
             Run::Command(program, room) => (program.clone(), room),
             Run::Worker(warm, room) => (Program::argv(&warm.program), room),
-            Run::Post(_) | Run::Attached(_) | Run::Rule(_) => return None,
+            Run::Post(target) => return Some(Start::Post(target.url.clone())),
+            Run::Attached(_) | Run::Rule(_) => return None,
         };
         let working_directory = room.directory(&self.cwd.join(work_dir));
         Some(Start::Program { program, environment: room.environment(), working_directory })

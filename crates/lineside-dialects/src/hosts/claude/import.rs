@@ -230,11 +230,23 @@ impl Format for Files {
         vec![("CLAUDE_PROJECT_DIR", project_root(event).into_owned())]
     }
 
-    fn expanded<'a>(&self, text: &'a str, is_line: bool, event: &AnyEvent) -> Cow<'a, str> {
+    fn variables_of_project(&self) -> &'static [&'static str] {
+        &["CLAUDE_PROJECT_DIR"]
+    }
+
+    fn expanded<'a>(
+        &self,
+        text: &'a str,
+        is_line: bool,
+        variables: &[(&'static str, String)],
+    ) -> Cow<'a, str> {
         if is_line || !text.contains("${CLAUDE_PROJECT_DIR}") {
             return Cow::Borrowed(text);
         }
-        Cow::Owned(text.replace("${CLAUDE_PROJECT_DIR}", &project_root(event)))
+        let root = variables.iter().find(|(name, _)| *name == "CLAUDE_PROJECT_DIR");
+        Cow::Owned(
+            root.map_or_else(|| text.to_owned(), |(_, root)| text.replace("${CLAUDE_PROJECT_DIR}", root)),
+        )
     }
 
     /// The variable that names the file for assignments (CL-22).

@@ -233,6 +233,10 @@ impl Format for Files {
         vec![("COPILOT_CLI", "1".to_owned()), ("CLAUDE_PROJECT_DIR", project_root(event).into_owned())]
     }
 
+    fn variables_of_project(&self) -> &'static [&'static str] {
+        &["CLAUDE_PROJECT_DIR"]
+    }
+
     fn read(&self, entry: &Entry, _row: &Row, event: &AnyEvent, heard: &Heard) -> Result<Answer, Failure> {
         answer::read(entry, event, heard)
     }

@@ -216,6 +216,10 @@ impl Format for Files {
         ]
     }
 
+    fn variables_of_project(&self) -> &'static [&'static str] {
+        &["CURSOR_PROJECT_DIR", "CLAUDE_PROJECT_DIR"]
+    }
+
     /// The variables that the answer to the start of a session sets (CU-19).
     fn handed_on(&self, entry: &Entry, returned: &Returned, _assignments: &str) -> HandedOn {
         let heard = if entry.event == "sessionStart" { Heard::of(returned) } else { Heard::default() };

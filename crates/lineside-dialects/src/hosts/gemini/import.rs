@@ -196,12 +196,20 @@ impl Format for Files {
         variables(event).to_vec()
     }
 
+    fn variables_of_project(&self) -> &'static [&'static str] {
+        &["GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"]
+    }
+
     /// Replaces the variables in a command line, quoted for the shell (GE-15).
-    fn expanded<'a>(&self, text: &'a str, is_line: bool, event: &AnyEvent) -> Cow<'a, str> {
+    fn expanded<'a>(
+        &self,
+        text: &'a str,
+        is_line: bool,
+        variables: &[(&'static str, String)],
+    ) -> Cow<'a, str> {
         if !is_line || !text.contains('$') {
             return Cow::Borrowed(text);
         }
-        let variables = variables(event);
         Cow::Owned(expand(text, |name| {
             let (_, value) = variables.iter().find(|(known, _)| *known == name)?;
             Some(quoted(value))

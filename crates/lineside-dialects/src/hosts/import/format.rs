@@ -174,9 +174,20 @@ pub(crate) trait Format: Sync {
         Vec::new()
     }
 
-    /// The line of a shell or an argument, with the references of the host replaced.
-    fn expanded<'a>(&self, text: &'a str, is_line: bool, event: &AnyEvent) -> Cow<'a, str> {
-        let _ = (is_line, event);
+    /// Those of them that stand for the root of the project. For a hook of a project that is the one which has its file, in
+    /// whatever folder of it an agent works: so it is known before there is an event which file they name.
+    fn variables_of_project(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// The line of a shell or an argument, with the references of the host to these variables replaced.
+    fn expanded<'a>(
+        &self,
+        text: &'a str,
+        is_line: bool,
+        variables: &[(&'static str, String)],
+    ) -> Cow<'a, str> {
+        let _ = (is_line, variables);
         Cow::Borrowed(text)
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use lineside_core::exchange::Post;
 use lineside_core::invocation::{Ending, Environment, Inherit, Invocation, Leftovers, Limits, Program};
 use lineside_core::json::Value;
-use lineside_core::{Amendment, Answer, AnyEvent, Failure, Notice, Strength, Verdict};
+use lineside_core::{Amendment, Answer, AnyEvent, Failure, Layer, Notice, Strength, Verdict};
 
 use super::entry::{Entry, Run};
 use super::format::Format;
@@ -69,11 +69,9 @@ impl ImportedHook {
         }
     }
 
-    fn program(&self, event: Option<&AnyEvent>) -> Program {
-        let expanded = |text: &str, is_line| match event {
-            Some(event) => self.imports.format.expanded(text, is_line, event).into_owned(),
-            None => text.to_owned(),
-        };
+    fn program(&self, variables: &[(&'static str, String)]) -> Program {
+        let expanded =
+            |text: &str, is_line| self.imports.format.expanded(text, is_line, variables).into_owned();
         match &self.entry.handler.run {
             Run::Shell { shell, line } => {
                 let argv = shell.iter().cloned().chain([expanded(line, true)]);
@@ -121,10 +119,16 @@ impl Handler for ImportedHook {
                 body_bytes: OUTPUT,
             }));
         }
+        let mut variables = self.imports.format.variables(event);
+        if self.entry.layer == Layer::Project {
+            let of_project = self.of_project(&self.imports.work_dir);
+            variables.retain(|(name, _)| of_project.iter().all(|(known, _)| known != name));
+            variables.extend(of_project);
+        }
         Ok(Call::Command(Invocation {
-            program: self.program(Some(event)),
+            program: self.program(&variables),
             stdin: document,
-            environment: self.environment(self.imports.format.variables(event)),
+            environment: self.environment(variables),
             files: Vec::new(),
             working_directory: Some(self.entry.handler.working_directory(event, &self.imports.work_dir)),
             limits: self.limits(),
@@ -179,20 +183,33 @@ impl Handler for ImportedHook {
 
     fn start(&self, work_dir: &Path) -> Option<Start> {
         let handler = &self.entry.handler;
-        if matches!(handler.run, Run::Http { .. }) || self.has_references() {
-            return None;
+        if let Run::Http { url, .. } = &handler.run {
+            return Some(Start::Post(url.clone()));
         }
+        // Of what is in no project, the project is that of an event.
+        let variables = match self.entry.layer {
+            Layer::Project => self.of_project(work_dir),
+            _ if self.has_references() => return None,
+            _ => Vec::new(),
+        };
         let working_directory =
             handler.cwd.as_ref().map_or_else(|| work_dir.to_path_buf(), |cwd| work_dir.join(cwd));
         Some(Start::Program {
-            program: self.program(None),
-            environment: self.environment(Vec::new()),
+            program: self.program(&variables),
+            environment: self.environment(variables),
             working_directory,
         })
     }
 }
 
 impl ImportedHook {
+    /// The variables that stand for the project with this root.
+    fn of_project(&self, root: &Path) -> Vec<(&'static str, String)> {
+        let root = root.to_string_lossy();
+        let names = self.imports.format.variables_of_project().iter();
+        names.map(|name| (*name, root.clone().into_owned())).collect()
+    }
+
     /// Whether what is run is known with an event alone.
     fn has_references(&self) -> bool {
         match &self.entry.handler.run {

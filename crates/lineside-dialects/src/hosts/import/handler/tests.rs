@@ -58,7 +58,7 @@ fn a_request_has_the_variables_that_its_headers_may_name() {
         assert_eq!(post.addresses, expected);
         let document: lineside_core::json::Value = lineside_core::json::from_slice(&post.body).unwrap();
         assert_eq!(document["tool_input"], json!({"command": "ls"}));
-        assert_eq!(handler.start(Path::new("/")), None);
+        assert_eq!(handler.start(Path::new("/")), Some(Start::Post("http://127.0.0.1:1/h".to_owned())));
     }
 }
 
