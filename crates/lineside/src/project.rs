@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use lineside_core::control::Scope;
 use lineside_core::hook::{Hook, NATIVE, Tighter};
+use lineside_core::invocation::Environment;
 use lineside_core::point::{Phase, PointRole};
 use lineside_core::{Diagnostic, OnFailure, Origin, Part, PointInfo};
 use lineside_dialects::{
@@ -24,6 +25,7 @@ use self::content::{LOOKS, programs, wanted};
 use crate::assembly::{Assembly, HookFiles};
 use crate::seal::Seal;
 use crate::sealed_program;
+use crate::started::Setting;
 
 /// A project as it lies on the disk.
 pub struct Project {
@@ -176,7 +178,8 @@ impl Project {
         runs
     }
 
-    /// Of each hook that would not be run, were the project trusted as it is: why, and what to do.
+    /// Of each hook that would not be run, were the project trusted as it is: why, and what to do. Of each other one of which it
+    /// is not known all that it runs: why.
     #[must_use]
     pub fn unsealed(&self, store: &Store) -> Vec<Diagnostic> {
         let seal = self
@@ -185,17 +188,36 @@ impl Project {
             .ok()
             .and_then(|content| Seal::of(store, content, self.wanted.clone(), &self.home));
         let Some(seal) = seal else { return Vec::new() };
-        let why = |found: &ForeignHook| {
-            let mut programs = programs(&self.root, found).into_iter();
-            let why = programs.find_map(|(program, environment, folder)| {
-                let environment = environment.unwrap_or_default();
-                sealed_program::look(&seal, program, &environment, folder.as_deref()).err()
-            })?;
-            let text = format!("hook \"{}\" would not be run: {why}", found.hook.name);
-            Some(Diagnostic::error(found.hook.origin.clone(), text))
+        let finding = |found: &ForeignHook,
+                       program,
+                       environment: Option<Environment>,
+                       folder: Option<PathBuf>| {
+            let (name, origin) = (&found.hook.name, found.hook.origin.clone());
+            let environment = &environment.unwrap_or_default();
+            let at = folder.as_deref().unwrap_or(&self.root);
+            let setting = Setting { root: &self.root, home: &self.home, folder: at, environment };
+            let unclear = setting.started(&program).unclear.into_iter().next();
+            match sealed_program::look(&seal, program, environment, folder.as_deref()) {
+                Err(why) => Some(Diagnostic::error(origin, format!("hook \"{name}\" would not be run: {why}"))),
+                Ok(()) => unclear.map(|why| {
+                    let text = format!(
+                        "hook \"{name}\" may run more than is looked at here: {why}; what it runs of the project that is not among \
+                         the files below is run as it is then"
+                    );
+                    Diagnostic::warning(origin, text)
+                }),
+            }
         };
         let hooks = self.files.loaded.iter().flat_map(|(_, loaded)| &loaded.hooks);
-        hooks.filter_map(why).collect()
+        let findings = |found| {
+            let programs = programs(&self.root, found).into_iter();
+            programs
+                .filter_map(move |(program, environment, folder)| {
+                    finding(found, program, environment, folder)
+                })
+                .next()
+        };
+        hooks.filter_map(findings).collect()
     }
 
     /// What a load of it has to watch beside the places of the formats.

@@ -31,7 +31,7 @@ type Copied = fn(&Seal, &Path) -> Result<Option<PathBuf>, String>;
 ///
 /// # Errors
 /// A file cannot be copied, lies in the project and was not trusted, or is run by a word that no copy can stand for; or it is
-/// not known what is run.
+/// not known which one of a folder of the project is run.
 pub(crate) fn seal(
     seal: &Seal,
     program: &mut Program,
@@ -73,6 +73,7 @@ fn seal_with(
             }
         }
         let shell = shell_of(argv);
+        let maybe = setting.started(&Program { argv: argv.clone(), without_interpreter: None }).maybe;
         for (at, argument) in argv.iter_mut().enumerate() {
             // A name alone is a program in `PATH`, or a word that no file is meant by.
             let has = |sign: u8| argument.as_encoded_bytes().contains(&sign);
@@ -83,7 +84,7 @@ fn seal_with(
             } else if let Some(line) = argument.to_str().filter(|_| at > 0) {
                 let words = shell.as_ref().filter(|(of, _)| *of == at);
                 let words = words.map(|(_, shell)| setting.words(shell, line)).unwrap_or_default();
-                *argument = seal_line(seal, line, &words, &setting, copied)?.into();
+                *argument = seal_line(seal, line, (&words, &maybe), &setting, copied)?.into();
             }
         }
         let sealed = Program { argv: argv.clone(), without_interpreter: None };
@@ -108,6 +109,10 @@ fn shell_of(argv: &[OsString]) -> Option<(usize, String)> {
 fn is_told(seal: &Seal, started: &Started, copied: Copied) -> Result<(), String> {
     for file in started.files.iter().filter(|file| !file.starts_with(seal.copies.folder())) {
         if copied(seal, file)?.is_none() {
+            // A package that is fetched may have the name of a file that is not there.
+            if std::fs::symlink_metadata(file).is_err() {
+                continue;
+            }
             return Err(format!("{} is not among what was trusted; {NAMED}", file.display()));
         }
         if !seal.loads(None) {
@@ -115,10 +120,22 @@ fn is_told(seal: &Seal, started: &Started, copied: Copied) -> Result<(), String>
             return Err(format!("{file} is run by words in whose place no copy can be put; {NAMED}"));
         }
     }
-    match started.unclear.iter().find(|(_, folder)| !seal.loads(folder.as_deref())) {
+    for file in &started.maybe {
+        if copied(seal, file)?.is_none() {
+            return Err(format!("{} may be run, and is not among what was trusted; {NAMED}", file.display()));
+        }
+    }
+    match started.below.iter().find(|(_, folder)| !seal.loads(Some(folder))) {
         Some((why, _)) => Err(format!("it is not certain what it runs: {why}; {NAMED}")),
         None => Ok(()),
     }
+}
+
+/// Whether a word names one of these files, whatever folder it says.
+fn is_among(word: &str, files: &[PathBuf]) -> bool {
+    let word = word.trim_end_matches(['"', '\'']);
+    let names = files.iter().filter_map(|file| file.file_name()?.to_str());
+    names.into_iter().any(|name| word.strip_suffix(name).is_some_and(|folder| folder.ends_with('/')))
 }
 
 /// What to do about what is run in a way that is not known.
@@ -169,7 +186,7 @@ fn copied(seal: &Seal, path: &Path) -> Result<Option<PathBuf>, String> {
 fn seal_line(
     seal: &Seal,
     line: &str,
-    words: &[(Range<usize>, PathBuf)],
+    (words, maybe): (&[(Range<usize>, PathBuf)], &[PathBuf]),
     setting: &Setting<'_>,
     copied: Copied,
 ) -> Result<String, String> {
@@ -223,7 +240,7 @@ fn seal_line(
             (None, Some(path)) if !is_written && !moves && seal.is_run_in(path, is_first) => {
                 return Err(format!("{} is not among what was trusted", path.display()));
             }
-            (None, None) if !is_written && seal.has_run(word) => {
+            (None, None) if !is_written && seal.has_run(word) && !is_among(word, maybe) => {
                 return Err(format!(
                     "it is not certain which file `{word}` is; name it by itself and without quotes around more, as \
                      ./path or \"$VARIABLE\"/path"

@@ -27,8 +27,12 @@ pub(crate) struct Setting<'a> {
 pub(crate) struct Started {
     /// Files, by the paths that name them.
     pub(crate) files: Vec<PathBuf>,
-    /// Why it may be more than these; and below which folder of the project these lie, where that is known.
-    pub(crate) unclear: Vec<(String, Option<PathBuf>)>,
+    /// Files that are there, and meant if what is not known of a path leads to the project.
+    pub(crate) maybe: Vec<PathBuf>,
+    /// Below which folders of the project further ones lie, and why it is not known which.
+    pub(crate) below: Vec<(String, PathBuf)>,
+    /// Why it may be more than these, of which nothing else is known.
+    pub(crate) unclear: Vec<String>,
 }
 
 impl Setting<'_> {
@@ -38,7 +42,9 @@ impl Setting<'_> {
         let analysis = self.read(|state| analyse(&line.join(" "), Shell::Bash, state));
         let scripts = analysis.scripts.iter().map(PathBuf::from).chain(self.in_path(&analysis));
         let files = scripts.filter_map(|path| self.within(path)).collect();
-        Started { files, unclear: self.unclear(&analysis) }
+        let maybe = analysis.unclear_scripts.iter().flat_map(|script| self.maybe(script)).collect();
+        let (below, unclear) = self.unclear(&analysis);
+        Started { files, maybe, below, unclear }
     }
 
     /// The words of a line for a shell that name files of the project which it starts: where they stand, and the files. A
@@ -75,35 +81,57 @@ impl Setting<'_> {
         read(&state)
     }
 
-    /// The programs that are found in a folder of the project, where the hook says in which folders they are looked for.
+    /// The programs that are found in a folder of the project, where the hook or its line says in which folders they are looked
+    /// for.
     fn in_path(&self, analysis: &Analysis) -> Vec<PathBuf> {
-        let path = self.environment.set.iter().rev().find(|(name, _)| name == "PATH");
-        let Some((_, path)) = path else { return Vec::new() };
-        let folders: Vec<_> = std::env::split_paths(path).map(|folder| self.folder.join(folder)).collect();
+        let set = self.environment.set.iter().rev().find(|(name, _)| name == "PATH");
+        let set = set.map(|(_, path)| path.to_string_lossy().into_owned());
+        let of_line =
+            analysis.environment.iter().filter_map(|set| set.strip_prefix("PATH=").map(str::to_owned));
+        let paths: Vec<String> = set.into_iter().chain(of_line).collect();
+        let folders = paths.iter().flat_map(|path| path.split(':')).filter(|folder| !folder.is_empty());
+        let folders: Vec<_> = folders.map(|folder| self.folder.join(folder)).collect();
         let names = analysis.programs.iter().filter_map(|program| program.known_name());
+        let names = names.filter(|name| !name.contains('/'));
         let find = |name: &str| folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file());
         names.filter_map(find).collect()
     }
 
-    fn unclear(&self, analysis: &Analysis) -> Vec<(String, Option<PathBuf>)> {
-        let cut = analysis.is_cut.then(|| "it is too long to be read".to_owned());
+    /// Below which folders of the project files are run of which it is not known which, and what else is not known.
+    fn unclear(&self, analysis: &Analysis) -> (Vec<(String, PathBuf)>, Vec<String>) {
+        let cut = analysis.is_cut.then(|| "it is not read to its end".to_owned());
         let is_open = |unclear: &&Unclear| unclear.what == Unknown::Program && !unclear.is_of_sourced();
         let unknown = analysis.unclear.iter().filter(is_open).map(|unclear| unclear.reason.clone());
-        let moved = analysis.environment.iter().any(|set| set.starts_with("PATH="));
-        let moved = moved.then(|| "it sets `PATH`".to_owned());
-        let unknown = cut.into_iter().chain(unknown).chain(moved).map(|why| (why, None));
-        unknown.chain(analysis.unclear_scripts.iter().filter_map(|script| self.below(script))).collect()
+        let mut unknown: Vec<String> = cut.into_iter().chain(unknown).collect();
+        let mut below = Vec::new();
+        for script in &analysis.unclear_scripts {
+            let why = format!("which file it runs is not known: `{script}`");
+            match self.below(script) {
+                Some(folder) => below.push((why, folder)),
+                None => unknown.push(why),
+            }
+        }
+        (below, unknown)
     }
 
-    /// That a file is run of which a glob alone is known, where it may lie in the project.
-    fn below(&self, script: &str) -> Option<(String, Option<PathBuf>)> {
+    /// The folder of the project in which a file lies of which a glob is known.
+    fn below(&self, script: &str) -> Option<PathBuf> {
         let known = script.split(['*', '?', '[']).next().unwrap_or_default();
-        let folder = known.rsplit_once('/').map_or("", |(folder, _)| folder);
-        // Where it begins anywhere it may begin in the project.
-        let folder = Path::new(if folder.starts_with('/') { folder } else { "/" });
-        let inside = self.within(folder.to_path_buf());
-        let why = format!("which file it runs is not known: `{script}`");
-        (inside.is_some() || self.root.starts_with(folder)).then_some((why, inside))
+        let folder = known.rsplit_once('/').map(|(folder, _)| folder)?;
+        self.within(PathBuf::from(folder)).filter(|_| folder.starts_with('/'))
+    }
+
+    /// The files that are meant by a path of which the beginning is not known, if that is the root or the folder at hand.
+    fn maybe(&self, script: &str) -> Vec<PathBuf> {
+        if self.below(script).is_some() {
+            return Vec::new();
+        }
+        // Where the folder is not known that a path begins in, it is a path below that.
+        let known = script.rsplit(['*', '?', ']']).next().unwrap_or_default();
+        let is_whole = known.len() == script.len();
+        let Some(file) = known.strip_prefix('/').or(is_whole.then_some(known)) else { return Vec::new() };
+        let all = [self.root, self.folder].map(|folder| folder.join(file));
+        all.into_iter().filter(|path| path.is_file()).filter_map(|path| self.within(path)).collect()
     }
 }
 

@@ -193,7 +193,8 @@ impl Room {
 
     /// What a tool comes to under the hooks of the project, once they are trusted, and what is said at their load.
     async fn outcome(&self) -> (Verdict, String, usize) {
-        let would = self.read().unsealed(&self.store);
+        let mut would = self.read().unsealed(&self.store);
+        would.retain(|finding| finding.severity == lineside::core::Severity::Error);
         let files = self.trusted().sealed(&self.store).unwrap();
         let report = self.assembly.install(files).await.unwrap();
         let said: Vec<String> = report.diagnostics.iter().map(ToString::to_string).collect();
@@ -257,15 +258,17 @@ async fn no_line_runs_a_file_of_the_project_that_was_not_trusted() {
         ("D=sub; cd $D && ./g.sh", true),
         ("pushd sub >/dev/null; sh g.sh", true),
         ("cd \"$(pwd)\"/sub && ./g.sh", true),
-        ("cd $(cat where)/sub && ./g.sh", false),
+        ("cd \"$(cat where)\" && ./sub/g.sh", true),
+        ("\"$(cat where)\"/sub/g.sh", false),
+        ("cd ${FOLDER:-.} && sub/g.sh", true),
         (r"find sub -name g.sh -exec sh {} \;", false),
         ("ls sub/*.sh | xargs sh", false),
         (r#"find . -name "*.sh" | xargs -n1 sh"#, false),
-        ("cd $FOLDER && sh ./*.sh", false),
         ("PATH=sub:$PATH g.sh", false),
-        ("cat sub/g.sh | sh", false),
-        (". <(cat sub/g.sh)", false),
-        ("T=$(cat sub/g.sh); eval \"$T\"", false),
+        ("export PATH=\"$PWD/sub:$PATH\"; g.sh", false),
+        ("cat sub/g.sh | sh", true),
+        ("bash -c '. <(cat sub/g.sh)'", false),
+        ("T=$(cat sub/g.sh); eval \"$T\"", true),
         ("X='./sub/g.sh'; eval \"$X\"", false),
         ("D=$(pwd); sh -c \"cd $D/sub && ./g.sh\"", false),
         (r#"python3 -c "import subprocess; subprocess.run(['./sub/g.sh'])""#, false),
@@ -274,6 +277,7 @@ async fn no_line_runs_a_file_of_the_project_that_was_not_trusted() {
     ] {
         let room = Room::new();
         room.write_program("sub/g.sh", GUARD);
+        write(&room.root.join("where"), &room.root.to_string_lossy());
         let hook = json!({"name": "g", "on": "before_tool", "command": line, "on_failure": "block"});
         room.write(".lineside/hooks.yaml", &json!({"hooks": [hook]}).to_string());
         let content = room.content();
@@ -312,6 +316,21 @@ async fn a_line_that_may_run_more_than_it_names_runs_where_the_project_says_what
 }
 
 #[tokio::test]
+async fn a_line_that_enters_an_environment_of_python_is_trusted_with_that_file_alone() {
+    let room = Room::new();
+    room.write(".venv/pyvenv.cfg", "home = /usr/bin\n");
+    room.write(".venv/bin/activate", "A=b\n");
+    std::os::unix::fs::symlink("/usr/bin/env", room.root.join(".venv/bin/python")).unwrap();
+    let line = ". .venv/bin/activate && echo guarded >&2; exit 2";
+    let hook = json!({"name": "g", "on": "before_tool", "command": line, "on_failure": "block"});
+    room.write(".lineside/hooks.yaml", &json!({"hooks": [hook]}).to_string());
+    assert_eq!(room.content(), [".lineside/hooks.yaml", ".venv/bin/activate"]);
+    let (verdict, said, in_force) = room.outcome().await;
+    assert!(format!("{verdict:?}").contains("guarded"), "{verdict:?} {said}");
+    assert_eq!((&*said, in_force), ("", 1));
+}
+
+#[tokio::test]
 async fn lines_that_start_nothing_of_the_project_are_left_alone() {
     for line in [
         "cat >/dev/null; echo guarded >&2; exit 2",
@@ -322,6 +341,13 @@ async fn lines_that_start_nothing_of_the_project_are_left_alone() {
         "[ -f \"$HOME/env\" ] && . \"$HOME/env\"; echo guarded >&2; exit 2",
         "make -n x >/dev/null 2>&1; npx --no-install x >/dev/null 2>&1; echo guarded >&2; exit 2",
         "if [ \"$CI\" ]; then exit 0; fi; echo guarded >&2; exit 2",
+        // Nothing of the project is known to be run.
+        "if [[ \"$F\" == *.ts ]]; then npx tsc; fi; echo guarded >&2; exit 2",
+        "PATH=$HOME/.local/bin:$PATH; export PATH=\"$PWD/bin:$PATH\"; echo guarded >&2; exit 2",
+        "[ -s \"$NVM_DIR/nvm.sh\" ] && . \"$NVM_DIR/nvm.sh\"; echo guarded >&2; exit 2",
+        "[ -x \"$JAVA_HOME/bin/java\" ] && \"$JAVA_HOME/bin/java\" -version; echo guarded >&2; exit 2",
+        "false && npx -y @biomejs/biome check; echo guarded >&2; exit 2",
+        "false && eval \"$(direnv hook sh)\"; echo guarded >&2; exit 2",
     ] {
         let room = Room::new();
         write(&room.folder.path().join("env"), "A=b\n");

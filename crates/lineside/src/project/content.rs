@@ -84,14 +84,16 @@ fn has(content: &[Item], root: &Path, file: &Path) -> bool {
 }
 
 /// A named file; with it everything beside it and below, where that is a folder of hooks: one within a folder whose name
-/// begins with a dot.
+/// begins with a dot, and that is no environment of Python, in which links lead to what is installed.
 fn with_its_folder(root: &Path, file: PathBuf) -> impl Iterator<Item = (PathBuf, bool)> {
     let below = file.parent().and_then(|folder| folder.strip_prefix(root).ok());
     let is_of_hooks = below.is_some_and(|below| {
         let mut steps = below.iter();
         steps.next().is_some_and(|first| first.as_encoded_bytes().starts_with(b".")) && steps.next().is_some()
     });
-    let folder = file.parent().filter(|_| is_of_hooks).map(|folder| (folder.to_path_buf(), true));
+    let is_environment = || file.ancestors().nth(2).is_some_and(|above| above.join("pyvenv.cfg").is_file());
+    let folder =
+        file.parent().filter(|_| is_of_hooks && !is_environment()).map(|folder| (folder.to_path_buf(), true));
     std::iter::once((file, false)).chain(folder)
 }
 
@@ -120,7 +122,8 @@ fn started(home: &str, root: &Path, found: &ForeignHook, looks: &mut usize) -> V
         let environment = &environment.unwrap_or_default();
         let folder = working_directory.as_deref().unwrap_or(root);
         let setting = Setting { root, home, folder, environment };
-        files.extend(setting.started(&program).files.into_iter().map(Named::Run));
+        let started = setting.started(&program);
+        files.extend(started.files.into_iter().chain(started.maybe).map(Named::Run));
         let bases = [working_directory.unwrap_or_else(|| root.to_path_buf()), root.to_path_buf()];
         let run = program.below_working_directory().map(|script| Named::Run(bases[0].join(script)));
         files.extend(run);
