@@ -16,7 +16,7 @@ use lineside::hosts::SERVED;
 use lineside::hosts::install::Level;
 use lineside::json::Map;
 use lineside_account::{Account, Named, Places as Daemon};
-use lineside_daemon::guarded::{ORPHAN, agent_above, are_elsewhere, may_be_of_an_agent};
+use lineside_daemon::guarded::{agent_above, are_elsewhere, why_of_an_agent};
 
 use crate::control::ask;
 use crate::daemon_paths::{DaemonArgs, DaemonPaths};
@@ -58,9 +58,6 @@ pub(crate) async fn refuse_seen(named: &DaemonArgs) -> Result<()> {
     if let Some(agent) = agent_above(std::process::id(), &states) {
         bail!("{}", agent.refusal());
     }
-    if may_be_of_an_agent(std::process::id(), &states) {
-        bail!("{ORPHAN}");
-    }
     for daemon in &daemons {
         let stands_in = std::fs::symlink_metadata(&daemon.socket).is_ok_and(|found| {
             let kind = found.file_type();
@@ -76,7 +73,8 @@ pub(crate) async fn refuse_seen(named: &DaemonArgs) -> Result<()> {
             bail!("{detail}");
         }
     }
-    Ok(())
+    // Where no daemon is, or one that has lost what it knew.
+    why_of_an_agent(std::process::id(), &states).map_or(Ok(()), |why| bail!("{why}"))
 }
 
 /// Whether the person at the terminal types this word, which is asked for to do what `purpose` says. What comes from a pipe is

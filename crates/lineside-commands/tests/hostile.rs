@@ -49,6 +49,7 @@ fn a_text_that_passes_a_bound_is_unclear() {
     }
     let coloured = "printf '\\033[31mred\\033[0m'; [ -e a ] && echo a[1] b[2]x [abc\n".repeat(60);
     assert!(analyse(&coloured, Shell::Bash, &Surroundings::new("/proj", "/home/dev")).unclear.is_empty());
+    unclear(&format!("echo {{x; {} (", "}".repeat(60_000)));
     // Each evaluation asks for two.
     for text in ["x='a[$((x))+$((x))]'; let x", "x='a[$((y))+$((y))]'; y='b[$((x))]+b[$((x))]'; echo $((x))"]
     {

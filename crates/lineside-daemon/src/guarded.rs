@@ -18,8 +18,7 @@ use lineside::hosts::Holds;
 use lineside_account::Mark;
 
 use crate::lineage::{Lineage, Process};
-pub use crate::orphans::ORPHAN;
-use crate::orphans::{Agent, comes_from_one, is_orphan};
+use crate::orphans::{Agent, MARKED, ORPHAN, comes_from_one, is_orphan};
 use record::{Had, Record, session_of};
 
 mod record;
@@ -415,10 +414,10 @@ pub fn agent_above(pid: u32, states: &[&Path]) -> Option<AgentAbove> {
     states.iter().find_map(|state| nearest(&state.join(FOLDER), line.get(1..)?))
 }
 
-/// Whether a process of this machine bears a mark that daemons of these state folders have given, or is an orphan, so that it is not
-/// known what has started it, while agents run that they have recorded.
+/// Why a process of this machine may be of an agent that stands above it no more, if it may: it bears a mark that daemons of
+/// these state folders have given, or it is not known what has started it, while agents run that they have recorded.
 #[must_use]
-pub fn may_be_of_an_agent(pid: u32, states: &[&Path]) -> bool {
+pub fn why_of_an_agent(pid: u32, states: &[&Path]) -> Option<&'static str> {
     let records =
         states.iter().flat_map(|state| fs::read_dir(state.join(FOLDER)).into_iter().flatten().flatten());
     let (mut agents, mut hooks) = (Vec::new(), Vec::new());
@@ -435,7 +434,10 @@ pub fn may_be_of_an_agent(pid: u32, states: &[&Path]) -> bool {
     let line = Lineage::default().whole(pid);
     let past = states.iter().filter_map(|state| given_in(&state.join(FOLDER)));
     let given = past.chain(agents.iter().filter_map(|agent| agent.mark)).max();
-    comes_from_one(&line, if is_any { &agents } else { &[] }, given) || is_any && is_orphan(&line, &agents)
+    if comes_from_one(&line, if is_any { &agents } else { &[] }, given) {
+        return Some(MARKED);
+    }
+    (is_any && is_orphan(&line, &agents)).then_some(ORPHAN)
 }
 
 /// The highest mark that the daemon of this folder has given.

@@ -11,7 +11,7 @@ use lineside_account::Mark;
 use crate::lineage::{Process, Stat, is_end};
 
 /// Why an orphan does not act as a person, and what to do.
-pub const ORPHAN: &str = "what has started this has ended, so that it is not known whether an agent has, and agents run; a \
+pub(crate) const ORPHAN: &str = "what has started this has ended, so that it is not known whether an agent has, and agents run; a \
     person does it in a terminal, or when no agent runs";
 
 /// The same of what bears the mark of an agent, whether that runs or not.

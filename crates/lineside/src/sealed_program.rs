@@ -392,11 +392,9 @@ mod tests {
         for (line, told) in [
             ("$Q/guard.sh", "it is not certain which file `$Q/guard.sh` is"),
             ("sh g*.sh", "it is not certain what it runs: which file it runs is not known"),
-            ("bash -eu \"$Q\"", "it is not certain what it runs"),
             ("for f in *.sh; do sh $f; done", "it is not certain what it runs"),
             ("ls *.sh | while read f; do $f; done", "it is not certain what it runs"),
             ("./g?ard.sh --strict", "it is not certain what it runs"),
-            ("cd $Q && ./guard.sh", "`./guard.sh`"),
             ("cat <<x\n./guard.sh\nx", "`./guard.sh`"),
             ("./guard.sh\\ ./guard.sh", "guard.sh"),
             ("A=b exec ./absent a", "/absent is not among what was trusted"),

@@ -38,7 +38,18 @@ pub(crate) struct Started {
 impl Setting<'_> {
     /// What is started of the project.
     pub(crate) fn started(&self, program: &Program) -> Started {
-        let line: Vec<_> = program.argv.iter().map(|word| quoted(&word.to_string_lossy())).collect();
+        // What a hook sets may run files as well: `BASH_ENV`, `NODE_OPTIONS`.
+        let is_name = |name: &str| {
+            name != "PATH" && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        };
+        let set = self.environment.set.iter().filter_map(|(name, value)| {
+            let name = name
+                .to_str()
+                .filter(|name| is_name(name) && !name.starts_with(|c: char| c.is_ascii_digit()))?;
+            Some(format!("{name}={}", quoted(&value.to_string_lossy())))
+        });
+        let words = program.argv.iter().map(|word| quoted(&word.to_string_lossy()));
+        let line: Vec<_> = set.chain(words).collect();
         let analysis = self.read(|state| analyse(&line.join(" "), Shell::Bash, state));
         let scripts = analysis.scripts.iter().map(PathBuf::from).chain(self.in_path(&analysis));
         let files = scripts.filter_map(|path| self.within(path)).collect();

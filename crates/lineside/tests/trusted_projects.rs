@@ -299,6 +299,17 @@ async fn no_line_runs_a_file_of_the_project_that_was_not_trusted() {
 }
 
 #[tokio::test]
+async fn what_a_variable_of_a_hook_has_a_shell_run_is_content() {
+    let room = Room::new();
+    room.write("late.sh", "echo guarded >&2; exit 2\n");
+    let hook = json!({
+        "name": "g", "on": "before_tool", "command": ["bash", "-c", "true"], "env": {"BASH_ENV": "./late.sh"}
+    });
+    room.write(".lineside/hooks.yaml", &json!({"hooks": [hook]}).to_string());
+    assert!(room.content().iter().any(|path| path == "late.sh"), "{:?}", room.content());
+}
+
+#[tokio::test]
 async fn a_line_that_may_run_more_than_it_names_runs_where_the_project_says_what_that_is() {
     for (line, holds) in [
         (r"find sub -name g.sh -exec sh {} \;", true),

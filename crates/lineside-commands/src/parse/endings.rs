@@ -67,11 +67,9 @@ pub(super) fn unclosed_of_lines(text: &str) -> Vec<usize> {
                 && !line[at + 1..].starts_with([' ', '\t', '\n', ';', '&', '|', '<', '>', '(', ')'])
         };
         let found = unclosed(line);
-        let lists = |at: &usize| line[*at..].starts_with('{') && !begins(*at);
         // Where a list of commands begins, a brace ends it.
-        let found = found
-            .iter()
-            .filter(|at| begins(**at) || !line[**at..].starts_with('{') && !found.iter().any(lists));
+        let has_lists = found.iter().any(|at| line[*at..].starts_with('{') && !begins(*at));
+        let found = found.iter().filter(|at| begins(**at) || !line[**at..].starts_with('{') && !has_lists);
         all.extend(found.map(|at| start + at));
         start += line.len();
     }
