@@ -206,9 +206,9 @@ impl Job {
 
 /// What a run found that came to the result that something is not in order.
 fn not_in_order(summary: &str) -> String {
-    const FOUND: &str = "found something wrong";
+    const FOUND: &str = "found";
     // What a run that says nothing more is taken to have said.
-    if summary == "not in order" { FOUND.to_owned() } else { format!("{FOUND}: {summary}") }
+    if summary == "not in order" { format!("{FOUND} something wrong") } else { format!("{FOUND}: {summary}") }
 }
 
 /// How an attempt ended, for people.

@@ -53,7 +53,8 @@ fn a_burst_is_one_job_and_the_next_model_call_has_what_it_found() {
     assert_eq!(job["automation"], "lint");
     assert_eq!((&job["state"], &job["key"]), (&json!("done"), &json!("lint:[stage]/project")));
     assert_eq!(job["events"].as_array().unwrap().len(), 3);
-    assert!(stage.run(&["jobs", "--journal", kept, "--automation", "lint"], "").out.contains("2 problems"));
+    let page = stage.run(&["jobs", "--journal", kept, "--automation", "lint"], "").out;
+    assert!(page.contains("2 problems"), "{page}");
 }
 
 #[test]
