@@ -25,9 +25,11 @@ fn read(text: &str, escapes: bool) -> bool {
     // What only changes rows is taken back with its transaction; tables of a session end with it.
     let is_taken_back = is_taken_back(&bare);
     let temporary = temporary(&bare);
+    let drops_of = |name: &str| bare.split(';').filter(|text| drops(text) == Some(name)).count();
     let counts = |text: &str| {
         let changes = matches!(first(text), "DELETE" | "UPDATE");
-        let of_session = || drops(text).is_some_and(|name| temporary.contains(&name));
+        // What is dropped once more is another table of that name.
+        let of_session = || drops(text).is_some_and(|name| temporary.contains(&name) && drops_of(name) == 1);
         statement(text) && !(is_taken_back && changes) && !of_session()
     };
     bare.lines().any(empties) || bare.split(';').any(|text| counts(text) || behind(text).any(counts))
@@ -39,7 +41,10 @@ fn is_taken_back(bare: &str) -> bool {
     let firsts: Vec<&str> = statements.map(first).collect();
     let begins = |word: &str| matches!(word, "BEGIN" | "START");
     let [begin, inner @ .., "ROLLBACK"] = &firsts[..] else { return false };
-    begins(begin) && !inner.iter().any(|word| begins(word) || matches!(*word, "COMMIT" | "END" | "ROLLBACK"))
+    // Some databases commit where a table is made, and `PREPARE` ends a transaction.
+    const STAYS: [&str; 8] =
+        ["SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "SAVEPOINT", "EXPLAIN", "VALUES"];
+    begins(begin) && inner.iter().all(|word| STAYS.contains(word))
 }
 
 /// The tables that `CREATE TEMP TABLE` makes.
@@ -195,6 +200,13 @@ fn closing(text: &str, quote: char, escapes: bool) -> Option<usize> {
     None
 }
 
+/// `ALTER TABLE x DELETE WHERE …`, also with `ON CLUSTER y` between; not `ON DELETE CASCADE`, `GRANT DELETE`.
+fn deletes_by_alter(words: &[&str]) -> bool {
+    let Some(at) = words.iter().position(|word| *word == "DELETE") else { return false };
+    let is_first = matches!(at, 3 | 4) && !matches!(words[at - 1], "ON" | "COLUMN" | "TO");
+    words.get(1) == Some(&"TABLE") && (is_first || at > 5 && words[at - 2] == "CLUSTER")
+}
+
 fn statement(text: &str) -> bool {
     let words: Vec<&str> = text
         .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
@@ -222,7 +234,7 @@ fn statement(text: &str) -> bool {
         Some("FLUSHALL" | "FLUSHDB") => true,
         // `ALTER TABLE x DELETE WHERE 1`, `ALTER TABLE x DROP PARTITION p`.
         Some("ALTER") if has("PARTITION") => has("DROP"),
-        Some("ALTER") => has("DELETE") && !conditional(&words[at..]),
+        Some("ALTER") => deletes_by_alter(&words[at..]) && !conditional(&words[at..]),
         // `MATCH (n) DETACH DELETE n`.
         Some("MATCH") => has("DELETE") && !has("WHERE") && !text.contains(['{', ':']),
         _ => document(text),
@@ -261,6 +273,10 @@ mod tests {
     #[test]
     fn what_loses_all_rows_is_told_from_what_does_not() {
         for text in [
+            "begin; delete from users; create table y(a int); rollback",
+            "begin; delete from users; prepare transaction 'a'; rollback",
+            "create temp table t(a int); drop table t; drop table t",
+            "alter table db.t on cluster c delete where 1",
             "drop table x",
             "SELECT 1; TRUNCATE x",
             "DELETE FROM x",
@@ -307,6 +323,9 @@ mod tests {
             assert!(destroys(text), "{text}");
         }
         for text in [
+            "alter table o add constraint f foreign key (u) references users(id) on delete cascade",
+            "alter default privileges in schema public grant select, delete on tables to app",
+            "alter table t rename column delete to gone",
             "select 'drop table x'",
             "-- drop table x\nselect 1",
             "delete from x where id = 1",

@@ -256,6 +256,33 @@ fn what_lies_over_a_folder_or_is_put_away_is_a_write_of_it() {
 }
 
 #[test]
+fn a_database_that_is_named_beside_the_environment_for_tests_is_not_the_one_for_tests() {
+    let in_tests = |analysis: &Analysis| {
+        analysis.programs.iter().any(|program| {
+            program.flags.iter().any(|flag| flag.spellings.contains(&"--in-test-environment".into()))
+        })
+    };
+    each(
+        &[
+            "RAILS_ENV=test bin/rails db:drop",
+            "php artisan migrate:fresh --env=testing",
+            "MIX_ENV=test mix ecto.drop",
+        ],
+        in_tests,
+    );
+    each(
+        &[
+            "RAILS_ENV=test DATABASE_URL=postgres://prod/x bin/rails db:drop",
+            "export DATABASE_URL=postgres://prod/x; RAILS_ENV=test bin/rails db:drop",
+            "RAILS_ENV=test bin/rails db:drop:all",
+            "php artisan migrate:fresh --env=testing --database=production",
+            "NODE_ENV=test npx sequelize db:drop --url postgres://prod/x",
+        ],
+        |analysis| !in_tests(analysis),
+    );
+}
+
+#[test]
 fn what_is_destroyed_in_memory_alone_is_no_loss_and_what_is_attached_to_it_is() {
     let destroys = |analysis: &Analysis| analysis.traits.contains(&Trait::DestroysData);
     each(

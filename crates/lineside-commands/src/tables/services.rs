@@ -97,7 +97,7 @@ pub(super) const ROWS: &[Source] = &[
     ("influx|influxdb3", "-execute= -database= -host= -port= -username= -password= -precision= -format= -org= -token= -ssl --bucket= --org= --token= --host= --start= --stop= -o= -t= -b= -n=", "words sub sql:-execute sql"),
     ("bq query", "-n= --use_legacy_sql=? --nouse_legacy_sql --destination_table= --format= --max_rows= -q --dry_run", "sql:*"),
     ("mongosh|mongo", "--eval= -u|--username= -p|--password= --host= --port= --authenticationDatabase= --quiet --norc -f|--file= --db=", "sql:--eval sql r:-f sql-of:-f sql-of:*"),
-    ("redis-cli|valkey-cli|keydb-cli", "-h= -p= -n= -a= -u= -s= -r= -i= -c --raw --no-raw --csv --scan --pattern= --tls --user= --pass= --no-auth-warning -x -X= --pipe --eval= --stat --bigkeys -e --cluster= --cacert= -t= --json -2 -3", "sql:1 sql:2 sql"),
+    ("redis-cli|valkey-cli|keydb-cli", "-h= -p= -n= -a= -u= -s= -r= -i= -c --raw --no-raw --csv --scan --pattern= --tls --user= --pass= --no-auth-warning -x -X= --pipe --eval= --stat --bigkeys -e --cluster= --cacert= -t= --json -2 -3", "sql:1 sql"),
     ("pg_dump|pg_dumpall|mysqldump|mariadb-dump|mongodump", "-f|--file= -o|--out|--result-file= -U= -h|--host= -p|--port= -d= -u|--user= --archive=? -F= -t= -n= -j= -Z= -s -a -v -O -x -c", "w:-f w:-o"),
     ("pg_restore|mongorestore|mongoimport", "-d|--dbname= -c|--clean --if-exists -C|--create -1 -j= -U= -h= -p= --drop -v -a -s -O -x -f= --archive=? --db= --collection= --file= --nsInclude= -e -l", "r:1"),
     ("dropdb|createdb|dropuser|createuser", "-U= -h= -p= -f|--force -i --if-exists -e -W -w -O= -T= -E=", ""),

@@ -25,6 +25,17 @@ impl Walk<'_> {
             return false;
         }
         let is_test = |text: &str| matches!(text, "test" | "testing");
+        // Where the database is named beside the environment, that one counts.
+        let of_url = self.of_environment("DATABASE_URL", index).is_some();
+        let named = ["--url", "--database", "--connection"].into_iter().flat_map(|flag| reading.values(flag));
+        let mut named = named.map(|value| value.plain());
+        // `db:drop:all` is that of each environment.
+        let is_all = matches!(name, "rails" | "rake")
+            && (reading.subcommand.iter().any(|task| task.ends_with(":all"))
+                || reading.operands.iter().any(|word| word.text.ends_with(":all")));
+        if of_url || is_all || named.any(|name| !name.is_some_and(is_test)) {
+            return false;
+        }
         let set = |variable: &str| self.of_environment(variable, index).and_then(|value| value.literal());
         let given = reading.operands.iter().filter_map(|word| word.text.split_once('='));
         let mut given = given.filter(|(name, _)| variables.contains(name));
