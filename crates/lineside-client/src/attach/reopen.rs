@@ -218,7 +218,7 @@ impl Hooks {
             fields.insert("hooks".to_owned(), hooks);
         }
         let opened = self.wire.call(hyper::Method::POST, "/v1/sessions", Some(&fields)).await;
-        if matches!(opened, Ok(_) | Err(RequestError::Refused { .. })) {
+        if !matches!(opened, Err(RequestError::Broken { .. })) {
             self.state().opening.remove(lost.session.id());
         }
         let opened: OpenedAgain = opened?;
