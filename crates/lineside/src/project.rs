@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use lineside_core::control::Scope;
 use lineside_core::hook::{Hook, NATIVE, Tighter};
-use lineside_core::invocation::Environment;
 use lineside_core::point::{Phase, PointRole};
 use lineside_core::{Diagnostic, OnFailure, Origin, Part, PointInfo};
 use lineside_dialects::{
@@ -25,7 +24,6 @@ use self::content::{LOOKS, programs, wanted};
 use crate::assembly::{Assembly, HookFiles};
 use crate::seal::Seal;
 use crate::sealed_program;
-use crate::started::Setting;
 
 /// A project as it lies on the disk.
 pub struct Project {
@@ -188,36 +186,27 @@ impl Project {
             .ok()
             .and_then(|content| Seal::of(store, content, self.wanted.clone(), &self.home));
         let Some(seal) = seal else { return Vec::new() };
-        let finding = |found: &ForeignHook,
-                       program,
-                       environment: Option<Environment>,
-                       folder: Option<PathBuf>| {
+        let finding = |found: &ForeignHook| {
             let (name, origin) = (&found.hook.name, found.hook.origin.clone());
-            let environment = &environment.unwrap_or_default();
-            let at = folder.as_deref().unwrap_or(&self.root);
-            let setting = Setting { root: &self.root, home: &self.home, folder: at, environment };
-            let unclear = setting.started(&program).unclear.into_iter().next();
-            match sealed_program::look(&seal, program, environment, folder.as_deref()) {
-                Err(why) => Some(Diagnostic::error(origin, format!("hook \"{name}\" would not be run: {why}"))),
-                Ok(()) => unclear.map(|why| {
-                    let text = format!(
-                        "hook \"{name}\" may run more than is looked at here: {why}; what it runs of the project that is not among \
-                         the files below is run as it is then"
-                    );
-                    Diagnostic::warning(origin, text)
-                }),
-            }
+            programs(&self.root, found).into_iter().find_map(|(program, environment, folder)| {
+                let environment = environment.unwrap_or_default();
+                match sealed_program::look(&seal, program, &environment, folder.as_deref()) {
+                    Err(why) => {
+                        let text = format!("hook \"{name}\" would not be run: {why}");
+                        Some(Diagnostic::error(origin.clone(), text))
+                    }
+                    Ok(more) => more.map(|why| {
+                        let text = format!(
+                            "hook \"{name}\" may run more than is looked at here: {why}; what it runs of the project that is not \
+                             among the files below is run as it is then"
+                        );
+                        Diagnostic::warning(origin.clone(), text)
+                    }),
+                }
+            })
         };
         let hooks = self.files.loaded.iter().flat_map(|(_, loaded)| &loaded.hooks);
-        let findings = |found| {
-            let programs = programs(&self.root, found).into_iter();
-            programs
-                .filter_map(move |(program, environment, folder)| {
-                    finding(found, program, environment, folder)
-                })
-                .next()
-        };
-        hooks.filter_map(findings).collect()
+        hooks.filter_map(finding).collect()
     }
 
     /// What a load of it has to watch beside the places of the formats.

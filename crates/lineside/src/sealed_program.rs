@@ -24,6 +24,11 @@ const BETWEEN: [char; 10] = [' ', '\t', '\n', ';', '&', '|', '<', '>', '(', ')']
 const STARTERS: [&str; 12] =
     ["if", "then", "elif", "else", "while", "until", "do", "!", "exec", "command", "time", "env"];
 
+/// Programs whose first argument that is no option is a script, and the options behind which there is none.
+const INTERPRETERS: [&str; 13] =
+    ["sh", "bash", "dash", "ksh", "zsh", "python", "python3", "node", "bun", "ruby", "perl", ".", "source"];
+const WITHOUT_SCRIPT: [&str; 4] = ["-c", "-e", "-m", "--eval"];
+
 /// The copy of what a path of the project leads to.
 type Copied = fn(&Seal, &Path) -> Result<Option<PathBuf>, String>;
 
@@ -38,10 +43,10 @@ pub(crate) fn seal(
     environment: &Environment,
     folder: Option<&Path>,
 ) -> Result<(), String> {
-    seal_with(seal, program, environment, folder, copied)
+    seal_with(seal, program, environment, folder, copied).map(drop)
 }
 
-/// Whether [`seal`] would let this be started, told without a copy.
+/// Whether [`seal`] would let this be started, told without a copy; and why it may start more than is told, if it may.
 ///
 /// # Errors
 /// As for that.
@@ -50,7 +55,7 @@ pub(crate) fn look(
     mut program: Program,
     environment: &Environment,
     folder: Option<&Path>,
-) -> Result<(), String> {
+) -> Result<Option<String>, String> {
     seal_with(seal, &mut program, environment, folder, |seal, path| Ok(seal.copies.place(path)))
 }
 
@@ -60,7 +65,8 @@ fn seal_with(
     environment: &Environment,
     folder: Option<&Path>,
     copied: Copied,
-) -> Result<(), String> {
+) -> Result<Option<String>, String> {
+    let mut more = None;
     let base = folder.unwrap_or(seal.root());
     let base = base.canonicalize().unwrap_or_else(|_| base.to_path_buf());
     let setting = Setting { root: seal.root(), home: seal.home(), folder: &base, environment };
@@ -73,7 +79,7 @@ fn seal_with(
             }
         }
         let shell = shell_of(argv);
-        let maybe = setting.started(&Program { argv: argv.clone(), without_interpreter: None }).maybe;
+        let started = setting.started(argv);
         for (at, argument) in argv.iter_mut().enumerate() {
             // A name alone is a program in `PATH`, or a word that no file is meant by.
             let has = |sign: u8| argument.as_encoded_bytes().contains(&sign);
@@ -84,13 +90,14 @@ fn seal_with(
             } else if let Some(line) = argument.to_str().filter(|_| at > 0) {
                 let words = shell.as_ref().filter(|(of, _)| *of == at);
                 let words = words.map(|(_, shell)| setting.words(shell, line)).unwrap_or_default();
-                *argument = seal_line(seal, line, (&words, &maybe), &setting, copied)?.into();
+                *argument =
+                    seal_line(seal, line, (&words, started.unclear.is_empty()), &setting, copied)?.into();
             }
         }
-        let sealed = Program { argv: argv.clone(), without_interpreter: None };
-        is_told(seal, &setting.started(&sealed), copied)?;
+        is_told(seal, &started, copied)?;
+        more = more.or(started.unclear.into_iter().next());
     }
-    Ok(())
+    Ok(more)
 }
 
 /// Of a shell that is handed a line: the place of the line, and the shell.
@@ -107,31 +114,16 @@ fn shell_of(argv: &[OsString]) -> Option<(usize, String)> {
 /// That no file of the project is run which is not content, as far as words tell it. What no copy can be put in the place of is
 /// run where it lies: it was compared right before, and is again at the end.
 fn is_told(seal: &Seal, started: &Started, copied: Copied) -> Result<(), String> {
-    for file in started.files.iter().filter(|file| !file.starts_with(seal.copies.folder())) {
-        if copied(seal, file)?.is_none() {
-            // A package that is fetched may have the name of a file that is not there.
-            if std::fs::symlink_metadata(file).is_err() {
-                continue;
-            }
+    for file in &started.files {
+        // A package that is fetched may have the name of a file that is not there.
+        if copied(seal, file)?.is_none() && std::fs::symlink_metadata(file).is_ok() {
             return Err(format!("{} is not among what was trusted; {NAMED}", file.display()));
-        }
-    }
-    for file in &started.maybe {
-        if copied(seal, file)?.is_none() {
-            return Err(format!("{} may be run, and is not among what was trusted; {NAMED}", file.display()));
         }
     }
     match started.below.iter().find(|(_, folder)| !seal.loads(Some(folder))) {
         Some((why, _)) => Err(format!("it is not certain what it runs: {why}; {NAMED}")),
         None => Ok(()),
     }
-}
-
-/// Whether a word names one of these files, whatever folder it says.
-fn is_among(word: &str, files: &[PathBuf]) -> bool {
-    let word = word.trim_end_matches(['"', '\'']);
-    let names = files.iter().filter_map(|file| file.file_name()?.to_str());
-    names.into_iter().any(|name| word.strip_suffix(name).is_some_and(|folder| folder.ends_with('/')))
 }
 
 /// What to do about what is run in a way that is not known.
@@ -175,14 +167,15 @@ fn copied(seal: &Seal, path: &Path) -> Result<Option<PathBuf>, String> {
     seal.copies.path(path).map_err(|error: CopyFileError| error.to_string())
 }
 
-/// A line with copies in the place of the words that mean a file for certain.
+/// A line with copies in the place of the words that mean a file for certain: those that the grammar of the shell tells, with
+/// whether it tells all that is run, and others by themselves.
 ///
 /// # Errors
 /// As for [`seal`]; and a word names something that is run in a way of which it is not certain which file that is.
 fn seal_line(
     seal: &Seal,
     line: &str,
-    (words, maybe): (&[(Range<usize>, PathBuf)], &[PathBuf]),
+    (words, is_known): (&[(Range<usize>, PathBuf)], bool),
     setting: &Setting<'_>,
     copied: Copied,
 ) -> Result<String, String> {
@@ -193,6 +186,7 @@ fn seal_line(
     let has_groups = line.contains(['(', '{', '`']);
     let (mut is_certain, mut is_written, mut is_first, mut moves, mut before) =
         (true, false, true, false, "");
+    let mut is_script = false;
     while let Some(first) = rest.chars().next() {
         let end = if BETWEEN.contains(&first) { Some(first.len_utf8()) } else { rest.find(BETWEEN) };
         let at = line.len() - rest.len();
@@ -203,7 +197,7 @@ fn seal_line(
             is_written = word == ">" || (is_written && word.trim().is_empty());
             is_certain &= !(word == "<" && before == "<");
             if matches!(word, "\n" | ";" | "&" | "|" | "(") {
-                is_first = true;
+                (is_first, is_script) = (true, false);
             }
             sealed.push_str(word);
             before = word;
@@ -213,6 +207,13 @@ fn seal_line(
         let named = value(word, environment, base.as_deref()).or_else(folder).filter(|_| is_certain);
         let path =
             named.and_then(|path| Some(if path.is_absolute() { path } else { base.as_ref()?.join(path) }));
+        // What a shell puts in the place of a program or of a script is not known.
+        let is_open = !is_known
+            && is_certain
+            && !moves
+            && path.is_none()
+            && (is_first || is_script)
+            && is_changed(word);
         let copy = path.as_deref().filter(|_| !is_written).map(|path| copied(seal, path)).transpose()?;
         // Where the grammar of the shell tells what a word is, or a part of one, nothing else counts.
         let told = words.iter().find(|(of, _)| !is_written && at <= of.start && of.end <= at + word.len());
@@ -236,7 +237,7 @@ fn seal_line(
             (None, Some(path)) if !is_written && !moves && seal.is_run_in(path, is_first) => {
                 return Err(format!("{} is not among what was trusted", path.display()));
             }
-            (None, None) if !is_written && seal.has_run(word) && !is_among(word, maybe) => {
+            (None, None) if !is_written && (is_open || seal.has_run(word)) => {
                 return Err(format!(
                     "it is not certain which file `{word}` is; name it by itself and without quotes around more, as \
                      ./path or \"$VARIABLE\"/path"
@@ -255,10 +256,20 @@ fn seal_line(
         // Within quotes that hold more than a word, and in a text, nothing is certain.
         let is_open = |quote: char| word.matches(quote).count() % 2 == 1;
         is_certain &= !(is_open('"') || is_open('\'') || word.contains('\\'));
+        let name = word.rsplit('/').next().unwrap_or(word);
+        is_script = match is_first {
+            true => INTERPRETERS.contains(&name),
+            false => is_script && word.starts_with('-') && !WITHOUT_SCRIPT.contains(&word),
+        };
         is_first &= word.contains('=') || STARTERS.contains(&word);
         (is_written, before) = (false, word);
     }
     Ok(sealed)
+}
+
+/// Whether a shell puts something else in the place of a word, or of a part of it.
+fn is_changed(word: &str) -> bool {
+    word.contains(['$', '`', '*', '?', '[']) && !word.contains('=') && !matches!(word, "[" | "[[")
 }
 
 /// Whether a shell changes nothing in a text.
@@ -388,7 +399,13 @@ mod tests {
         for (line, told) in [
             ("$Q/guard.sh", "it is not certain which file `$Q/guard.sh` is"),
             ("sh g*.sh", "it is not certain what it runs: which file it runs is not known"),
+            ("bash -eu \"$Q\"", "`\"$Q\"`"),
             ("for f in *.sh; do sh $f; done", "it is not certain what it runs"),
+            ("ls *.sh | while read f; do $f; done", "`$f`"),
+            ("./g?ard.sh --strict", "`./g?ard.sh`"),
+            ("cd $Q && ./guard.sh", "`./guard.sh`"),
+            ("[ -s \"$Q/x.sh\" ] && . \"$Q/x.sh\"", "`\"$Q/x.sh\"`"),
+            ("[ -x \"$Q/bin/x\" ] && \"$Q/bin/x\" -v", "`\"$Q/bin/x\"`"),
             ("cat <<x\n./guard.sh\nx", "`./guard.sh`"),
             ("./guard.sh\\ ./guard.sh", "guard.sh"),
             ("A=b exec ./absent a", "/absent is not among what was trusted"),

@@ -4,11 +4,12 @@
 //! and no file is opened: what a file starts in turn is said by that file.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use lineside_commands::{Analysis, Shell, Surroundings, Unclear, Unknown, analyse, explain};
-use lineside_core::invocation::{Environment, Program};
+use lineside_core::invocation::Environment;
 
 /// Where a program is started.
 pub(crate) struct Setting<'a> {
@@ -27,8 +28,6 @@ pub(crate) struct Setting<'a> {
 pub(crate) struct Started {
     /// Files, by the paths that name them.
     pub(crate) files: Vec<PathBuf>,
-    /// Files that are there, and meant if what is not known of a path leads to the project.
-    pub(crate) maybe: Vec<PathBuf>,
     /// Below which folders of the project further ones lie, and why it is not known which.
     pub(crate) below: Vec<(String, PathBuf)>,
     /// Why it may be more than these, of which nothing else is known.
@@ -37,7 +36,7 @@ pub(crate) struct Started {
 
 impl Setting<'_> {
     /// What is started of the project.
-    pub(crate) fn started(&self, program: &Program) -> Started {
+    pub(crate) fn started(&self, argv: &[OsString]) -> Started {
         // What a hook sets may run files as well: `BASH_ENV`, `NODE_OPTIONS`.
         let is_name = |name: &str| {
             name != "PATH" && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
@@ -48,14 +47,13 @@ impl Setting<'_> {
                 .filter(|name| is_name(name) && !name.starts_with(|c: char| c.is_ascii_digit()))?;
             Some(format!("{name}={}", quoted(&value.to_string_lossy())))
         });
-        let words = program.argv.iter().map(|word| quoted(&word.to_string_lossy()));
+        let words = argv.iter().map(|word| quoted(&word.to_string_lossy()));
         let line: Vec<_> = set.chain(words).collect();
         let analysis = self.read(|state| analyse(&line.join(" "), Shell::Bash, state));
         let scripts = analysis.scripts.iter().map(PathBuf::from).chain(self.in_path(&analysis));
         let files = scripts.filter_map(|path| self.within(path)).collect();
-        let maybe = analysis.unclear_scripts.iter().flat_map(|script| self.maybe(script)).collect();
         let (below, unclear) = self.unclear(&analysis);
-        Started { files, maybe, below, unclear }
+        Started { files, below, unclear }
     }
 
     /// The words of a line for a shell that name files of the project which it starts: where they stand, and the files. A
@@ -130,19 +128,6 @@ impl Setting<'_> {
         let known = script.split(['*', '?', '[']).next().unwrap_or_default();
         let folder = known.rsplit_once('/').map(|(folder, _)| folder)?;
         self.within(PathBuf::from(folder)).filter(|_| folder.starts_with('/'))
-    }
-
-    /// The files that are meant by a path of which the beginning is not known, if that is the root or the folder at hand.
-    fn maybe(&self, script: &str) -> Vec<PathBuf> {
-        if self.below(script).is_some() {
-            return Vec::new();
-        }
-        // Where the folder is not known that a path begins in, it is a path below that.
-        let known = script.rsplit(['*', '?', ']']).next().unwrap_or_default();
-        let is_whole = known.len() == script.len();
-        let Some(file) = known.strip_prefix('/').or(is_whole.then_some(known)) else { return Vec::new() };
-        let all = [self.root, self.folder].map(|folder| folder.join(file));
-        all.into_iter().filter(|path| path.is_file()).filter_map(|path| self.within(path)).collect()
     }
 }
 

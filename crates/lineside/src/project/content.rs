@@ -122,8 +122,7 @@ fn started(home: &str, root: &Path, found: &ForeignHook, looks: &mut usize) -> V
         let environment = &environment.unwrap_or_default();
         let folder = working_directory.as_deref().unwrap_or(root);
         let setting = Setting { root, home, folder, environment };
-        let started = setting.started(&program);
-        files.extend(started.files.into_iter().chain(started.maybe).map(Named::Run));
+        files.extend(setting.started(&program.argv).files.into_iter().map(Named::Run));
         let bases = [working_directory.unwrap_or_else(|| root.to_path_buf()), root.to_path_buf()];
         let run = program.below_working_directory().map(|script| Named::Run(bases[0].join(script)));
         files.extend(run);
