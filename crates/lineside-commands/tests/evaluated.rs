@@ -1,36 +1,12 @@
 //! Texts that bash itself runs or expands where none is seen to be run, and what its builtins do with their words.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use lineside_commands::{Analysis, Shell, Surroundings, Unknown, analyse};
-
-fn analysed(command: &str) -> Analysis {
-    analyse(command, Shell::Bash, &Surroundings::new("/proj", "/home/dev"))
+mod corpus {
+    #[allow(dead_code)]
+    pub(crate) mod listed;
 }
 
-/// Whether a program is listed with these words; with `?` whether it is unclear what is run.
-fn has(analysis: &Analysis, expected: &str) -> bool {
-    if expected == "?" {
-        return analysis.is_unclear(Unknown::Program);
-    }
-    analysis.programs.iter().any(|program| {
-        let words = std::iter::once(&program.name).chain(&program.args).map(ToString::to_string);
-        words.collect::<Vec<_>>().join(" ") == expected
-    })
-}
-
-fn check(table: &[(&str, &str)]) {
-    let lacks = |(command, expected): &&(&str, &str)| !has(&analysed(command), expected);
-    let missed: Vec<String> = table
-        .iter()
-        .filter(lacks)
-        .map(|(command, expected)| {
-            let analysis = analysed(command);
-            let names: Vec<_> = analysis.programs.iter().map(|p| (p.name.to_string(), &p.args)).collect();
-            format!("{command}\n    has no `{expected}`: {names:?} {:?}", analysis.unclear)
-        })
-        .collect();
-    assert!(missed.is_empty(), "{}", missed.join("\n"));
-}
+use corpus::listed::{analysed, check};
 
 #[test]
 fn what_bash_runs_by_itself_is_listed() {

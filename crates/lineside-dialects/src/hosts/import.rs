@@ -36,7 +36,7 @@ pub(super) use document::{Document, child_id, known, project_root};
 pub use entry::is_our_line;
 pub(super) use entry::{Entry, Handler, Run, are_ours, is_ours, shell_words};
 pub(super) use fields::{Fields, Refused};
-pub(super) use format::{At, Format, Profile, Same, Shape, Subject, Switches};
+pub(super) use format::{At, Format, Profile, Same, Shape, Subject, Switches, Variables};
 pub(super) use heard::{
     Heard, Saying, approval, blocking, flag_field, given_reason, object_field, reason_or, text_field,
 };

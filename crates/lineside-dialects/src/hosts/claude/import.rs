@@ -12,7 +12,7 @@ use crate::dialect::{Places, Watched};
 use crate::handler::{HandedOn, Returned};
 use crate::hosts::import::{
     At, Condition, Document, Entry, Fields, Format, Handler, Heard, Matcher, Profile, Refused, Run, Same,
-    Shape, Source, Subject, Switches, assignments, known, project_root,
+    Shape, Source, Subject, Switches, Variables, assignments, known, project_root,
 };
 use crate::hosts::program::Host;
 use crate::hosts::table::Row;
@@ -234,12 +234,7 @@ impl Format for Files {
         &["CLAUDE_PROJECT_DIR"]
     }
 
-    fn expanded<'a>(
-        &self,
-        text: &'a str,
-        is_line: bool,
-        variables: &[(&'static str, String)],
-    ) -> Cow<'a, str> {
+    fn expanded<'a>(&self, text: &'a str, is_line: bool, variables: &Variables) -> Cow<'a, str> {
         if is_line || !text.contains("${CLAUDE_PROJECT_DIR}") {
             return Cow::Borrowed(text);
         }

@@ -13,7 +13,7 @@ use super::{ROWS, answer};
 use crate::dialect::{Places, Watched};
 use crate::hosts::import::{
     At, Document, Entry, Fields, Format, Handler, Heard, Matcher, Profile, Refused, Run, Same, Shape, Source,
-    Subject, Switches, expand, within,
+    Subject, Switches, Variables, expand, within,
 };
 use crate::hosts::program::Host;
 use crate::hosts::table::Row;
@@ -201,12 +201,7 @@ impl Format for Files {
     }
 
     /// Replaces the variables in a command line, quoted for the shell (GE-15).
-    fn expanded<'a>(
-        &self,
-        text: &'a str,
-        is_line: bool,
-        variables: &[(&'static str, String)],
-    ) -> Cow<'a, str> {
+    fn expanded<'a>(&self, text: &'a str, is_line: bool, variables: &Variables) -> Cow<'a, str> {
         if !is_line || !text.contains('$') {
             return Cow::Borrowed(text);
         }

@@ -60,6 +60,9 @@ impl Profile {
     }
 }
 
+/// Variables that a host gives to its hooks, with their values.
+pub(crate) type Variables = [(&'static str, String)];
+
 /// A format of hooks in the files of a host.
 pub(crate) trait Format: Sync {
     /// What is fixed of it.
@@ -181,12 +184,7 @@ pub(crate) trait Format: Sync {
     }
 
     /// The line of a shell or an argument, with the references of the host to these variables replaced.
-    fn expanded<'a>(
-        &self,
-        text: &'a str,
-        is_line: bool,
-        variables: &[(&'static str, String)],
-    ) -> Cow<'a, str> {
+    fn expanded<'a>(&self, text: &'a str, is_line: bool, variables: &Variables) -> Cow<'a, str> {
         let _ = (is_line, variables);
         Cow::Borrowed(text)
     }

@@ -11,7 +11,7 @@ use lineside_core::json::Value;
 use lineside_core::{Amendment, Answer, AnyEvent, Failure, Layer, Notice, Strength, Verdict};
 
 use super::entry::{Entry, Run};
-use super::format::Format;
+use super::format::{Format, Variables};
 use super::heard::Heard;
 use super::references::expand;
 use crate::dialect::Places;
@@ -69,7 +69,7 @@ impl ImportedHook {
         }
     }
 
-    fn program(&self, variables: &[(&'static str, String)]) -> Program {
+    fn program(&self, variables: &Variables) -> Program {
         let expanded =
             |text: &str, is_line| self.imports.format.expanded(text, is_line, variables).into_owned();
         match &self.entry.handler.run {
