@@ -46,7 +46,7 @@ pub(crate) fn seal(
     seal_with(seal, program, environment, folder, copied).map(drop)
 }
 
-/// Whether [`seal`] would let this be started, told without a copy; and why it may start more than is told, if it may.
+/// Whether [`seal`] would let this be started, told without a copy; and why it may start more than its words say, if it may.
 ///
 /// # Errors
 /// As for that.
