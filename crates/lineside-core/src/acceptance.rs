@@ -13,6 +13,16 @@ use crate::json::{Map, json};
 ///
 /// It is said before the record of it is kept, because no publisher waits for a disk: the durability is what the event
 /// survives from the moment on at which the taker tells that it is kept.
+///
+/// ```
+/// use lineside_core::Acceptance;
+/// use lineside_core::journal::Durability;
+///
+/// let queued = Acceptance::Queued(Durability::Disk);
+/// assert!(queued.is_accepted());
+/// assert_eq!(queued.as_str(), "queued");
+/// assert!(!Acceptance::Refused("the session has ended".into()).is_accepted());
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Acceptance {
     /// It is held, and there will be one run for it and others.

@@ -8,6 +8,21 @@ use crate::journal::Durability;
 use crate::json::{Map, Value, json};
 
 /// What a hook has made of an event that it runs for in the background.
+///
+/// ```
+/// use lineside_core::journal::Durability;
+/// use lineside_core::{AcknowledgedAs, Acknowledgement};
+///
+/// let accepted = Acknowledgement {
+///     hook: "lint".into(),
+///     verb: AcknowledgedAs::Started,
+///     job: Some(7),
+///     durability: Some(Durability::Disk),
+///     why: None,
+/// };
+/// assert!(!accepted.is_unkept());
+/// assert_eq!(Acknowledgement::from_json(&accepted.to_json()), Some(accepted));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Acknowledgement {
     /// The name of the hook.

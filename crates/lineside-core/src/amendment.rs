@@ -25,6 +25,16 @@ pub struct Amendment {
 
 impl Amendment {
     /// An amendment of the fields of a JSON object.
+    ///
+    /// ```
+    /// use lineside_core::Amendment;
+    /// use lineside_core::json::{Map, json};
+    ///
+    /// // As a program answers, for example.
+    /// let fields = Map::from([("prompt".to_owned(), json!("be brief"))]);
+    /// assert_eq!(Amendment::from_json(fields), Amendment::default().with("prompt", json!("be brief")));
+    /// assert!(Amendment::default().is_empty());
+    /// ```
     #[must_use]
     pub fn from_json(fields: Map) -> Self {
         Self { fields }

@@ -125,6 +125,16 @@ impl From<Verdict> for Answer {
 }
 
 /// An answer as it travels: most are a verdict and nothing else, and those stay small.
+///
+/// ```
+/// use lineside_core::{Answer, Append, Said, Verdict};
+///
+/// let said = Said::from(Verdict::block("no push"));
+/// assert_eq!(said.verdict(), &Verdict::block("no push"));
+///
+/// let answer = Answer { context: vec![Append::system("main is protected")], ..said.into() };
+/// assert!(matches!(Said::from(answer), Said::Answer(_)));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Said {
     /// A verdict and nothing else.
@@ -183,6 +193,17 @@ impl From<Said> for Answer {
 }
 
 /// What a gate says: everything but an amendment.
+///
+/// ```
+/// use lineside_core::{Answer, Judgement, Notice, Said, Verdict};
+///
+/// let judgement = Judgement::from(Verdict::Continue)
+///     .append("the formatter changed 2 files")
+///     .notify(Notice::info("formatted"));
+/// let answer = Answer::from(Said::from(judgement));
+/// assert_eq!(answer.context[0].text, "the formatter changed 2 files");
+/// assert_eq!(answer.notices, [Notice::info("formatted")]);
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Judgement(Said);
 

@@ -68,6 +68,16 @@ impl Budget {
     }
 
     /// The smaller of the two.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use lineside_core::budget::Budget;
+    ///
+    /// let secs = Duration::from_secs;
+    /// assert_eq!(Budget::of(secs(10)).within(Budget::of(secs(2))).event(), Some(secs(2)));
+    /// assert_eq!(Budget::unbounded().within(Budget::of(secs(2))).event(), Some(secs(2)));
+    /// ```
     #[inline]
     #[must_use]
     pub fn within(self, other: Self) -> Self {
@@ -80,6 +90,16 @@ impl Budget {
     }
 
     /// What a hook with a timeout of `own` gets when `elapsed` has passed since the event was published.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use lineside_core::budget::{Allowance, Bound, Budget};
+    ///
+    /// let secs = Duration::from_secs;
+    /// let granted = Budget::unbounded().allow(secs(30), secs(100));
+    /// assert_eq!(granted, Allowance::Granted { time: secs(30), bound: Bound::Hook });
+    /// ```
     #[inline]
     #[must_use]
     pub fn allow(self, own: Duration, elapsed: Duration) -> Allowance {

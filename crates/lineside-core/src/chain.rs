@@ -55,6 +55,22 @@ impl Chain {
     }
 
     /// Why the hook at this place may not run any more; `None` when it may.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::time::Duration;
+    ///
+    /// use lineside_core::chain::Chain;
+    /// use lineside_core::{Hook, Outcome, Part, Round, SkipReason, Verdict};
+    ///
+    /// let hooks = ["no-push", "audit"].map(|name| Arc::new(Hook::native(name, Part::Gate)));
+    /// let mut chain = Chain::new(hooks.into());
+    /// assert_eq!(chain.refuses(1), None);
+    ///
+    /// let block = Outcome::Answered(Verdict::block("not on Fridays"));
+    /// chain.record(0, Round::First, Duration::ZERO, block);
+    /// assert_eq!(chain.refuses(1), Some(SkipReason::Blocked));
+    /// ```
     #[inline]
     #[must_use]
     pub fn refuses(&self, hook: u32) -> Option<SkipReason> {
@@ -164,6 +180,22 @@ impl Chain {
 
     /// The hooks whose questions stand, in the order in which they were recorded, each with why it asks. None where
     /// something stronger stands.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::time::Duration;
+    ///
+    /// use lineside_core::chain::Chain;
+    /// use lineside_core::{Hook, Outcome, Part, Round, Verdict};
+    ///
+    /// let mut chain = Chain::new([Arc::new(Hook::native("ask-before-push", Part::Gate))].into());
+    /// let ask = Outcome::Answered(Verdict::ask("a push leaves this machine"));
+    /// chain.record(0, Round::First, Duration::ZERO, ask);
+    /// assert_eq!(&*chain.asks()[0].0.name, "ask-before-push");
+    ///
+    /// chain.answer(Verdict::allow());
+    /// assert_eq!(chain.decide().0, Verdict::allow());
+    /// ```
     #[must_use]
     pub fn asks(&self) -> Vec<(&Arc<Hook>, &Reason)> {
         let standing = self.runs.iter().map(|run| self.counts(run)).fold(Standing::default(), Standing::join);
@@ -195,6 +227,23 @@ impl Chain {
     ///
     /// Gates judge again, whichever hook amended. An amender of a foreign format is asked again only if a hook of another
     /// format amended after it: among its own, its page fixes how often each runs.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::time::Duration;
+    ///
+    /// use lineside_core::chain::Chain;
+    /// use lineside_core::{Hook, Part};
+    ///
+    /// let gate = Hook::native("no-rm", Part::Gate);
+    /// let amender = Hook::native("locked-tests", Part::Amender);
+    /// let mut chain = Chain::new([gate, amender].map(Arc::new).into());
+    /// chain.passed(0, Duration::ZERO);
+    /// assert!(chain.stale().is_empty());
+    ///
+    /// chain.amended(1);
+    /// assert_eq!(chain.stale(), [0]);
+    /// ```
     #[inline]
     #[must_use]
     pub fn stale(&self) -> Vec<u32> {
@@ -273,6 +322,21 @@ impl Chain {
     }
 
     /// The hooks and what became of them, once the verdict is known.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::time::Duration;
+    ///
+    /// use lineside_core::chain::Chain;
+    /// use lineside_core::{Hook, Outcome, Part, Verdict};
+    ///
+    /// let mut chain = Chain::new([Arc::new(Hook::native("audit", Part::Gate))].into());
+    /// chain.passed(0, Duration::from_micros(3));
+    ///
+    /// let (hooks, runs) = chain.into_parts();
+    /// assert_eq!(&*hooks[0].name, "audit");
+    /// assert_eq!(runs[0].outcome, Outcome::Answered(Verdict::Continue));
+    /// ```
     #[inline]
     #[must_use]
     pub fn into_parts(self) -> (Arc<[Arc<Hook>]>, Runs) {

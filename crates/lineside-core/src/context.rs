@@ -48,6 +48,13 @@ impl Role {
     }
 
     /// The role of that word.
+    ///
+    /// ```
+    /// use lineside_core::Role;
+    ///
+    /// assert_eq!(Role::named("assistant"), Some(Role::Assistant));
+    /// assert_eq!(Role::named("Assistant"), None);
+    /// ```
     #[must_use]
     pub fn named(word: &str) -> Option<Self> {
         [Self::System, Self::User, Self::Assistant, Self::Tool].into_iter().find(|role| role.as_str() == word)
@@ -93,13 +100,22 @@ impl Append {
 
     /// It takes the place of an earlier message of the same hook with the same key, if that still waits: the place in
     /// the order too, so that what is renewed often is not put off for ever.
+    ///
+    /// ```
+    /// use lineside_core::Append;
+    ///
+    /// let first = Append::system("3 tests fail").key("tests");
+    /// let next = Append::system("all tests pass").key("tests");
+    /// // Of one hook, the second replaces the first while that waits.
+    /// assert_eq!(first.key, next.key);
+    /// ```
     #[must_use]
     pub fn key(mut self, key: impl Into<Arc<str>>) -> Self {
         self.key = Some(key.into());
         self
     }
 
-    /// It is not handed over any more when so much time has passed.
+    /// Expires after this time: it is not delivered later.
     #[must_use]
     pub fn expires(mut self, after: Duration) -> Self {
         self.expires = Some(after);

@@ -64,6 +64,15 @@ impl Rate {
     }
 
     /// For each key of this template.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use lineside_core::control::Rate;
+    ///
+    /// let rate = Rate::new(5, Duration::from_secs(60)).per("{project_root}");
+    /// assert_eq!(rate.key.as_deref(), Some("{project_root}"));
+    /// ```
     #[must_use]
     pub fn per(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
@@ -87,6 +96,16 @@ impl Rate {
 
 /// Events are held until there are enough of them, or the first has waited for long enough; then there is one run for
 /// all of them.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use lineside_core::control::{Batch, Control};
+///
+/// let batch = Batch { count: 20, within: Duration::from_secs(5) };
+/// let control = Control { batch: Some(batch), ..Control::default() };
+/// assert_eq!(control.batch.map(|batch| batch.count), Some(20));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Batch {
     /// How many are enough.
@@ -111,6 +130,18 @@ pub enum OnBusy {
 }
 
 /// How often a run that failed is tried again. The key stays taken between the attempts, so that order is kept.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use lineside_core::FailureKind;
+/// use lineside_core::control::Retry;
+///
+/// let secs = Duration::from_secs;
+/// let retry = Retry::constant(3, secs(2));
+/// assert_eq!(retry.pause(1, FailureKind::Exit, 0), Some(secs(2)));
+/// assert_eq!(retry.pause(3, FailureKind::Exit, 0), None);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retry {
     /// How many attempts there are in all, with the first.
@@ -151,6 +182,19 @@ impl Retry {
     }
 
     /// So many attempts in all, each time up to twice as far apart, five minutes at most.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use lineside_core::FailureKind;
+    /// use lineside_core::control::Retry;
+    ///
+    /// let secs = Duration::from_secs;
+    /// let retry = Retry::exponential(10, secs(1)).at_most(secs(30));
+    /// // Any part of 1 s, then of 2 s, then of 4 s: the last argument draws it.
+    /// assert!(retry.pause(1, FailureKind::Exit, 17).is_some_and(|pause| pause <= secs(1)));
+    /// assert!(retry.pause(9, FailureKind::Exit, 17).is_some_and(|pause| pause <= secs(30)));
+    /// ```
     #[must_use]
     pub const fn exponential(attempts: u32, first: Duration) -> Self {
         let pause = Pause::Exponential { first, at_most: LONGEST_PAUSE };
@@ -167,6 +211,17 @@ impl Retry {
     }
 
     /// Only after these failures.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use lineside_core::FailureKind;
+    /// use lineside_core::control::Retry;
+    /// use lineside_core::flow::RetryAfter;
+    ///
+    /// let retry = Retry::constant(3, Duration::from_secs(2)).after(RetryAfter::AnyButOutput);
+    /// assert_eq!(retry.pause(1, FailureKind::Output, 0), None);
+    /// ```
     #[must_use]
     pub const fn after(mut self, after: RetryAfter) -> Self {
         self.after = after;
@@ -209,6 +264,15 @@ fn mix(number: u64) -> u64 {
 }
 
 /// What becomes of the work of a session that ends.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use lineside_core::control::{AtEnd, Control};
+///
+/// let control = Control { at_end: AtEnd::LeaveRunning, ..Control::default() };
+/// assert_ne!(control.at_end, AtEnd::Drain(Duration::from_secs(5)));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AtEnd {
     /// What is held runs at once; what has not ended after so long is cancelled.
@@ -241,6 +305,22 @@ const MOST_STARTS_OF_CLUSTER: usize = 1_000;
 pub const MOST_ATTEMPTS: u32 = 1000;
 
 /// What the author of an automation declares.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use lineside_core::control::{Control, OnBusy, Retry};
+/// use lineside_core::flow::Debounce;
+///
+/// let control = Control {
+///     debounce: Some(Debounce::quiet(Duration::from_millis(300))),
+///     concurrency: Some("lint:{project_root}".into()),
+///     on_busy: OnBusy::Coalesce,
+///     retry: Retry::constant(3, Duration::from_secs(2)),
+///     ..Control::default()
+/// };
+/// assert_eq!((control.limit, control.timeout), (1, Duration::from_secs(120)));
+/// ```
 #[derive(Debug, Clone)]
 pub struct Control {
     /// At most so many starts in a period.
@@ -444,7 +524,7 @@ impl Control {
     /// Checks the settings for an automation at `point` whose work events of the points `cancelled_by` cancel.
     ///
     /// # Errors
-    /// A setting that cannot be meant; the error names it.
+    /// An invalid setting; the error names it.
     pub fn check(&self, point: &PointInfo, cancelled_by: &[&PointInfo]) -> Result<Rules, ControlError> {
         self.check_times()?;
         self.check_counts()?;

@@ -7,6 +7,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize, Serializer};
 
 /// A file and a line, counted from 1.
+///
+/// ```
+/// use lineside_core::Origin;
+///
+/// assert_eq!(Origin::new("hooks.yaml", 7).to_string(), "hooks.yaml:7");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Origin {
     /// The file. What is not UTF-8 in its path is replaced where it is written as JSON.
@@ -35,6 +41,14 @@ impl fmt::Display for Origin {
 }
 
 /// How bad a finding is.
+///
+/// ```
+/// use lineside_core::{Diagnostic, Severity};
+///
+/// let findings = [Diagnostic::warning(None, "an unknown key"), Diagnostic::error(None, "no such program")];
+/// let worst = findings.iter().map(|finding| finding.severity).max();
+/// assert_eq!(worst, Some(Severity::Error));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {

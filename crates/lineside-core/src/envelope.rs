@@ -93,11 +93,25 @@ pub struct Agent {
 
 impl Agent {
     /// The agent that a person talks to.
+    ///
+    /// ```
+    /// use lineside_core::{Agent, AgentKind};
+    ///
+    /// let agent = Agent::main("main");
+    /// assert_eq!((&*agent.id, agent.kind, agent.role), ("main", AgentKind::Main, None));
+    /// ```
     pub fn main(id: impl Into<Arc<str>>) -> Self {
         Self { id: id.into(), kind: AgentKind::Main, role: None }
     }
 
     /// A subagent whose id is also its type.
+    ///
+    /// ```
+    /// use lineside_core::{Agent, AgentKind};
+    ///
+    /// let agent = Agent::subagent("reviewer");
+    /// assert_eq!((&*agent.id, agent.kind), ("reviewer", AgentKind::Subagent));
+    /// ```
     pub fn subagent(role: impl Into<Arc<str>>) -> Self {
         let role = role.into();
         Self { id: role.clone(), kind: AgentKind::Subagent, role: Some(role) }
@@ -163,6 +177,18 @@ pub struct Attribution {
 }
 
 /// What all events of a session share unless an event says otherwise.
+///
+/// ```
+/// use lineside_core::{Agent, Source};
+///
+/// let source = Source {
+///     agent: Agent::subagent("reviewer"),
+///     project_root: Some("/home/me/project".into()),
+///     ..Source::root("s1")
+/// };
+/// assert_eq!((source.session.as_str(), source.depth), ("s1", 0));
+/// assert_eq!(source.root_session, source.session);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     /// The session.
@@ -237,6 +263,24 @@ pub struct Cause {
 }
 
 /// Everything about an event but its payload.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use lineside_core::{Envelope, EventId, Source, Timestamp};
+///
+/// let envelope = Envelope {
+///     id: EventId::at(0, [7; 10]),
+///     time: Timestamp::UNIX_EPOCH,
+///     seq: 1,
+///     source: Arc::new(Source::root("s1")),
+///     cause: None,
+///     turn: None,
+///     extra: None,
+/// };
+/// assert_eq!(envelope.time_text(), "1970-01-01T00:00:00.000Z");
+/// assert_eq!(envelope.to_json("before_tool")["session"], "s1");
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Envelope {
     /// The event.
@@ -256,6 +300,16 @@ pub struct Envelope {
 }
 
 /// Fields of a host that have no canonical name, in its order. Dereferences to the map of their values.
+///
+/// ```
+/// use lineside_core::Extra;
+/// use lineside_core::json::{Map, json};
+///
+/// let fields = Map::from([("cost".to_owned(), json!(0.5))]);
+/// let extra = Extra::from(fields).spelled("cost", "0.50");
+/// assert_eq!(extra.get("cost"), Some(&json!(0.5)));
+/// assert_eq!(extra.spelling("cost"), Some("0.50"));
+/// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Extra {
     fields: Map,

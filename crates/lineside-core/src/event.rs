@@ -291,6 +291,15 @@ impl fmt::Debug for AnyEvent {
 }
 
 /// The SHA-256 of a payload's compact JSON, in hexadecimal: what a decision is about.
+///
+/// ```
+/// use lineside_core::event::digest_of;
+/// use lineside_core::json::{Map, json};
+///
+/// let payload = Map::from([("command".to_owned(), json!("ls"))]);
+/// assert_eq!(digest_of(&payload), digest_of(&payload.clone()));
+/// assert_eq!(digest_of(&payload).len(), 64);
+/// ```
 #[must_use]
 pub fn digest_of(payload: &Map) -> String {
     let text = crate::json::to_vec(payload).unwrap_or_default();

@@ -11,6 +11,23 @@ use lineside_redact::{redact, redact_header};
 /// A `POST` for one hook and one event.
 ///
 /// Its `Debug` tells no secret: of headers that hold one only the name, and of the body the length.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use lineside_core::exchange::{Addresses, Post};
+///
+/// let post = Post {
+///     url: "https://policy.example/judge".into(),
+///     addresses: Addresses::Public,
+///     headers: vec![("Authorization".into(), "Bearer t0ken".into())],
+///     body: b"{}".to_vec(),
+///     timeout: Duration::from_secs(5),
+///     body_bytes: 1 << 20,
+/// };
+/// // The values of its headers are no matter for a log.
+/// assert!(!format!("{post:?}").contains("t0ken"));
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Post {
     /// An absolute `http` or `https` URL without name and password. Redirects are not followed.

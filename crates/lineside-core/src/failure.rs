@@ -13,6 +13,13 @@ use crate::verdict::Verdict;
 use lineside_redact::redact;
 
 /// How a hook failed.
+///
+/// ```
+/// use lineside_core::FailureKind;
+///
+/// assert_eq!(FailureKind::Timeout.as_str(), "timeout");
+/// assert_eq!(format!("{:>8}", FailureKind::Exit), "    exit");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FailureKind {
@@ -130,6 +137,13 @@ fn told(text: Cow<'static, str>) -> Cow<'static, str> {
 }
 
 /// What a failure of a hook means for the event.
+///
+/// ```
+/// use lineside_core::{Hook, OnFailure, Part};
+///
+/// let guard = Hook::native("licence-server", Part::Gate).on_failure(OnFailure::Continue);
+/// assert_eq!(guard.on_failure, OnFailure::Continue);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnFailure {
@@ -141,6 +155,15 @@ pub enum OnFailure {
 
 impl OnFailure {
     /// What the hook is taken to have said.
+    ///
+    /// ```
+    /// use lineside_core::{Failure, FailureKind, OnFailure, Verdict};
+    ///
+    /// let failure = Failure::new(FailureKind::Exit, "exit status 1");
+    /// let blocked = Verdict::block("hook \"licences\" failed: exit status 1");
+    /// assert_eq!(OnFailure::Block.verdict("licences", &failure), blocked);
+    /// assert_eq!(OnFailure::Continue.verdict("licences", &failure), Verdict::Continue);
+    /// ```
     #[must_use]
     pub fn verdict(self, hook: &str, failure: &Failure) -> Verdict {
         match self {
@@ -161,6 +184,15 @@ pub fn let_go(panic: Box<dyn Any + Send>) {
 }
 
 /// A duration in seconds without trailing zeros, as in `timed out after 0.3 s`.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use lineside_core::failure::seconds;
+///
+/// assert_eq!(seconds(Duration::from_millis(300)), "0.3");
+/// assert_eq!(seconds(Duration::from_secs(30)), "30");
+/// ```
 #[must_use]
 pub fn seconds(duration: std::time::Duration) -> String {
     let text = format!("{:.3}", duration.as_secs_f64());

@@ -7,6 +7,16 @@ use serde::Serialize;
 use crate::failure::FailureKind;
 
 /// Events are held until none has come for a while; then there is one run for all of them.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use lineside_core::flow::Debounce;
+///
+/// let pace = Debounce::quiet(Duration::from_millis(300));
+/// assert_eq!(pace.at_most, Duration::from_secs(3));
+/// assert_eq!(pace.at_most(Duration::from_secs(1)).at_most, Duration::from_secs(1));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Debounce {
     /// For so long no further event may come.
@@ -53,6 +63,14 @@ pub enum RetryAfter {
 
 impl RetryAfter {
     /// Whether a failure of this kind is tried again.
+    ///
+    /// ```
+    /// use lineside_core::FailureKind;
+    /// use lineside_core::flow::RetryAfter;
+    ///
+    /// assert!(RetryAfter::AnyFailure.covers(FailureKind::Output));
+    /// assert!(!RetryAfter::AnyButOutput.covers(FailureKind::Output));
+    /// ```
     #[must_use]
     pub fn covers(self, failed: FailureKind) -> bool {
         match self {
@@ -64,6 +82,15 @@ impl RetryAfter {
 
 impl Retries {
     /// Whether there is another attempt after `attempts` of them, the last of which failed like this.
+    ///
+    /// ```
+    /// use lineside_core::FailureKind;
+    /// use lineside_core::flow::Retries;
+    ///
+    /// let retries = Retries { again: 1, ..Retries::default() };
+    /// assert!(retries.tries_again(1, FailureKind::Exit));
+    /// assert!(!retries.tries_again(2, FailureKind::Exit));
+    /// ```
     #[must_use]
     pub fn tries_again(&self, attempts: u32, failed: FailureKind) -> bool {
         self.after.covers(failed) && attempts <= self.again

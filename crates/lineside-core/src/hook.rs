@@ -27,6 +27,15 @@ use crate::verdict::Verdict;
 pub use tighten::Tighter;
 
 /// Where a hook comes from. A lower layer adds restrictions and never lifts one.
+///
+/// ```
+/// use lineside_core::{Hook, Layer, Part};
+///
+/// let user = Hook::native("user", Part::Gate).layer(Layer::User);
+/// let managed = Hook::native("managed", Part::Gate).layer(Layer::Managed);
+/// // At one priority, the hooks of the administrator run first.
+/// assert!(managed.order() < user.order());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Layer {
@@ -75,6 +84,14 @@ pub enum Reach {
 
 impl Reach {
     /// Whether a hook registered `levels` above a session hears that session's events.
+    ///
+    /// ```
+    /// use lineside_core::Reach;
+    ///
+    /// assert!(Reach::Subtree.covers(0) && Reach::Subtree.covers(2));
+    /// assert!(Reach::Itself.covers(0) && !Reach::Itself.covers(1));
+    /// assert!(!Reach::Children.covers(0) && Reach::Children.covers(1));
+    /// ```
     #[must_use]
     pub fn covers(self, levels: u32) -> bool {
         match self {
@@ -86,6 +103,16 @@ impl Reach {
 }
 
 /// What a hook takes part in.
+///
+/// ```
+/// use lineside_core::Part;
+///
+/// let awaited: Vec<_> = [Part::Gate, Part::Amender, Part::Detached, Part::Observer]
+///     .into_iter()
+///     .filter(|part| part.is_awaited())
+///     .collect();
+/// assert_eq!(awaited, [Part::Gate, Part::Amender]);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
@@ -134,6 +161,14 @@ impl Part {
 ///
 /// A hook in shadow is admitted at its place, with the event as it stands there, and runs for that once the event is
 /// decided. What it says, changes and gives is reported when it ends, and goes nowhere else.
+///
+/// ```
+/// use lineside_core::hook::Mode;
+/// use lineside_core::{Hook, Part};
+///
+/// let tried = Hook::native("new-policy", Part::Gate).mode(Mode::Shadow);
+/// assert!(tried.is_shadow() && tried.is_judging_shadow());
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
@@ -211,6 +246,29 @@ pub enum Selected {
 }
 
 /// Decides whether a hook runs for an event.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use lineside_core::hook::{Select, Selected};
+/// use lineside_core::{AnyEvent, Hook, Part, SkipReason};
+///
+/// /// Runs for the first events of a session alone.
+/// struct First(u64);
+///
+/// impl Select for First {
+///     fn select(&self, event: &AnyEvent) -> Selected {
+///         if event.envelope().seq <= self.0 { Selected::Runs } else { Selected::Skipped(SkipReason::Filter) }
+///     }
+///
+///     fn describe(&self) -> String {
+///         format!("first={}", self.0)
+///     }
+/// }
+///
+/// let hook = Hook::native("welcome", Part::Gate).when(Some(Arc::new(First(1))));
+/// assert_eq!(hook.select.map(|select| select.describe()).as_deref(), Some("first=1"));
+/// ```
 pub trait Select: Send + Sync {
     /// Whether it runs for this event as it stands. A panic leaves it in doubt.
     fn select(&self, event: &AnyEvent) -> Selected;
@@ -323,6 +381,13 @@ pub struct Hook {
 impl Hook {
     /// Returns a hook of the program itself with the defaults of its part: layer session, priority 0, 30 s, subtree;
     /// gates block on failure, the others continue.
+    ///
+    /// ```
+    /// use lineside_core::{Hook, OnFailure, Part};
+    ///
+    /// assert_eq!(Hook::native("no-push", Part::Gate).on_failure, OnFailure::Block);
+    /// assert_eq!(Hook::native("locked-tests", Part::Amender).on_failure, OnFailure::Continue);
+    /// ```
     pub fn native(name: impl Into<Arc<str>>, part: Part) -> Self {
         Self {
             name: name.into(),
@@ -355,6 +420,14 @@ impl Hook {
     }
 
     /// The declared order: priority (greater first), layer, session from the root down, registration.
+    ///
+    /// ```
+    /// use lineside_core::{Hook, Part};
+    ///
+    /// let first = Hook::native("urgent", Part::Gate).priority(900).registration(2);
+    /// let second = Hook::native("early", Part::Gate).registration(1);
+    /// assert!(first.order() < second.order());
+    /// ```
     #[must_use]
     pub fn order(&self) -> Order {
         (Reverse(self.priority), self.layer, self.depth, self.registration)
@@ -370,6 +443,16 @@ impl Hook {
     }
 
     /// What a failure of it is taken for.
+    ///
+    /// ```
+    /// use lineside_core::{Failure, FailureKind, Hook, Part, Verdict};
+    ///
+    /// let failure = Failure::new(FailureKind::Exit, "exit status 1");
+    /// let gate = Hook::native("no-push", Part::Gate);
+    /// assert_eq!(gate.taken_for(&failure), Verdict::block("hook \"no-push\" failed: exit status 1"));
+    /// let amender = Hook::native("locked-tests", Part::Amender);
+    /// assert_eq!(amender.taken_for(&failure), Verdict::Continue);
+    /// ```
     #[must_use]
     pub fn taken_for(&self, failure: &Failure) -> Verdict {
         if self.required && !failure.started && self.part.is_awaited() {
@@ -388,6 +471,14 @@ impl Hook {
 
     /// Whether it runs at the same time as the one after it in plan order: both are gates of one priority, and each
     /// counts alone. A shadow parts no gates, for it keeps none waiting.
+    ///
+    /// ```
+    /// use lineside_core::{Hook, Part};
+    ///
+    /// let gate = |name, priority| Hook::native(name, Part::Gate).priority(priority);
+    /// assert!(gate("no-rm", 500).goes_beside(&gate("no-push", 500)));
+    /// assert!(!gate("no-rm", 500).goes_beside(&gate("audit", 0)));
+    /// ```
     #[must_use]
     pub fn goes_beside(&self, next: &Self) -> bool {
         let is_gate =

@@ -12,6 +12,22 @@ mod script;
 mod shell_line;
 
 /// What to run for one hook and one event.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use lineside_core::invocation::{Environment, Invocation, Limits, Program};
+///
+/// let invocation = Invocation {
+///     program: Program::argv(["python3", "guard.py"]),
+///     stdin: br#"{"point":"before_tool"}"#.to_vec(),
+///     environment: Environment::default(),
+///     files: Vec::new(),
+///     working_directory: None,
+///     limits: Limits { timeout: Duration::from_secs(5), ..Limits::default() },
+/// };
+/// assert_eq!(invocation.program.script().and_then(|path| path.to_str()), Some("guard.py"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invocation {
     /// The program, in the order in which ways of starting it are tried.
@@ -101,6 +117,18 @@ impl Program {
 /// The environment of a process: what it inherits, then what is taken away, then what is set.
 ///
 /// Its `Debug` has the names of what is set and not the values.
+///
+/// ```
+/// use lineside_core::invocation::{Environment, Inherit};
+///
+/// let environment = Environment {
+///     inherit: Inherit::minimal_and(["CI"]),
+///     set: vec![("TOKEN".into(), "secret".into())],
+///     ..Environment::default()
+/// };
+/// // Its values are no matter for a log.
+/// assert!(!format!("{environment:?}").contains("secret"));
+/// ```
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct Environment {
     /// What is inherited from the runtime.
@@ -302,6 +330,14 @@ pub enum Leaked {
 }
 
 /// The kept part of an output stream.
+///
+/// ```
+/// use lineside_core::invocation::Captured;
+///
+/// let output = Captured { bytes: b"exit: no such file\n".to_vec(), dropped: 0 };
+/// assert_eq!(output.trimmed_text(), "exit: no such file");
+/// assert!(!output.is_cut());
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Captured {
     /// The first bytes, up to the limit.

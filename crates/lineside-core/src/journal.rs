@@ -13,6 +13,15 @@ pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 /// Opaque bytes of a kind.
 ///
 /// The kinds are those of who appends: the journal gives them back as they came.
+///
+/// ```
+/// use lineside_core::journal::Record;
+///
+/// let record = Record::new(1, *b"a job was accepted");
+/// assert_eq!((record.kind, record.bytes.len()), (1, 18));
+/// // Records may hold secrets, which no log shows.
+/// assert!(!format!("{record:?}").contains("accepted"));
+/// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Record {
     /// What kind of bytes they are.
@@ -54,6 +63,13 @@ impl fmt::Display for Sequence {
 }
 
 /// What an acknowledged record survives; the greater survives more.
+///
+/// ```
+/// use lineside_core::journal::Durability;
+///
+/// assert!(Durability::Disk > Durability::Process && Durability::Process > Durability::Memory);
+/// assert_eq!(Durability::default().as_str(), "disk");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Durability {
     /// Nothing: it is in the memory of the process.
@@ -105,6 +121,34 @@ impl Unavailable {
 }
 
 /// Where records are kept.
+///
+/// ```
+/// use std::sync::Mutex;
+///
+/// use lineside_core::journal::{AppendAck, BoxFuture, Durability, Journal, Record, Sequence, Unavailable};
+///
+/// /// A journal for tests.
+/// #[derive(Default)]
+/// struct InMemory(Mutex<Vec<Record>>);
+///
+/// impl Journal for InMemory {
+///     fn append(&self, records: Vec<Record>) -> BoxFuture<Result<AppendAck, Unavailable>> {
+///         let mut kept = self.0.lock().unwrap();
+///         kept.extend(records);
+///         let last = Sequence(kept.len() as u64);
+///         Box::pin(async move { Ok(AppendAck { last, durability: Durability::Memory }) })
+///     }
+///
+///     fn checkpoint(&self, _: Vec<Record>, _: Sequence) -> BoxFuture<Result<(), Unavailable>> {
+///         Box::pin(async { Ok(()) })
+///     }
+/// }
+///
+/// let journal = InMemory::default();
+/// drop(journal.append(vec![Record::new(1, *b"kept")]));
+/// assert_eq!(journal.0.lock().unwrap().len(), 1);
+/// assert_eq!(journal.durability(), Durability::Memory);
+/// ```
 pub trait Journal: Send + Sync + 'static {
     /// Keeps these records: all of them or, if the process or the machine ends before the answer, perhaps none, never
     /// some.

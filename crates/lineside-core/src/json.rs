@@ -55,6 +55,15 @@ const DEEPEST_OF_ALL: u8 = 127;
 
 /// Reads one JSON value strictly: no key twice in an object, at most [`DEEPEST`] levels.
 ///
+/// ```
+/// use lineside_core::json::{json, read_strict};
+///
+/// let value = read_strict(br#"{"verdict": "block"}"#)?;
+/// assert_eq!(value, json!({"verdict": "block"}));
+/// assert!(read_strict(br#"{"verdict": "allow", "verdict": "block"}"#).is_err());
+/// # Ok::<_, lineside_core::json::Error>(())
+/// ```
+///
 /// # Errors
 /// Anything that is not exactly one JSON value in UTF-8, a key that occurs twice in an object, more than 64 levels.
 /// The message gives line and column, counted from 1.
@@ -65,6 +74,13 @@ pub fn read_strict(text: &[u8]) -> Result<Value, Error> {
 /// Reads one JSON value strictly, with another bound for its depth: what is wrapped is deeper than what it wraps.
 /// More than 127 levels are never read.
 ///
+/// ```
+/// use lineside_core::json::read_strict_within;
+///
+/// assert!(read_strict_within(b"[[1]]", 2).is_ok());
+/// assert!(read_strict_within(b"[[[1]]]", 2).is_err());
+/// ```
+///
 /// # Errors
 /// Those of [`read_strict`].
 pub fn read_strict_within(text: &[u8], deepest: u8) -> Result<Value, Error> {
@@ -72,6 +88,14 @@ pub fn read_strict_within(text: &[u8], deepest: u8) -> Result<Value, Error> {
 }
 
 /// Reads a type from JSON text. Of a key that occurs twice in a free object the last value counts.
+///
+/// ```
+/// use lineside_core::json::{Map, from_str};
+///
+/// let map: Map = from_str(r#"{"command": "ls"}"#)?;
+/// assert_eq!(map["command"], "ls");
+/// # Ok::<_, lineside_core::json::Error>(())
+/// ```
 ///
 /// # Errors
 /// What is not exactly one JSON value of at most 127 levels and of that type. The message gives line and column, counted
@@ -82,6 +106,15 @@ pub fn from_str<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, Error> {
 
 /// Reads a type from JSON text in UTF-8. Of a key that occurs twice in a free object the last value counts.
 ///
+/// ```
+/// use lineside_core::json::{Map, from_slice};
+///
+/// let map: Map = from_slice(br#"{"command": "ls"}"#)?;
+/// assert_eq!(map["command"], "ls");
+/// assert!(from_slice::<Map>(b"[]").is_err());
+/// # Ok::<_, lineside_core::json::Error>(())
+/// ```
+///
 /// # Errors
 /// Those of [`from_str`], and what is not UTF-8.
 pub fn from_slice<'de, T: Deserialize<'de>>(text: &'de [u8]) -> Result<T, Error> {
@@ -89,6 +122,13 @@ pub fn from_slice<'de, T: Deserialize<'de>>(text: &'de [u8]) -> Result<T, Error>
 }
 
 /// Writes a type as JSON on one line without blanks.
+///
+/// ```
+/// use lineside_core::json::to_string;
+///
+/// assert_eq!(to_string(&("before_tool", 7))?, r#"["before_tool",7]"#);
+/// # Ok::<_, lineside_core::json::Error>(())
+/// ```
 ///
 /// # Errors
 /// A type that has no JSON: keys of maps that are neither texts, numbers nor booleans, or an error of the type itself.
@@ -106,6 +146,13 @@ pub fn to_vec<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, Error> {
 }
 
 /// Whether `found` holds for some string value within `value`, at any depth; keys are not values.
+///
+/// ```
+/// use lineside_core::json::{any_string, json};
+///
+/// let input = json!({"edits": [{"path": "src/lib.rs"}, {"path": ".env"}]});
+/// assert!(any_string(&input, &mut |text| text == ".env"));
+/// ```
 pub fn any_string(value: &Value, found: &mut dyn FnMut(&str) -> bool) -> bool {
     match value {
         Value::String(text) => found(text),

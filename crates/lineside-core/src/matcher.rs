@@ -49,21 +49,60 @@ pub struct MatcherDraft {
 
 /// Runs for this tool: a name, or a glob such as `mcp__*`. Case counts. `Shell`, `WriteFile`, `StrReplaceFile`,
 /// `ReadFile` and `Task` stand for the tools of that class in every agent program, whatever it calls them.
+///
+/// ```
+/// use lineside_core::hook::Select as _;
+/// use lineside_core::matcher::tool;
+///
+/// // Two patterns of one filter are alternatives.
+/// let matcher = tool("Shell").tool("mcp__*").compile()?;
+/// assert_eq!(matcher.describe(), "tool=Shell|mcp__*");
+/// # Ok::<_, lineside_core::matcher::CompileMatcherError>(())
+/// ```
 pub fn tool(pattern: impl Into<String>) -> MatcherDraft {
     MatcherDraft::default().tool(pattern)
 }
 
 /// Runs when one of the event's paths matches this glob, e.g. `src/**/*.rs`; `*` stops at `/`.
+///
+/// ```
+/// use lineside_core::hook::Select as _;
+/// use lineside_core::matcher::path;
+///
+/// let matcher = path("src/**/*.rs").path("Cargo.toml").compile()?;
+/// assert_eq!(matcher.describe(), "path=src/**/*.rs|Cargo.toml");
+/// assert!(path("src/[").compile().is_err());
+/// # Ok::<_, lineside_core::matcher::CompileMatcherError>(())
+/// ```
 pub fn path(pattern: impl Into<String>) -> MatcherDraft {
     MatcherDraft::default().path(pattern)
 }
 
 /// Runs for agents whose id or type matches this glob.
+///
+/// ```
+/// use lineside_core::AgentKind;
+/// use lineside_core::hook::Select as _;
+/// use lineside_core::matcher::agent;
+///
+/// let matcher = agent("review*").agent_kind(AgentKind::Subagent).compile()?;
+/// assert_eq!(matcher.describe(), "agent=review* agent_kind=subagent");
+/// # Ok::<_, lineside_core::matcher::CompileMatcherError>(())
+/// ```
 pub fn agent(pattern: impl Into<String>) -> MatcherDraft {
     MatcherDraft::default().agent(pattern)
 }
 
 /// Runs when the tool is called with a value of this key that contains a match of this regular expression.
+///
+/// ```
+/// use lineside_core::hook::Select as _;
+/// use lineside_core::matcher::argument;
+///
+/// let matcher = argument("command", r"\bgit push\b").tool("Shell").compile()?;
+/// assert_eq!(matcher.describe(), r"tool=Shell argument.command=/\bgit push\b/");
+/// # Ok::<_, lineside_core::matcher::CompileMatcherError>(())
+/// ```
 pub fn argument(key: impl Into<String>, pattern: impl Into<String>) -> MatcherDraft {
     MatcherDraft::default().argument(key, pattern)
 }
@@ -74,6 +113,15 @@ pub fn project(pattern: impl Into<String>) -> MatcherDraft {
 }
 
 /// Runs when some string in the payload, or the payload's compact JSON, contains a match of this regular expression.
+///
+/// ```
+/// use lineside_core::hook::Select as _;
+/// use lineside_core::matcher::text;
+///
+/// let matcher = text("(?i)password").compile()?;
+/// assert_eq!(matcher.describe(), "text=/(?i)password/");
+/// # Ok::<_, lineside_core::matcher::CompileMatcherError>(())
+/// ```
 pub fn text(pattern: impl Into<String>) -> MatcherDraft {
     MatcherDraft::default().text(pattern)
 }
@@ -151,6 +199,14 @@ impl MatcherDraft {
     }
 
     /// Whether it lets every event through.
+    ///
+    /// ```
+    /// use lineside_core::MatcherDraft;
+    /// use lineside_core::matcher::tool;
+    ///
+    /// assert!(MatcherDraft::default().is_empty());
+    /// assert!(!tool("Shell").is_empty());
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.conditions.is_empty() && self.filters().next().is_none()

@@ -1,6 +1,13 @@
 //! The nearest right spelling of a wrong name.
 
 /// The candidate with the smallest edit distance to `name`; of equals the first. `None` only without candidates.
+///
+/// ```
+/// use lineside_core::nearest::nearest;
+///
+/// assert_eq!(nearest("contine", ["block", "continue", "ask"]), Some("continue"));
+/// assert_eq!(nearest("block", []), None);
+/// ```
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     candidates.into_iter().min_by_key(|candidate| edit_distance(name, candidate))
 }
@@ -26,6 +33,12 @@ pub fn suggestion<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>)
 /// How many characters have to be added, removed or replaced to turn one text into the other.
 ///
 /// Names longer than 256 characters are compared by their first 256, which bounds the work.
+///
+/// ```
+/// use lineside_core::nearest::edit_distance;
+///
+/// assert_eq!(edit_distance("before_tool", "before_tol"), 1);
+/// ```
 #[must_use]
 pub fn edit_distance(a: &str, b: &str) -> usize {
     const LONGEST: usize = 256;

@@ -10,6 +10,13 @@ use crate::failure::Failure;
 use crate::verdict::Verdict;
 
 /// Why a hook did not run.
+///
+/// ```
+/// use lineside_core::SkipReason;
+///
+/// assert_eq!(SkipReason::Blocked.as_str(), "blocked");
+/// assert_eq!(format!("skipped: {}", SkipReason::Untrusted), "skipped: untrusted");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SkipReason {
@@ -76,6 +83,15 @@ pub enum Outcome {
 
 impl Outcome {
     /// What the hook said, or is taken to have said; `None` when it has no say.
+    ///
+    /// ```
+    /// use lineside_core::{Failure, FailureKind, Outcome, SkipReason, Verdict};
+    ///
+    /// let failure = Box::new(Failure::new(FailureKind::Timeout, "timed out after 0.3 s"));
+    /// let failed = Outcome::Failed { failure, verdict: Verdict::Continue };
+    /// assert_eq!(failed.verdict(), Some(&Verdict::Continue));
+    /// assert_eq!(Outcome::Skipped(SkipReason::Filter).verdict(), None);
+    /// ```
     #[inline]
     #[must_use]
     pub fn verdict(&self) -> Option<&Verdict> {
@@ -86,6 +102,14 @@ impl Outcome {
     }
 
     /// Whether the hook was started.
+    ///
+    /// ```
+    /// use lineside_core::{Failure, FailureKind, Outcome, Verdict};
+    ///
+    /// let failure = Box::new(Failure::not_started(FailureKind::Spawn, "no such file"));
+    /// assert!(!Outcome::Failed { failure, verdict: Verdict::Continue }.has_run());
+    /// assert!(Outcome::Detached.has_run());
+    /// ```
     #[must_use]
     pub fn has_run(&self) -> bool {
         match self {

@@ -210,6 +210,16 @@ impl Probe for u16 {}
 
 /// Calls `visit` for each path that a tool input names, under whichever of the names that tools have for it: see
 /// [`PATHS`](crate::tool_class::PATHS).
+///
+/// ```
+/// use lineside_core::json::json;
+/// use lineside_core::payload::each_input_path;
+///
+/// let input = json!({"file_path": "src/lib.rs", "content": ""});
+/// let mut paths = Vec::new();
+/// each_input_path(&input, &mut |path| paths.push(path.to_owned()));
+/// assert_eq!(paths, ["src/lib.rs"]);
+/// ```
 pub fn each_input_path(tool_input: &Value, visit: &mut dyn FnMut(&str)) {
     crate::tool_class::paths(tool_input).for_each(visit);
 }

@@ -13,6 +13,17 @@ use crate::hook::{Hook, Standby};
 use crate::json::to_vec;
 
 /// Hooks in their declared order, with what runs them.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use lineside_core::{Hook, Part, Plan};
+///
+/// let gate = |name, priority| (Arc::new(Hook::native(name, Part::Gate).priority(priority)), "what runs it");
+/// let plan = Plan::compile(vec![gate("audit", 0), gate("no-rm", 900)]);
+/// let names: Vec<&str> = plan.hooks().iter().map(|hook| &*hook.name).collect();
+/// assert_eq!(names, ["no-rm", "audit"]);
+/// ```
 #[derive(Debug, Clone)]
 pub struct Plan<H> {
     hooks: Arc<[Arc<Hook>]>,
@@ -54,6 +65,17 @@ impl<H> Plan<H> {
     }
 
     /// The hook at a place and what runs it.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use lineside_core::{Hook, Part, Plan};
+    ///
+    /// let hook = Arc::new(Hook::native("no-rm", Part::Gate));
+    /// let plan = Plan::compile(vec![(hook, 7)]);
+    /// assert_eq!(plan.entry(0).map(|(hook, run)| (&*hook.name, *run)), Some(("no-rm", 7)));
+    /// assert!(plan.entry(1).is_none());
+    /// ```
     #[inline]
     #[must_use]
     pub fn entry(&self, place: u32) -> Option<(&Arc<Hook>, &H)> {
@@ -63,6 +85,20 @@ impl<H> Plan<H> {
 }
 
 /// The plan of one event: the hooks of its rosters that may run for it.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use lineside_core::{Candidates, Hook, Part, Plan};
+///
+/// let plan = |name, priority| {
+///     Plan::compile(vec![(Arc::new(Hook::native(name, Part::Gate).priority(priority)), ())])
+/// };
+/// let (of_parent, own) = (plan("inherited", 0), plan("own", 10));
+/// let both = Candidates::of(&[&of_parent, &own]);
+/// let names: Vec<&str> = both.hooks().iter().map(|hook| &*hook.name).collect();
+/// assert_eq!(names, ["own", "inherited"]);
+/// ```
 #[derive(Debug)]
 pub enum Candidates<'a, H> {
     /// All of them stand in one part, which is used as it is.
@@ -124,6 +160,23 @@ impl<'a, H> Candidates<'a, H> {
 
     /// The hooks that start at the same time as the one at this place, which is the first of them; `None` at the end.
     /// A member of an ensemble is not among them: it has its turn in the pace of the ensemble.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use lineside_core::{Candidates, Hook, Part, Plan};
+    ///
+    /// let hook = |name, part, priority| (Arc::new(Hook::native(name, part).priority(priority)), ());
+    /// let plan = Plan::compile(vec![
+    ///     hook("locked-tests", Part::Amender, 900),
+    ///     hook("no-rm", Part::Gate, 500),
+    ///     hook("no-push", Part::Gate, 500),
+    /// ]);
+    /// let candidates = Candidates::of(&[&plan]);
+    /// assert_eq!(candidates.group(0), Some(0..1));
+    /// assert_eq!(candidates.group(1), Some(1..3));
+    /// assert_eq!(candidates.group(3), None);
+    /// ```
     #[must_use]
     pub fn group(&self, first: u32) -> Option<Range<u32>> {
         let rest = self.hooks().get(usize::try_from(first).ok()?..)?;
@@ -151,6 +204,20 @@ pub struct Generation {
 
 /// A digest of which hooks are in force at which points, in hexadecimal: two sessions with the same one are under the
 /// same hooks in the same order, with the same settings.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use lineside_core::plan::coverage;
+/// use lineside_core::{Hook, Part};
+///
+/// let of = |priority| {
+///     let hook = Arc::new(Hook::native("no-rm", Part::Gate).priority(priority));
+///     coverage([("before_tool", &[hook][..])])
+/// };
+/// assert_eq!(of(0), of(0));
+/// assert_ne!(of(0), of(1));
+/// ```
 pub fn coverage<'a>(points: impl IntoIterator<Item = (&'static str, &'a [Arc<Hook>])>) -> String {
     let mut digest = Sha256::new();
     for (point, hooks) in points {

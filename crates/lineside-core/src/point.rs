@@ -21,6 +21,14 @@ pub enum Phase {
 
 impl Phase {
     /// The phase that a name states, from its prefix or, for `x.<vendor>.<name>`, from that of its last part.
+    ///
+    /// ```
+    /// use lineside_core::Phase;
+    ///
+    /// assert_eq!(Phase::of("before_tool"), Some(Phase::Before));
+    /// assert_eq!(Phase::of("x.acme.on_deploy"), Some(Phase::On));
+    /// assert_eq!(Phase::of("deploy"), None);
+    /// ```
     #[must_use]
     pub fn of(name: &str) -> Option<Self> {
         let own = match name.strip_prefix("x.") {
@@ -34,6 +42,13 @@ impl Phase {
     }
 
     /// Whether an interceptor has any authority at a point of this phase.
+    ///
+    /// ```
+    /// use lineside_core::Phase;
+    ///
+    /// assert!(Phase::Before.may_intercept() && Phase::After.may_intercept());
+    /// assert!(!Phase::On.may_intercept());
+    /// ```
     #[must_use]
     pub fn may_intercept(self) -> bool {
         self != Self::On

@@ -39,6 +39,16 @@ impl Propagation {
     }
 
     /// With this variable as well; a later value replaces an earlier one.
+    ///
+    /// ```
+    /// use lineside_core::Propagation;
+    /// use lineside_core::propagation::{SESSION, SOCKET};
+    ///
+    /// let environment = Propagation::none().with(SOCKET, "/run/lineside.sock").with(SESSION, "s1");
+    /// let environment = environment.with(SESSION, "s2");
+    /// assert_eq!(environment.get(SESSION), Some("s2"));
+    /// assert_eq!(environment.iter().count(), 2);
+    /// ```
     #[must_use]
     pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.0.retain(|(other, _)| *other != name);
@@ -93,6 +103,15 @@ pub struct Traceparent {
 impl Traceparent {
     /// Reads the value of a header or a variable; `None` where it is not of the known form. Of later versions, what
     /// follows the four known parts is left out.
+    ///
+    /// ```
+    /// use lineside_core::Traceparent;
+    ///
+    /// let header = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    /// let context = Traceparent::read(header).expect("it is well formed");
+    /// assert_eq!(context.to_string(), header);
+    /// assert_eq!(Traceparent::read("4bf92f3577b34da6"), None);
+    /// ```
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let mut parts = text.split('-');

@@ -5,6 +5,15 @@ use serde::{Deserialize, Serialize};
 use crate::context::{Size, cut, tokens};
 
 /// What a run that came to its end has found.
+///
+/// ```
+/// use lineside_core::report::{Found, Report};
+///
+/// let report = Report::failed("2 tests fail").body("parse::empty\nparse::nested");
+/// assert_eq!((report.summary.as_str(), report.found), ("2 tests fail", Found::Failure));
+/// assert_eq!(report.body.lines().count(), 2);
+/// assert_eq!(Report::success("all pass").found, Found::Success);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
     /// One line.
@@ -46,6 +55,14 @@ impl Report {
 }
 
 /// What becomes of a report.
+///
+/// ```
+/// use lineside_core::report::{Report, ResultRule};
+///
+/// let rule = ResultRule { lines: 1, ..ResultRule::default() };
+/// let report = Report::failed("2 tests fail").body("parse::empty\nparse::nested");
+/// assert_eq!(rule.text(&report), "2 tests fail\n… 1 of 2 lines left out\nparse::nested");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct ResultRule {
     /// When it goes where.
@@ -61,6 +78,14 @@ pub struct ResultRule {
 }
 
 /// When a report goes where.
+///
+/// ```
+/// use lineside_core::report::{Handover, Report, ResultRule, ResultWhen};
+///
+/// let rule = ResultRule { when: ResultWhen::Notify, ..ResultRule::default() };
+/// let handover = rule.hand_over(&Report::success("formatted 2 files"));
+/// assert_eq!(handover, Some(Handover::Notify("formatted 2 files".into())));
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResultWhen {
@@ -76,6 +101,14 @@ pub enum ResultWhen {
 }
 
 /// How much of a report is shown.
+///
+/// ```
+/// use lineside_core::report::{Format, Report, ResultRule};
+///
+/// let report = Report::failed("2 tests fail").body("parse::empty\nparse::nested");
+/// let rule = ResultRule { format: Format::Summary, ..ResultRule::default() };
+/// assert_eq!(rule.text(&report), "2 tests fail");
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {
@@ -111,6 +144,15 @@ pub enum Handover {
 
 impl ResultRule {
     /// Where the text of a report goes, if anywhere.
+    ///
+    /// ```
+    /// use lineside_core::report::{Handover, Report, ResultRule};
+    ///
+    /// let rule = ResultRule::default();
+    /// assert_eq!(rule.hand_over(&Report::success("all pass")), None);
+    /// let handover = rule.hand_over(&Report::failed("1 test fails"));
+    /// assert_eq!(handover, Some(Handover::Append("1 test fails".into())));
+    /// ```
     #[must_use]
     pub fn hand_over(&self, report: &Report) -> Option<Handover> {
         match (self.when, report.found) {

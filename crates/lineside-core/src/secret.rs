@@ -60,7 +60,7 @@ enum Piece {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ReadTemplateError {
-    /// A name has no end, or is none.
+    /// A name is unterminated or invalid.
     #[error("`{0}` has to be followed by a name and `}}`")]
     Broken(&'static str),
     /// A name is not on the list.
@@ -84,6 +84,15 @@ const OPENINGS: [&str; 2] = ["${", "{env:"];
 
 impl Template {
     /// Reads a template whose variables are all on the list.
+    ///
+    /// ```
+    /// use lineside_core::secret::{ReadTemplateError, Template};
+    ///
+    /// let template = Template::read("Bearer ${TOKEN}", &["TOKEN"])?;
+    /// assert_eq!(template.names().collect::<Vec<_>>(), ["TOKEN"]);
+    /// assert_eq!(Template::read("${HOME}", &["TOKEN"]), Err(ReadTemplateError::Unlisted("HOME".into())));
+    /// # Ok::<_, ReadTemplateError>(())
+    /// ```
     ///
     /// # Errors
     /// A name is missing, broken or not on the list.
@@ -123,6 +132,17 @@ impl Template {
     }
 
     /// The text with the variables in it. What a variable brings in is not read again.
+    ///
+    /// ```
+    /// use lineside_core::secret::{FillTemplateError, Template};
+    ///
+    /// let template = Template::read("Bearer ${TOKEN}", &["TOKEN"]).expect("its variable is listed");
+    /// let filled = template.fill(|_| Some("t0ken".into()))?;
+    /// assert_eq!(filled.reveal(), "Bearer t0ken");
+    /// assert!(!format!("{filled:?}").contains("t0ken"));
+    /// assert_eq!(template.fill(|_| None), Err(FillTemplateError::Missing("TOKEN".into())));
+    /// # Ok::<_, FillTemplateError>(())
+    /// ```
     ///
     /// # Errors
     /// A variable is not set, is empty, or has a control character in it.

@@ -23,6 +23,14 @@ impl Timestamp {
     pub const UNIX_EPOCH: Self = Self(jiff::Timestamp::UNIX_EPOCH);
 
     /// Returns the time so many milliseconds after 1970; `None` beyond the range.
+    ///
+    /// ```
+    /// use lineside_core::Timestamp;
+    ///
+    /// let time = Timestamp::from_millisecond(1_772_439_240_500);
+    /// assert_eq!(time.map(|time| time.to_string()).as_deref(), Some("2026-03-02T08:14:00.5Z"));
+    /// assert_eq!(Timestamp::from_millisecond(i64::MAX), None);
+    /// ```
     #[must_use]
     pub fn from_millisecond(millis: i64) -> Option<Self> {
         jiff::Timestamp::from_millisecond(millis).ok().map(Self)

@@ -7,6 +7,13 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// How strong a verdict is. Joining verdicts takes the greater.
+///
+/// ```
+/// use lineside_core::Strength;
+///
+/// let joined = [Strength::Allow, Strength::Block, Strength::Ask].into_iter().max();
+/// assert_eq!(joined, Some(Strength::Block));
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Strength {
@@ -40,12 +47,26 @@ impl Strength {
     }
 
     /// The strength of this word; `None` when there is none.
+    ///
+    /// ```
+    /// use lineside_core::Strength;
+    ///
+    /// assert_eq!(Strength::named("ask"), Some(Strength::Ask));
+    /// assert_eq!(Strength::named("deny"), None);
+    /// ```
     #[must_use]
     pub fn named(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|strength| strength.as_str() == word)
     }
 
     /// Whether it ends the chain.
+    ///
+    /// ```
+    /// use lineside_core::Strength;
+    ///
+    /// let ending: Vec<_> = Strength::ALL.into_iter().filter(|strength| strength.is_final()).collect();
+    /// assert_eq!(ending, [Strength::Block, Strength::Stop]);
+    /// ```
     #[inline]
     #[must_use]
     pub fn is_final(self) -> bool {
@@ -60,6 +81,14 @@ impl fmt::Display for Strength {
 }
 
 /// Why, for people and models to read.
+///
+/// ```
+/// use lineside_core::Reason;
+///
+/// let reason = Reason::from(format!("{} is locked", "Cargo.lock"));
+/// assert_eq!(reason.as_str(), "Cargo.lock is locked");
+/// assert!(Reason::from(" \n").is_blank());
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Reason(Cow<'static, str>);
@@ -91,6 +120,21 @@ impl fmt::Display for Reason {
 }
 
 /// What one interceptor says about one event.
+///
+/// ```
+/// use lineside_core::Verdict;
+///
+/// fn of(command: &str) -> Verdict {
+///     match command.split_whitespace().next() {
+///         Some("sudo") => Verdict::block("nothing runs as root here"),
+///         Some("git") => Verdict::ask("the history may change"),
+///         Some("ls" | "cat") => Verdict::allow(),
+///         _ => Verdict::Continue,
+///     }
+/// }
+/// assert_eq!(of("sudo make install").to_string(), "block: nothing runs as root here");
+/// assert_eq!(of("ls -la"), Verdict::allow());
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Verdict {
     /// No objection.
@@ -142,16 +186,39 @@ impl Verdict {
     }
 
     /// A question to the user.
+    ///
+    /// ```
+    /// use lineside_core::{Strength, Verdict};
+    ///
+    /// let verdict = Verdict::ask("this deploys to production");
+    /// assert_eq!(verdict.strength(), Strength::Ask);
+    /// assert!(!verdict.strength().is_final());
+    /// ```
     pub fn ask(reason: impl Into<Reason>) -> Self {
         Self::Ask(reason.into())
     }
 
     /// The end of the agent's run.
+    ///
+    /// ```
+    /// use lineside_core::{Strength, Verdict};
+    ///
+    /// let verdict = Verdict::stop("the budget of the day is spent");
+    /// assert!(verdict.strength() > Strength::Block && verdict.strength().is_final());
+    /// ```
     pub fn stop(reason: impl Into<Reason>) -> Self {
         Self::Stop(reason.into())
     }
 
     /// The verdict of this strength, for this reason where it has one.
+    ///
+    /// ```
+    /// use lineside_core::{Strength, Verdict};
+    ///
+    /// // From two columns of a table, say.
+    /// assert_eq!(Verdict::of(Strength::Block, "not on Fridays"), Verdict::block("not on Fridays"));
+    /// assert_eq!(Verdict::of(Strength::Continue, "not read"), Verdict::Continue);
+    /// ```
     pub fn of(strength: Strength, reason: impl Into<Reason>) -> Self {
         match strength {
             Strength::Continue => Self::Continue,
@@ -194,6 +261,13 @@ impl Verdict {
 
     /// The verdict with a reason that can be read: a blank one becomes a sentence that names the hook; that of an
     /// approval is left out.
+    ///
+    /// ```
+    /// use lineside_core::Verdict;
+    ///
+    /// let verdict = Verdict::block("").with_readable_reason("no-push");
+    /// assert_eq!(verdict, Verdict::block("blocked by hook \"no-push\""));
+    /// ```
     #[inline]
     #[must_use]
     pub fn with_readable_reason(self, hook: &str) -> Self {
@@ -238,6 +312,15 @@ impl Standing {
     }
 
     /// The greater of the two; of equals, the one whose author comes first.
+    ///
+    /// ```
+    /// use lineside_core::Strength;
+    /// use lineside_core::verdict::Standing;
+    ///
+    /// let answers = [(Strength::Ask, 0), (Strength::Block, 1), (Strength::Block, 2)];
+    /// let said = answers.map(|(strength, place)| Standing::of(strength, place));
+    /// assert_eq!(said.into_iter().reduce(Standing::join), Some(Standing::of(Strength::Block, 1)));
+    /// ```
     #[must_use]
     pub fn join(self, other: Self) -> Self {
         match self.strength.cmp(&other.strength) {

@@ -236,6 +236,15 @@ pub enum WorkerStart {
 }
 
 /// The bounds of a worker for hooks.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use lineside_core::worker::HookWorkerBounds;
+///
+/// let bounds = HookWorkerBounds { idle: Some(Duration::from_secs(60)), ..HookWorkerBounds::default() };
+/// assert!(bounds.in_flight > 0 && bounds.frame > 0);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct HookWorkerBounds {
     /// From its start to its `hello`.

@@ -2,7 +2,7 @@
 
 use super::template::TemplateError;
 
-/// A setting that cannot be meant.
+/// An invalid setting.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ControlError {

@@ -16,6 +16,18 @@ pub struct Tighter {
 
 impl Tighter {
     /// Both at once, of each the stricter.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use lineside_core::OnFailure;
+    /// use lineside_core::hook::Tighter;
+    ///
+    /// let secs = |n| Some(Duration::from_secs(n));
+    /// let user = Tighter { timeout: secs(10), on_failure: None };
+    /// let project = Tighter { timeout: secs(20), on_failure: Some(OnFailure::Block) };
+    /// assert_eq!(user.and(project), Tighter { timeout: secs(10), on_failure: Some(OnFailure::Block) });
+    /// ```
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         let timeout = [self.timeout, other.timeout].into_iter().flatten().min();

@@ -113,6 +113,15 @@ impl Map {
     }
 
     /// Sets the value of a key and returns the one before. A key that is there keeps its place, a new one is the last.
+    ///
+    /// ```
+    /// use lineside_core::json::{Map, json};
+    ///
+    /// let mut map = Map::new();
+    /// assert_eq!(map.insert("command".to_owned(), json!("ls")), None);
+    /// assert_eq!(map.insert("command".to_owned(), json!("ls -l")), Some(json!("ls")));
+    /// assert_eq!(map.len(), 1);
+    /// ```
     pub fn insert(&mut self, key: String, value: Value) -> Option<Value> {
         if let Some(before) = self.get_mut(&key) {
             return Some(std::mem::replace(before, value));
@@ -147,6 +156,14 @@ impl Map {
     }
 
     /// The value of a key, which is made where there is none.
+    ///
+    /// ```
+    /// use lineside_core::json::{Map, json};
+    ///
+    /// let mut map = Map::new();
+    /// *map.get_or_insert_with("count", || json!(0)) = json!(1);
+    /// assert_eq!(map["count"], json!(1));
+    /// ```
     pub fn get_or_insert_with(&mut self, key: &str, make: impl FnOnce() -> Value) -> &mut Value {
         match self.place(key) {
             Some(place) => &mut self.entries[place].1,
@@ -155,6 +172,14 @@ impl Map {
     }
 
     /// Keeps the entries for which it holds, in their order.
+    ///
+    /// ```
+    /// use lineside_core::json::{Map, Value, json};
+    ///
+    /// let mut map = Map::from([("path".to_owned(), json!("a")), ("mode".to_owned(), Value::Null)]);
+    /// map.retain(|_, value| !value.is_null());
+    /// assert_eq!(map.keys().collect::<Vec<_>>(), ["path"]);
+    /// ```
     pub fn retain(&mut self, mut holds: impl FnMut(&String, &mut Value) -> bool) {
         self.entries.retain_mut(|(key, value)| holds(key, value));
         self.index = (self.len() > FEW).then(|| Box::new(Places::of(&self.entries)));

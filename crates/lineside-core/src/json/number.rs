@@ -6,6 +6,17 @@ use std::str::FromStr;
 /// A JSON number with the digits that were written.
 ///
 /// Two are equal if they are written the same: `1.0` is not `1`.
+///
+/// ```
+/// use lineside_core::json::Number;
+///
+/// // Its digits are those that were written.
+/// let price: Number = "0.10".parse()?;
+/// assert_eq!((price.to_string().as_str(), price.as_f64()), ("0.10", Some(0.1)));
+/// let id: Number = "18446744073709551615".parse()?;
+/// assert_eq!((id.as_u64(), id.as_i64()), (Some(u64::MAX), None));
+/// # Ok::<_, lineside_core::json::ParseNumberError>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Number(Written);
 

@@ -35,6 +35,14 @@ pub enum Value {
 
 impl Value {
     /// The value of a key of an object, or the item at a place of a list; nothing if it is neither or has no such one.
+    ///
+    /// ```
+    /// use lineside_core::json::json;
+    ///
+    /// let input = json!({"edits": [{"path": "src/lib.rs"}]});
+    /// assert_eq!(input.get("edits").and_then(|edits| edits.get(0)), Some(&json!({"path": "src/lib.rs"})));
+    /// assert_eq!(input.get("path"), None);
+    /// ```
     pub fn get<I: Index>(&self, index: I) -> Option<&Self> {
         index.find(self)
     }
@@ -45,6 +53,13 @@ impl Value {
     }
 
     /// The value that a [JSON pointer](https://www.rfc-editor.org/rfc/rfc6901) such as `/list/0` leads to.
+    ///
+    /// ```
+    /// use lineside_core::json::json;
+    ///
+    /// let input = json!({"edits": [{"path": "src/lib.rs"}]});
+    /// assert_eq!(input.pointer("/edits/0/path"), Some(&json!("src/lib.rs")));
+    /// ```
     #[must_use]
     pub fn pointer(&self, pointer: &str) -> Option<&Self> {
         if pointer.is_empty() {
@@ -61,6 +76,14 @@ impl Value {
     }
 
     /// The value itself; `null` takes its place.
+    ///
+    /// ```
+    /// use lineside_core::json::{Value, json};
+    ///
+    /// let mut input = json!({"content": "a long text"});
+    /// assert_eq!(input["content"].take(), "a long text");
+    /// assert_eq!(input["content"], Value::Null);
+    /// ```
     #[must_use]
     pub fn take(&mut self) -> Self {
         std::mem::take(self)

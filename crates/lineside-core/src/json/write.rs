@@ -15,6 +15,14 @@ use super::to_value::key as key_text;
 pub use object::{Fields, ObjectText};
 
 /// Where blanks and line ends stand in what is written.
+///
+/// ```
+/// use lineside_core::json::{Layout, json};
+///
+/// let value = json!({"verdict": "block"});
+/// assert_eq!(value.to_text(Layout::Compact), r#"{"verdict":"block"}"#);
+/// assert_eq!(value.to_text(Layout::Spaced), r#"{"verdict": "block"}"#);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Layout {

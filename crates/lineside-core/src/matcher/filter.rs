@@ -120,7 +120,7 @@ impl MatcherDraft {
     /// other filter looks at.
     ///
     /// # Errors
-    /// A kind of agent that there is not.
+    /// Unknown agent kind.
     pub fn with(self, filter: Filter, key: &str, pattern: &str) -> Result<Self, UnknownAgentKindError> {
         Ok(match filter {
             Filter::Tool => self.tool(pattern),
