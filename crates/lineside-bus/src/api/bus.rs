@@ -54,6 +54,15 @@ pub struct Bus {
 }
 
 /// A bus about to be made.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use lineside_bus::Bus;
+///
+/// let bus = Bus::builder().event_budget(Duration::from_secs(2)).context_at_most(1 << 20).build();
+/// assert_eq!(bus.failures(), 0);
+/// ```
 #[derive(Clone, Default)]
 pub struct BusBuilder {
     budget: Budget,
@@ -202,6 +211,20 @@ impl Bus {
     }
 
     /// The open session of that id.
+    ///
+    /// ```
+    /// use lineside_bus::Bus;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let bus = Bus::new();
+    /// let session = bus.session("s1").open().await?;
+    /// assert_eq!(bus.find("s1").map(|found| found.number()), Some(session.number()));
+    /// session.close().await;
+    /// assert!(bus.find("s1").is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn find(&self, id: &str) -> Option<Session> {
         let node = self.shared.tree.find(id)?;
@@ -313,6 +336,22 @@ impl Bus {
     }
 
     /// Sends a signal with a message for the user that belongs to no event.
+    ///
+    /// ```
+    /// use lineside_bus::signal::Watched;
+    /// use lineside_bus::{Bus, Signal};
+    /// use lineside_core::Notice;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let bus = Bus::new();
+    /// let mut news = bus.news();
+    /// bus.announce(Notice::warning("the policy is a week old"));
+    /// let Some(Watched::Signal(Signal::Announced { notice })) = news.next().await else { panic!("no news") };
+    /// assert_eq!(notice.text, "the policy is a week old");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn announce(&self, notice: Notice) {
         self.shared.signals.emit(|| Signal::Announced { notice });
     }
@@ -357,6 +396,25 @@ impl Bus {
     }
 
     /// How many hooks have failed so far, whatever that meant for their events.
+    ///
+    /// ```
+    /// use lineside_bus::Bus;
+    /// use lineside_core::{OnFailure, Verdict};
+    /// use lineside_points::BeforePrompt;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let bus = Bus::new();
+    /// let session = bus.session("s1").open().await?;
+    /// session
+    ///     .intercept::<BeforePrompt>("licences")
+    ///     .on_failure(OnFailure::Continue)
+    ///     .try_gate(async |_, _cx| Err::<Verdict, _>("the server does not answer"))?;
+    /// assert!(!session.publish(BeforePrompt::new("hi")).await?.is_refused());
+    /// assert_eq!(bus.failures(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn failures(&self) -> u64 {
         self.shared.failures.so_far()

@@ -20,6 +20,21 @@ impl Session {
     /// until the hook's time is over.
     ///
     /// Cancel safe: the session is closed at the first poll; waiting can be taken up by calling it again.
+    ///
+    /// ```
+    /// use lineside_bus::{Bus, PublishError};
+    /// use lineside_points::OnIdle;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let bus = Bus::new();
+    /// let session = bus.session("s1").open().await?;
+    /// session.close().await;
+    /// assert!(matches!(session.publish(OnIdle::new()).await, Err(PublishError::Closed(_))));
+    /// assert!(bus.sessions().is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn close(&self) {
         self.shared().end(self.node(), None).await;
     }

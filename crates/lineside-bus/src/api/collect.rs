@@ -43,6 +43,25 @@ impl<'a> Collect<'a> {
     ///
     /// What does not fit stays, in order, for the next delivery. A message that alone is more than this is cut: its
     /// head and its tail stay, and a marker between them says how much is missing and where all of it is.
+    ///
+    /// ```
+    /// use lineside_bus::Bus;
+    /// use lineside_core::context::Bounds;
+    /// use lineside_core::{Judgement, Verdict};
+    /// use lineside_points::BeforePrompt;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = Bus::new().session("s1").open().await?;
+    /// session
+    ///     .intercept::<BeforePrompt>("two")
+    ///     .gate(async |_, _cx| Judgement::from(Verdict::Continue).append("first").append("second"))?;
+    /// drop(session.publish(BeforePrompt::new("go on")).await?);
+    /// let delivery = session.collect().at_most(Bounds { messages: 1, ..Bounds::default() }).ready();
+    /// assert_eq!((delivery.messages().len(), delivery.remaining()), (1, 1));
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn at_most(mut self, bounds: Bounds) -> Self {
         self.bounds = bounds;

@@ -14,6 +14,24 @@ use crate::dispatch::event::Record;
 /// The decision about one event.
 ///
 /// It is about the payload it holds, byte for byte: [`digest`](Self::digest) names those bytes.
+///
+/// ```
+/// use lineside_bus::Bus;
+/// use lineside_core::Verdict;
+/// use lineside_core::json::json;
+/// use lineside_points::BeforeTool;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let session = Bus::new().session("s1").open().await?;
+/// session.intercept::<BeforeTool>("no-push").gate(async |_, _cx| Verdict::block("not on Fridays"))?;
+/// let decision = session.publish(BeforeTool::new("Shell", json!({"command": "git push"}))).await?;
+/// assert!(decision.is_refused());
+/// assert_eq!(decision.reason().map(|reason| reason.as_str()), Some("not on Fridays"));
+/// assert_eq!(decision.author().map(|hook| &*hook.name), Some("no-push"));
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "a decision has no effect unless the publisher obeys it"]
 #[derive(Debug)]
 pub struct Decision<P> {
@@ -85,6 +103,26 @@ impl<P: Point> Decision<P> {
     ///
     /// The payload is moved out where nothing else has the receipt or the event; a watcher of signals, an observer or a
     /// hook that still runs has them, and then the payload is copied.
+    ///
+    /// ```
+    /// use lineside_bus::Bus;
+    /// use lineside_core::Reply;
+    /// use lineside_core::json::json;
+    /// use lineside_points::BeforeTool;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = Bus::new().session("s1").open().await?;
+    /// session.intercept::<BeforeTool>("locked").amend(async |_, _cx| {
+    ///     Reply::amend(BeforeTool::amend().tool_input(json!({"command": "cargo test --locked"})))
+    /// })?;
+    /// let decision = session.publish(BeforeTool::new("Shell", json!({"command": "cargo test"}))).await?;
+    /// // Run this, and not what was published.
+    /// let call = decision.into_payload();
+    /// assert_eq!(call.command().as_deref(), Some("cargo test --locked"));
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn into_payload(self) -> P {
         let event = match self.made {
@@ -111,6 +149,22 @@ impl<P: Point> Decision<P> {
     }
 
     /// Whether another payload is byte for byte the one that was decided about.
+    ///
+    /// ```
+    /// use lineside_bus::Bus;
+    /// use lineside_core::json::json;
+    /// use lineside_points::BeforeTool;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = Bus::new().session("s1").open().await?;
+    /// let call = BeforeTool::new("Shell", json!({"command": "ls"}));
+    /// let decision = session.publish(call.clone()).await?;
+    /// assert!(decision.is_about(&call));
+    /// assert!(!decision.is_about(&BeforeTool::new("Shell", json!({"command": "rm x"}))));
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn is_about(&self, payload: &dyn Payload) -> bool {
         self.digest() == digest_of(&payload.to_json())
@@ -135,6 +189,24 @@ impl<P: Point> Decision<P> {
     }
 
     /// The messages that were appended to the agent's context, in order. They wait in its mailbox.
+    ///
+    /// ```
+    /// use lineside_bus::Bus;
+    /// use lineside_core::{Judgement, Notice, Verdict};
+    /// use lineside_points::BeforePrompt;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = Bus::new().session("s1").open().await?;
+    /// session.intercept::<BeforePrompt>("date").gate(async |_, _cx| {
+    ///     Judgement::from(Verdict::Continue).append("Today is Monday.").notify(Notice::info("dated"))
+    /// })?;
+    /// let decision = session.publish(BeforePrompt::new("plan the week")).await?;
+    /// assert_eq!(decision.context()[0].what.text, "Today is Monday.");
+    /// assert_eq!(decision.notices()[0].what, Notice::info("dated"));
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn context(&self) -> &[By<Append>] {
         self.receipt().map_or(&[], |receipt| &receipt.context)
@@ -147,12 +219,49 @@ impl<P: Point> Decision<P> {
     }
 
     /// What amendments have changed, in order.
+    ///
+    /// ```
+    /// use lineside_bus::Bus;
+    /// use lineside_core::Reply;
+    /// use lineside_core::json::json;
+    /// use lineside_points::BeforePrompt;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = Bus::new().session("s1").open().await?;
+    /// session
+    ///     .intercept::<BeforePrompt>("polite")
+    ///     .amend(async |_, _cx| Reply::amend(BeforePrompt::amend().prompt("please")))?;
+    /// let decision = session.publish(BeforePrompt::new("now")).await?;
+    /// let change = &decision.changes()[0].what;
+    /// assert_eq!((&change.before, &change.after), (&json!("now"), &json!("please")));
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn changes(&self) -> &[By<Change>] {
         self.receipt().map_or(&[], |receipt| &receipt.changes)
     }
 
     /// What happened to the event; `None` when its point has no hooks.
+    ///
+    /// ```
+    /// use lineside_bus::Bus;
+    /// use lineside_core::Verdict;
+    /// use lineside_points::BeforePrompt;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = Bus::new().session("s1").open().await?;
+    /// assert!(session.publish(BeforePrompt::new("hi")).await?.receipt().is_none(), "there is no hook");
+    ///
+    /// session.intercept::<BeforePrompt>("guard").gate(async |_, _cx| Verdict::Continue)?;
+    /// let decision = session.publish(BeforePrompt::new("hi")).await?;
+    /// let receipt = decision.receipt().expect("a hook has run");
+    /// assert_eq!(receipt.to_json()["hooks"][0]["hook"], "guard");
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn receipt(&self) -> Option<&Receipt> {
         match &self.made {

@@ -45,12 +45,36 @@ impl WeakBus {
 
 impl Bus {
     /// The same bus, without keeping it alive.
+    ///
+    /// ```
+    /// use lineside_bus::Bus;
+    ///
+    /// let bus = Bus::new();
+    /// let weak = bus.downgrade();
+    /// assert!(weak.upgrade().is_some());
+    /// drop(bus);
+    /// assert!(weak.upgrade().is_none());
+    /// ```
     #[must_use]
     pub fn downgrade(&self) -> WeakBus {
         WeakBus(Arc::downgrade(&self.shared))
     }
 
     /// The bus's value of this type; created at the first call.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    ///
+    /// use lineside_bus::Bus;
+    ///
+    /// /// What a crate keeps with each bus.
+    /// #[derive(Default)]
+    /// struct Calls(AtomicU64);
+    ///
+    /// let bus = Bus::new();
+    /// bus.extension(Calls::default).0.fetch_add(1, Ordering::Relaxed);
+    /// assert_eq!(bus.extension(Calls::default).0.load(Ordering::Relaxed), 1);
+    /// ```
     pub fn extension<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Arc<T> {
         self.shared.extensions.get_or_make(make)
     }

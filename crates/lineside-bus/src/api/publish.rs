@@ -22,6 +22,28 @@ use crate::hook::cx::Cx;
 use crate::hook::state::Session;
 
 /// An event about to be published. What is not said about it is that of its session.
+///
+/// ```
+/// use std::time::Duration;
+/// use lineside_bus::Bus;
+/// use lineside_core::Agent;
+/// use lineside_core::json::json;
+/// use lineside_points::BeforeTool;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let session = Bus::new().session("s1").open().await?;
+/// let decision = session
+///     .event(BeforeTool::new("Shell", json!({"command": "make"})))
+///     .agent(Agent::subagent("builder"))
+///     .turn(3)
+///     .within(Duration::from_secs(2))
+///     .publish()
+///     .await?;
+/// assert!(!decision.is_refused());
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "an event is published by `publish().await`"]
 pub struct Publication<P> {
     session: Session,
@@ -73,6 +95,25 @@ impl<P> Publication<P> {
     }
 
     /// It was decided before it is published: interceptors do not run, and observers hear it with this verdict.
+    ///
+    /// ```
+    /// use lineside_bus::Bus;
+    /// use lineside_core::Verdict;
+    /// use lineside_core::json::json;
+    /// use lineside_points::BeforeTool;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let bus = Bus::new();
+    /// let mut signals = bus.signals();
+    /// let session = bus.session("s1").open().await?;
+    /// let call = BeforeTool::new("Shell", json!({"command": "ls"}));
+    /// let decision = session.event(call).decided(Verdict::block("by the user")).publish().await?;
+    /// assert_eq!(decision.verdict(), &Verdict::block("by the user"));
+    /// # drop(signals.try_next());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn decided(mut self, verdict: Verdict) -> Self {
         self.details.decided = Some(verdict);
         self
@@ -86,6 +127,42 @@ impl<P> Publication<P> {
 
     /// Who answers what its hooks ask, before it is decided; without one, the verdict of such an event is `ask`. The time
     /// that this takes is no time of the hooks.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::time::Duration;
+    /// use lineside_bus::Bus;
+    /// use lineside_bus::approver::{Approver, Asked, Question};
+    /// use lineside_core::json::json;
+    /// use lineside_core::{Approval, ApprovalScope, Timestamp, Verdict};
+    /// use lineside_points::BeforeTool;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// /// Answers every question with yes.
+    /// struct Yes;
+    ///
+    /// impl Approver for Yes {
+    ///     fn ask(&self, _: Question) -> Asked {
+    ///         Asked::Answered(Approval {
+    ///             id: "q1".into(),
+    ///             verdict: Verdict::allow(),
+    ///             by: "a test".into(),
+    ///             at: Timestamp::UNIX_EPOCH,
+    ///             scope: ApprovalScope::Once,
+    ///             waited: Duration::ZERO,
+    ///         })
+    ///     }
+    /// }
+    ///
+    /// let session = Bus::new().session("s1").open().await?;
+    /// session.intercept::<BeforeTool>("ask").gate(async |_, _cx| Verdict::ask("really?"))?;
+    /// let call = BeforeTool::new("Shell", json!({"command": "git push"}));
+    /// let decision = session.event(call).answered_by(Arc::new(Yes)).publish().await?;
+    /// assert_eq!(decision.verdict(), &Verdict::allow());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn answered_by(mut self, approver: Arc<dyn Approver>) -> Self {
         self.details.approver = Some(approver);
         self
@@ -130,6 +207,23 @@ impl<P> Publication<P> {
 
     /// The digest of the hooks that its publisher believes it is under, as [`Session::coverage`] gives it. When it is
     /// another one, the event is decided all the same; the receipt and a signal tell it.
+    ///
+    /// ```
+    /// use lineside_bus::Bus;
+    /// use lineside_core::Verdict;
+    /// use lineside_points::OnIdle;
+    /// use lineside_points::BeforePrompt;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = Bus::new().session("s1").open().await?;
+    /// session.intercept::<BeforePrompt>("guard").gate(async |_, _cx| Verdict::Continue)?;
+    /// let decision = session.event(BeforePrompt::new("hi")).believing("an old digest").publish().await?;
+    /// let mismatch = decision.receipt().and_then(|receipt| receipt.coverage.as_ref());
+    /// assert_eq!(mismatch.map(|mismatch| &mismatch.in_force), Some(&session.coverage()));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn believing(mut self, coverage: impl Into<Arc<str>>) -> Self {
         self.details.coverage = Some(coverage.into());
         self
@@ -144,6 +238,33 @@ impl<P> Publication<P> {
 
 impl Cx {
     /// An event that the handled one has led to; it carries its `cause`.
+    ///
+    /// ```
+    /// use lineside_bus::Bus;
+    /// use lineside_core::Verdict;
+    /// use lineside_core::json::json;
+    /// use lineside_points::{BeforeTool, OnNotification};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let bus = Bus::new();
+    /// let (sender, mut heard) = tokio::sync::mpsc::channel(8);
+    /// bus.observe::<OnNotification>("desktop").run(move |news| {
+    ///     let sender = sender.clone();
+    ///     async move { sender.send(news.event().envelope().cause).await.unwrap_or_default() }
+    /// })?;
+    /// let session = bus.session("s1").open().await?;
+    /// session.intercept::<BeforeTool>("notify").gate(async |call, cx| {
+    ///     let news = OnNotification::new(format!("{} is called", call.tool_name));
+    ///     drop(cx.event(news).publish().await);
+    ///     Verdict::Continue
+    /// })?;
+    /// let decision = session.publish(BeforeTool::new("Shell", json!({}))).await?;
+    /// let cause = heard.recv().await.flatten();
+    /// assert_eq!(cause.map(|cause| cause.event), Some(decision.id()));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn event<P: Point>(&self, payload: P) -> Publication<P> {
         self.session().event(payload).cause(self.cause())
     }

@@ -198,6 +198,23 @@ impl<P: Interceptable> Intercepting<P> {
     settings!();
 
     /// Greater runs first; 0 when this is not called.
+    ///
+    /// ```
+    /// use lineside_bus::Bus;
+    /// use lineside_core::json::json;
+    /// use lineside_core::Verdict;
+    /// use lineside_points::BeforeTool;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = Bus::new().session("s1").open().await?;
+    /// session.intercept::<BeforeTool>("late").gate(async |_, _cx| Verdict::block("late"))?;
+    /// session.intercept::<BeforeTool>("early").priority(10).gate(async |_, _cx| Verdict::block("early"))?;
+    /// let decision = session.publish(BeforeTool::new("Shell", json!({}))).await?;
+    /// assert_eq!(decision.verdict(), &Verdict::block("early"));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn priority(mut self, priority: i32) -> Self {
         self.draft.hook.priority = priority;
         self
@@ -242,6 +259,26 @@ impl<P: Interceptable> Intercepting<P> {
     }
 
     /// Its time, from before its start to its answer; 30 s when this is not called.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use lineside_bus::Bus;
+    /// use lineside_core::Verdict;
+    /// use lineside_points::BeforePrompt;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # tokio::time::pause();
+    /// let session = Bus::new().session("s1").open().await?;
+    /// session.intercept::<BeforePrompt>("slow").timeout(Duration::from_millis(300)).gate(async |_, _cx| {
+    ///     tokio::time::sleep(Duration::from_secs(60)).await;
+    ///     Verdict::Continue
+    /// })?;
+    /// let decision = session.publish(BeforePrompt::new("hi")).await?;
+    /// assert!(decision.reason().is_some_and(|reason| reason.as_str().contains("timed out after 0.3 s")));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.draft.hook.timeout = timeout;
         self
@@ -375,6 +412,25 @@ impl<P: Amend> Intercepting<P> {
 
     /// As [`amend`](Self::amend), for a closure that may return an error, which is a failure of the hook.
     ///
+    /// ```
+    /// use lineside_bus::Bus;
+    /// use lineside_core::Reply;
+    /// use lineside_points::BeforePrompt;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = Bus::new().session("s1").open().await?;
+    /// session.intercept::<BeforePrompt>("glossary").try_amend(async |_, _cx| {
+    ///     let terms = String::from_utf8(vec![0xff])?;
+    ///     Ok::<_, std::string::FromUtf8Error>(Reply::amend(BeforePrompt::amend().prompt(terms)))
+    /// })?;
+    /// // An amender that fails changes nothing, and refuses nothing.
+    /// let decision = session.publish(BeforePrompt::new("hi")).await?;
+    /// assert!(!decision.is_refused() && decision.changes().is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`gate`](Self::gate).
     pub fn try_amend<F, Fut, R, E>(self, run: F) -> Result<Registration, RegisterHookError>
@@ -435,6 +491,23 @@ impl<P: Point> Observing<P> {
     }
 
     /// What gives way when its queue is full; the oldest event when this is not called.
+    ///
+    /// ```
+    /// use lineside_bus::{Bus, Overflow};
+    /// use lineside_points::OnIdle;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let bus = Bus::new();
+    /// let kept = bus
+    ///     .observe::<OnIdle>("first-ones")
+    ///     .capacity(16)
+    ///     .overflow(Overflow::DropNewest)
+    ///     .run(async |heard| println!("lost {}", heard.lost().0))?;
+    /// assert!(kept.remove());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn overflow(mut self, overflow: Overflow) -> Self {
         self.overflow = overflow;
         self
@@ -472,6 +545,22 @@ impl<P: Point> Observing<P> {
 }
 
 /// A registered hook. Dropping it changes nothing.
+///
+/// ```
+/// use lineside_bus::Bus;
+/// use lineside_core::Verdict;
+/// use lineside_points::BeforePrompt;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let session = Bus::new().session("s1").open().await?;
+/// let guard = session.intercept::<BeforePrompt>("guard").gate(async |_, _cx| Verdict::block("closed"))?;
+/// assert!(session.publish(BeforePrompt::new("hi")).await?.is_refused());
+/// assert!(guard.remove() && !guard.remove());
+/// assert!(!session.publish(BeforePrompt::new("hi")).await?.is_refused());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Registration {
     pub(crate) shared: Arc<Shared>,
@@ -487,6 +576,24 @@ impl Registration {
 }
 
 /// Why a hook cannot be registered.
+///
+/// ```
+/// use lineside_bus::{Bus, RegisterHookError};
+/// use lineside_core::Verdict;
+/// use lineside_core::matcher::text;
+/// use lineside_points::BeforePrompt;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let bus = Bus::new();
+/// let no_name = bus.intercept::<BeforePrompt>(" ").gate(async |_, _cx| Verdict::Continue);
+/// assert_eq!(no_name.err(), Some(RegisterHookError::NoName));
+/// let unclosed = bus.intercept::<BeforePrompt>("guard").matching(text("("));
+/// let refused = unclosed.gate(async |_, _cx| Verdict::Continue);
+/// assert!(matches!(refused.err(), Some(RegisterHookError::Matcher(_))));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegisterHookError {
@@ -510,7 +617,7 @@ pub enum RegisterHookError {
         nearest: &'static str,
     },
     /// A hook of another format.
-    #[error("a hook of `{found}` is none of `{expected}`")]
+    #[error("expected a hook of `{expected}`, found one of `{found}`")]
     OtherDialect {
         /// The format that was spoken of.
         expected: &'static str,

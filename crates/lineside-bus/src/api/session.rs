@@ -23,6 +23,25 @@ use crate::registry::tree::AddSessionError;
 impl Session {
     /// The digest of the hooks that it is under, in hexadecimal; of a session that has come to its end, that of none. Two sessions with the same one are under the same
     /// hooks in the same order at every point.
+    ///
+    /// ```
+    /// use lineside_bus::Bus;
+    /// use lineside_core::Verdict;
+    /// use lineside_points::BeforeTool;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = Bus::new().session("s1").open().await?;
+    /// let before = session.coverage();
+    /// session.intercept::<BeforeTool>("guard").gate(async |_, _cx| Verdict::Continue)?;
+    /// assert_ne!(session.coverage(), before);
+    ///
+    /// // A subagent is under the same hooks.
+    /// let child = session.subagent("s2").open().await?;
+    /// assert_eq!(child.coverage(), session.coverage());
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn coverage(&self) -> Arc<str> {
         self.shared().tree.coverage(self.node())
@@ -35,12 +54,51 @@ impl Session {
     }
 
     /// The hooks that it is under, by point, in the order in which they run; interceptors first.
+    ///
+    /// ```
+    /// use lineside_bus::Bus;
+    /// use lineside_core::Verdict;
+    /// use lineside_points::BeforeTool;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = Bus::new().session("s1").open().await?;
+    /// session.intercept::<BeforeTool>("last").gate(async |_, _cx| Verdict::Continue)?;
+    /// session.intercept::<BeforeTool>("first").priority(10).gate(async |_, _cx| Verdict::Continue)?;
+    /// let hooks = session.hooks();
+    /// let names: Vec<_> = hooks.iter().map(|(point, hook)| (*point, &*hook.name)).collect();
+    /// assert_eq!(names, [("before_tool", "first"), ("before_tool", "last")]);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn hooks(&self) -> Vec<(&'static str, Arc<lineside_core::Hook>)> {
         self.shared().tree.hooks(self.node())
     }
 
     /// Which interceptors would run for an event, in order, and why the others would not.
+    ///
+    /// ```
+    /// use lineside_bus::Bus;
+    /// use lineside_core::json::json;
+    /// use lineside_core::matcher::tool;
+    /// use lineside_core::{SkipReason, Verdict};
+    /// use lineside_points::BeforeTool;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = Bus::new().session("s1").open().await?;
+    /// session.intercept::<BeforeTool>("all").gate(async |_, _cx| Verdict::Continue)?;
+    /// let shell = session.intercept::<BeforeTool>("shell").matching(tool("Shell"));
+    /// shell.gate(async |_, _cx| Verdict::Continue)?;
+    ///
+    /// let decision = session.publish(BeforeTool::new("ReadFile", json!({}))).await?;
+    /// let event = &decision.receipt().expect("a hook has run").event;
+    /// let why: Vec<_> = session.explain(event).into_iter().map(|(_, skipped)| skipped).collect();
+    /// assert_eq!(why, [None, Some(SkipReason::Filter)]);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn explain(
         &self,
@@ -56,11 +114,46 @@ impl Session {
     }
 
     /// Registers an interceptor on this session; by default it is inherited by everything below.
+    ///
+    /// ```
+    /// use lineside_bus::Bus;
+    /// use lineside_core::Verdict;
+    /// use lineside_points::BeforePrompt;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = Bus::new().session("s1").open().await?;
+    /// session.intercept::<BeforePrompt>("length").gate(async |prompt, _cx| match prompt.prompt.len() {
+    ///     0..1000 => Verdict::Continue,
+    ///     _ => Verdict::ask("that is a long prompt"),
+    /// })?;
+    /// assert!(!session.publish(BeforePrompt::new("hello")).await?.is_refused());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn intercept<P: Interceptable>(&self, name: impl Into<Arc<str>>) -> Intercepting<P> {
         Intercepting::new(Arc::clone(self.shared()), self.place(), name.into())
     }
 
     /// Registers an observer on this session; by default it is inherited by everything below.
+    ///
+    /// ```
+    /// use lineside_bus::Bus;
+    /// use lineside_points::OnIdle;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = Bus::new().session("s1").open().await?;
+    /// let (sender, mut heard) = tokio::sync::mpsc::channel(8);
+    /// session.observe::<OnIdle>("idle").run(move |idle| {
+    ///     let sender = sender.clone();
+    ///     async move { sender.send(idle.event().session().to_string()).await.unwrap_or_default() }
+    /// })?;
+    /// drop(session.publish(OnIdle::new()).await?);
+    /// assert_eq!(heard.recv().await.as_deref(), Some("s1"));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn observe<P: Point>(&self, name: impl Into<Arc<str>>) -> Observing<P> {
         Observing::new(Arc::clone(self.shared()), self.place(), name.into())
     }
@@ -101,6 +194,23 @@ impl Session {
     }
 
     /// Takes away the hooks of that name that were registered on this session. Gives how many there were.
+    ///
+    /// ```
+    /// use lineside_bus::Bus;
+    /// use lineside_core::Verdict;
+    /// use lineside_points::BeforeTool;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = Bus::new().session("s1").open().await?;
+    /// session.intercept::<BeforeTool>("guard").gate(async |_, _cx| Verdict::Continue)?;
+    /// // What a child inherits, it cannot take away.
+    /// let child = session.subagent("s2").open().await?;
+    /// assert_eq!(child.remove("guard"), 0);
+    /// assert_eq!(session.remove("guard"), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn remove(&self, name: &str) -> usize {
         self.shared().remove(&self.place(), &|registered| *registered.hook.name == *name)
     }
@@ -187,6 +297,23 @@ impl Session {
     }
 
     /// An event whose point is known only at run time.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use lineside_bus::Bus;
+    /// use lineside_core::json::{Map, json};
+    /// use lineside_points::find;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = Bus::new().session("s1").open().await?;
+    /// let point = find("before_prompt").expect("it is in the catalogue");
+    /// let payload = (point.decode)(point, Map::from([("prompt".to_owned(), json!("hello"))]))?;
+    /// let receipt = session.any_event(payload).publish_any().await?;
+    /// assert_eq!(receipt.event.point().name, "before_prompt");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn any_event(&self, payload: Arc<dyn Payload>) -> Publication<Arc<dyn Payload>> {
         Publication::new(self.clone(), payload)
     }
@@ -269,6 +396,19 @@ impl Session {
     }
 
     /// The session that it was opened below, which may have ended.
+    ///
+    /// ```
+    /// use lineside_bus::Bus;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = Bus::new().session("s1").open().await?;
+    /// let child = session.subagent("s2").open().await?;
+    /// assert_eq!(child.parent().map(|parent| parent.number()), Some(session.number()));
+    /// assert!(session.parent().is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn parent(&self) -> Option<Self> {
         let parent = self.node().parent.clone()?;
@@ -318,6 +458,25 @@ impl Session {
     }
 
     /// Takes the messages for the agent's context.
+    ///
+    /// ```
+    /// use lineside_bus::Bus;
+    /// use lineside_core::{Judgement, Verdict};
+    /// use lineside_points::BeforePrompt;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = Bus::new().session("s1").open().await?;
+    /// session
+    ///     .intercept::<BeforePrompt>("date")
+    ///     .gate(async |_, _cx| Judgement::from(Verdict::Continue).append("Today is Monday."))?;
+    /// drop(session.publish(BeforePrompt::new("plan the week")).await?);
+    /// let delivery = session.collect().ready();
+    /// assert_eq!(delivery.messages()[0].text, "Today is Monday.");
+    /// delivery.accept();
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn collect(&self) -> Collect<'_> {
         Collect::new(self)
@@ -349,6 +508,25 @@ impl Drop for Bequest {
 }
 
 /// A session about to be opened.
+///
+/// ```
+/// use lineside_bus::Bus;
+/// use lineside_core::Agent;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let session = Bus::new()
+///     .session("s1")
+///     .agent(Agent::main("planner"))
+///     .project_root("/home/me/project")
+///     .host("my-agent")
+///     .open()
+///     .await?;
+/// assert_eq!(&*session.agent().id, "planner");
+/// assert_eq!(session.source().project_root.as_deref(), Some("/home/me/project"));
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "a session is opened by `open().await`"]
 pub struct OpenSession {
     shared: Arc<Shared>,
@@ -443,6 +621,24 @@ impl OpenSession {
 
     /// That it is below its parent is claimed and not proved: hooks of the sessions above can refuse its events and those
     /// of what is below it, or have the user asked, and nothing else. What one of them would change is refused.
+    ///
+    /// ```
+    /// use lineside_bus::Bus;
+    /// use lineside_core::json::json;
+    /// use lineside_core::Verdict;
+    /// use lineside_points::BeforeTool;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = Bus::new().session("s1").open().await?;
+    /// session.intercept::<BeforeTool>("read-only").gate(async |_, _cx| Verdict::allow())?;
+    /// let child = session.subagent("s2").claimed().open().await?;
+    /// // The hooks above cannot allow anything here.
+    /// let decision = child.publish(BeforeTool::new("ReadFile", json!({}))).await?;
+    /// assert_eq!(decision.verdict(), &Verdict::Continue);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn claimed(mut self) -> Self {
         self.source.border = self.source.depth;
         self
@@ -454,7 +650,7 @@ impl OpenSession {
         &self.source
     }
 
-    /// Opens it. It is under every hook above it from its first event on.
+    /// Opens it. The hooks of its ancestors apply from its first event on.
     ///
     /// # Errors
     /// Its id is taken, its parent is closed, or the bus is shutting down.
@@ -463,6 +659,14 @@ impl OpenSession {
     }
 
     /// As [`open`](Self::open), for callers that are not asynchronous.
+    ///
+    /// ```
+    /// use lineside_bus::Bus;
+    ///
+    /// let session = Bus::new().session("s1").open_now()?;
+    /// assert!(session.is_open());
+    /// # Ok::<_, lineside_bus::OpenSessionError>(())
+    /// ```
     ///
     /// # Errors
     /// As [`open`](Self::open).

@@ -195,6 +195,21 @@ pub enum Signal {
 
 impl Signal {
     /// The session that it is about; `None` for one about the whole bus.
+    ///
+    /// ```
+    /// use lineside_bus::Bus;
+    /// use lineside_bus::signal::Watched;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let bus = Bus::new();
+    /// let mut signals = bus.signals();
+    /// bus.session("s1").open().await?;
+    /// let Some(Watched::Signal(opened)) = signals.next().await else { panic!("the bus has ended") };
+    /// assert_eq!(opened.session().map(|id| id.as_str()), Some("s1"));
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn session(&self) -> Option<&SessionId> {
         match self {
@@ -422,6 +437,20 @@ impl Signals {
     }
 
     /// The next signal if there is one already.
+    ///
+    /// ```
+    /// use lineside_bus::Bus;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let bus = Bus::new();
+    /// let mut signals = bus.signals();
+    /// assert!(signals.try_next().is_none());
+    /// bus.session("s1").open().await?;
+    /// assert!(signals.try_next().is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn try_next(&mut self) -> Option<Watched> {
         self.watching.now().watched()
     }

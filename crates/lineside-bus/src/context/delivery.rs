@@ -62,6 +62,28 @@ impl Given {
 }
 
 /// Messages handed over. They go back to where they stood unless they are accepted.
+///
+/// ```
+/// use lineside_bus::Bus;
+/// use lineside_core::{Judgement, Verdict};
+/// use lineside_points::BeforePrompt;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let session = Bus::new().session("s1").open().await?;
+/// session
+///     .intercept::<BeforePrompt>("date")
+///     .gate(async |_, _cx| Judgement::from(Verdict::Continue).append("Today is Monday."))?;
+/// drop(session.publish(BeforePrompt::new("plan the week")).await?);
+///
+/// // A delivery that is dropped goes back: its messages are in the next one.
+/// drop(session.collect().ready());
+/// let delivery = session.collect().ready();
+/// assert_eq!(delivery.messages().len(), 1);
+/// assert_eq!(delivery.accept().len(), 1);
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "messages that are not accepted go back"]
 pub struct Delivery {
     session: SessionId,
@@ -144,6 +166,25 @@ impl Delivery {
 
     /// Confirms that the messages that `which` picks are in the agent's context, as [`accept`](Self::accept) does; the
     /// others go back to their places.
+    ///
+    /// ```
+    /// use lineside_bus::Bus;
+    /// use lineside_core::{Judgement, Verdict};
+    /// use lineside_points::BeforePrompt;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = Bus::new().session("s1").open().await?;
+    /// session
+    ///     .intercept::<BeforePrompt>("two")
+    ///     .gate(async |_, _cx| Judgement::from(Verdict::Continue).append("now").append("later"))?;
+    /// drop(session.publish(BeforePrompt::new("go on")).await?);
+    /// let accepted = session.collect().ready().accept_some(|message| message.text == "now");
+    /// assert_eq!(accepted.len(), 1);
+    /// assert_eq!(session.collect().ready().messages()[0].text, "later");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn accept_some(mut self, mut which: impl FnMut(&ContextMessage) -> bool) -> Vec<ContextMessage> {
         let all = std::mem::take(&mut self.given).into_iter().zip(std::mem::take(&mut self.messages));
         let (taken, left): (Vec<_>, Vec<_>) = all.partition(|(_, message)| which(message));

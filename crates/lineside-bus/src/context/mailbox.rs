@@ -66,7 +66,7 @@ impl Mailbox {
         Self { waiting: Mutex::default(), bounds, log: None }
     }
 
-    /// Adds a message, or says what became of it and of others; gives whether it waits now.
+    /// Adds a message, and records drops in `lost`; returns whether it waits now.
     pub(super) fn push(&self, mut order: Order, offer: Offer, lost: &mut Lost) -> bool {
         let Offer { message, expires, keeps_working } = offer;
         let mut waiting = self.lock();

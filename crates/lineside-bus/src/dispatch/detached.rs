@@ -211,7 +211,7 @@ impl Ticket {
     }
 }
 
-/// How an errand ended: counted, delivered and signalled.
+/// How a detached run ended: counted, delivered and signalled.
 struct Report {
     detached: DetachedRun,
     event: AnyEvent,

@@ -141,7 +141,7 @@ impl<'a> Dispatcher<'a> {
         }
     }
 
-    /// Says of a broken hook why it is none, once for each event.
+    /// Remarks of a broken hook why it was not loaded, once for each event.
     pub(crate) fn remark_not_loaded(&mut self, index: u32, hook: &Hook, round: Round) {
         if let Some(why) = hook.not_loaded().filter(|_| round == Round::First) {
             self.side_effects.remark(index, why.to_owned());

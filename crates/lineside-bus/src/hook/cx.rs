@@ -79,6 +79,27 @@ impl Cx {
     }
 
     /// The session whose event is handled.
+    ///
+    /// ```
+    /// use lineside_bus::Bus;
+    /// use lineside_core::{AgentKind, Verdict};
+    /// use lineside_core::json::json;
+    /// use lineside_points::BeforeTool;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = Bus::new().session("s1").open().await?;
+    /// session.intercept::<BeforeTool>("no-shell-below").gate(async |_, cx| match cx.session().agent().kind {
+    ///     AgentKind::Subagent => Verdict::block("a subagent has no shell"),
+    ///     AgentKind::Main => Verdict::Continue,
+    /// })?;
+    /// let child = session.subagent("s2").open().await?;
+    /// let call = || BeforeTool::new("Shell", json!({}));
+    /// assert!(!session.publish(call()).await?.is_refused());
+    /// assert!(child.publish(call()).await?.is_refused());
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn session(&self) -> &Session {
         match &self.session {

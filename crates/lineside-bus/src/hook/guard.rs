@@ -241,7 +241,7 @@ fn warn_of(handled: Handled, failure: &Failure) {
 #[cold]
 fn untimed(panic: Box<dyn Any + Send>) -> Failure {
     let Failure { detail, .. } = panicked(panic);
-    Failure::new(FailureKind::Error, format!("it has to be waited for, and there is no timer: {detail}"))
+    Failure::new(FailureKind::Error, format!("cannot enforce the timeout: there is no timer: {detail}"))
 }
 
 /// The failure of a call whose time is over.

@@ -22,6 +22,30 @@ use crate::base::background::start_watcher;
 use crate::base::caught::{self, BoxFuture};
 
 /// An event and its outcome, as an observer hears them.
+///
+/// ```
+/// use lineside_bus::Bus;
+/// use lineside_core::Verdict;
+/// use lineside_points::BeforePrompt;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let bus = Bus::new();
+/// let (sender, mut heard) = tokio::sync::mpsc::channel(8);
+/// bus.observe::<BeforePrompt>("audit").run(move |heard| {
+///     let sender = sender.clone();
+///     async move {
+///         let line = format!("{} by {:?}", heard.verdict(), heard.author().map(|hook| hook.name.to_string()));
+///         sender.send(line).await.unwrap_or_default();
+///     }
+/// })?;
+/// let session = bus.session("s1").open().await?;
+/// session.intercept::<BeforePrompt>("guard").gate(async |_, _cx| Verdict::block("closed"))?;
+/// drop(session.publish(BeforePrompt::new("hi")).await?);
+/// assert_eq!(heard.recv().await.as_deref(), Some("block: closed by Some(\"guard\")"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Heard<P> {
     event: Event<P>,
