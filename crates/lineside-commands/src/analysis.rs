@@ -213,6 +213,9 @@ pub struct Analysis {
     pub unclear_scripts: Vec<String>,
     /// What is not known.
     pub unclear: Vec<Unclear>,
+    /// Whether variables may be set of which the names are not known: by a file of the project that a shell reads, by words of
+    /// builtins that are not known, in any text for zsh.
+    pub sets_any: bool,
     /// Whether a bound was passed, so that some of the command was not read at all.
     pub is_cut: bool,
     /// The paths that are written, without links, whose files have other names as well.

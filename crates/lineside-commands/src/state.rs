@@ -88,6 +88,9 @@ pub struct Surroundings<'s> {
     pub temporary: &'s [&'s str],
     /// Variables of the environment whose values are known.
     pub variables: &'s [(&'s str, &'s str)],
+    /// Variables that the text inherits beside these, each with its value, or none where it is not set. They hold in its
+    /// shells alone, and as long as [`sets_any`](crate::Analysis::sets_any) does not.
+    pub inherited: &'s [(&'s str, Option<&'s str>)],
     /// More programs that start the program in their operands.
     pub wrappers: &'s [&'s str],
     /// Follows links; none leaves paths as they are written.
@@ -105,6 +108,7 @@ impl<'s> Surroundings<'s> {
             user,
             temporary: &["/tmp", "/var/tmp"],
             variables: &[],
+            inherited: &[],
             wrappers: &[],
             links: None,
         }

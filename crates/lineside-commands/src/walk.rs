@@ -200,7 +200,7 @@ pub(crate) struct Walk<'s> {
     is_elsewhere: bool,
 }
 
-impl Walk<'_> {
+impl<'s> Walk<'s> {
     fn top(&mut self, text: &str) {
         if self.shell == Shell::Other {
             self.unclear_text("the shell is neither bash, sh nor zsh");
@@ -262,6 +262,7 @@ impl Walk<'_> {
 
     fn text_at_hand(&mut self, text: &str) {
         self.levels += 1;
+        self.analysis.sets_any |= self.shell == Shell::Zsh;
         if text.contains("expand_aliases") && text.contains('\n') {
             self.by_lines(text);
             self.levels -= 1;
@@ -382,9 +383,17 @@ impl Walk<'_> {
             "USER" | "LOGNAME" => Some(Value::known(self.state.user)),
             _ => {
                 let known = self.state.variables.iter().find(|(known, _)| *known == name);
-                known.map(|(_, value)| Value::known(*value))
+                let known = known.map(|(_, value)| *value).or_else(|| self.inherited(name)?);
+                known.map(Value::known)
             }
         }
+    }
+
+    /// What a variable is that the text inherits: its value, or none where it is not set. What another program starts than a
+    /// shell may have been given other ones.
+    pub(crate) fn inherited(&self, name: &str) -> Option<Option<&'s str>> {
+        let (_, value) = self.state.inherited.iter().find(|(known, _)| *known == name)?;
+        self.way.iter().all(|program| Shell::named(program) != Shell::Other).then_some(*value)
     }
 
     pub(crate) fn cwd_value(&self) -> Value {

@@ -54,7 +54,9 @@ pub(crate) fn impossible_name(environment: &Environment) -> Option<&OsStr> {
     names.find(|name| name.is_empty() || name.as_bytes().contains(&b'='))
 }
 
-fn inherited(environment: &Environment, name: &OsStr) -> Option<OsString> {
+/// The value that a process with this environment inherits under a name; none where it inherits none.
+#[must_use]
+pub fn inherited(environment: &Environment, name: &OsStr) -> Option<OsString> {
     let listed = match &environment.inherit {
         Inherit::All => true,
         Inherit::Only(names) => names.iter().any(|listed| listed == name),

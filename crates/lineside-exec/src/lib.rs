@@ -54,6 +54,7 @@ mod http;
 mod without_http;
 
 pub use containment::Containment;
+pub use environment::inherited;
 #[cfg(feature = "http")]
 pub use http::{HttpClient, Proxy, ReadProxyError};
 pub use program::{FindProgramError, look_for};

@@ -234,7 +234,8 @@ impl Binder<'_> {
         let Outside { seal, ground, .. } = &self.outside;
         let is_of_project = ground.as_ref().is_some_and(|ground| ground.declares(&found.hook));
         let seal = seal.as_ref().filter(|_| is_of_project)?;
-        let why = sealed_program::look(seal, program, environment, Some(folder)).err()?;
+        let inherited = |name: &str| self.outside.inherited(environment, name);
+        let why = sealed_program::look(seal, program, (environment, Some(&inherited)), Some(folder)).err()?;
         let text = format!("hook \"{}\" is not run: {why}", found.hook.name);
         findings.push(Diagnostic::error(found.hook.origin.clone(), text));
         Some(State::NotSealed)

@@ -1,6 +1,7 @@
 //! Runs a foreign hook as an interceptor: its dialect says what to run and reads what came of it; this runs it, as
 //! often and in the order that the hook asks for.
 
+use std::cell::Cell;
 use std::future::ready;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -190,15 +191,24 @@ impl Attempts {
     async fn attempt(&self, event: &AnyEvent, cx: &Cx) -> (Result<Answer, Failure>, bool) {
         let began = Instant::now();
         let mut started = None;
-        let (returned, result) = match self.outside.prepare(event, |event| self.handler.prepare(event)) {
+        let shares = self.handler.shares_variables();
+        let assignments = Cell::new(None);
+        // What is handed on is set before it is looked at what is started.
+        let prepare = |event: &AnyEvent| {
+            let mut call = self.handler.prepare(event)?;
+            if shares && !self.outside.withholds(&call) {
+                assignments.set(self.with_variables(cx.session(), event, &mut call));
+            }
+            Ok(call)
+        };
+        let call = self.outside.prepare(event, prepare);
+        let assignments = assignments.into_inner();
+        let (returned, result) = match call {
             Ok(call) if self.outside.withholds(&call) => {
                 return (Ok(Answer { remarks: vec![NOT_RUN.into()], ..Answer::default() }), false);
             }
-            Ok(mut call) => {
-                let shares = self.handler.shares_variables();
+            Ok(call) => {
                 let starts_nothing = matches!(call, Call::Nothing);
-                let assignments =
-                    if shares { self.with_variables(cx.session(), event, &mut call) } else { None };
                 self.tell(&LogStage::Starting { call: &call });
                 // Only a log has a use for it afterwards.
                 started = self.log.is_some().then(|| call.clone());

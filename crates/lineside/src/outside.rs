@@ -19,6 +19,7 @@ use crate::exported::Exported;
 use crate::safe_path;
 use crate::seal::Seal;
 use crate::sealed_program;
+use crate::started::Inherited;
 use crate::workers::HookWorkers;
 
 /// Whether hooks start something outside this process.
@@ -112,7 +113,9 @@ impl Outside {
             Call::Command(invocation) => {
                 self.guard_python(&invocation.program, &mut invocation.environment);
                 let folder = invocation.working_directory.as_deref();
-                self.seal(&mut invocation.program, &invocation.environment, folder)?;
+                // Names of files that are there for one run are known when they are.
+                let is_whole = invocation.files.is_empty();
+                self.seal(&mut invocation.program, &invocation.environment, folder, is_whole)?;
             }
             Call::Warm(worker, _) => self.seal_worker(worker)?,
             Call::Worker(_) | Call::Post(_) | Call::Nothing => {}
@@ -127,7 +130,7 @@ impl Outside {
     pub(crate) fn seal_worker(&self, worker: &mut HookWorker) -> Result<(), Failure> {
         match &mut worker.reach {
             WorkerReach::Program { program, environment, working_directory } => {
-                self.seal(program, environment, working_directory.as_deref())
+                self.seal(program, environment, working_directory.as_deref(), true)
             }
             _ => Ok(()),
         }
@@ -139,10 +142,27 @@ impl Outside {
         program: &mut Program,
         environment: &Environment,
         folder: Option<&Path>,
+        is_whole: bool,
     ) -> Result<(), Failure> {
         let Some(seal) = &self.seal else { return Ok(()) };
-        let sealed = sealed_program::seal(seal, program, environment, folder);
+        let inherited = |name: &str| self.inherited(environment, name);
+        let inherited = is_whole.then_some(&inherited as Inherited<'_>);
+        let sealed = sealed_program::seal(seal, program, (environment, inherited), folder);
         sealed.map_err(|why| Failure::not_started(FailureKind::Spawn, format!("it is not run: {why}")))
+    }
+
+    /// The value that a program with this environment inherits here by a name.
+    pub(crate) fn inherited(&self, environment: &Environment, name: &str) -> Option<String> {
+        let mut own = Environment { set: Vec::new(), ..environment.clone() };
+        if own.inherit == Inherit::All {
+            own.inherit = self.inherit.clone();
+        }
+        match &self.environment {
+            Some(base) => base.get(name).filter(|_| inherits(&own, name)).cloned(),
+            None => {
+                lineside_exec::inherited(&own, OsStr::new(name)).and_then(|value| value.into_string().ok())
+            }
+        }
     }
 
     /// That what a line may have run of the project was what was trusted, also at its end.
@@ -261,17 +281,21 @@ fn propagate(propagation: &Propagation, environment: &mut Environment) {
     environment.set.extend(variables);
 }
 
+/// Whether a process with this environment inherits a variable of the name, where there is one.
+pub(crate) fn inherits(environment: &Environment, name: &str) -> bool {
+    let is_it = |other: &OsString| other == OsStr::new(name);
+    let is_listed = match &environment.inherit {
+        Inherit::All => true,
+        Inherit::Only(names) => names.iter().any(is_it),
+    };
+    is_listed && !environment.remove.iter().any(is_it)
+}
+
 /// The environment of a hook whose runtime has another environment than this process.
 fn based_on(base: &BTreeMap<String, String>, environment: &Environment) -> Environment {
-    let inherited = |name: &str| match &environment.inherit {
-        Inherit::All => true,
-        Inherit::Only(names) => names.iter().any(|other| other == OsStr::new(name)),
-    };
     let kept = base
         .iter()
-        .filter(|(name, _)| {
-            inherited(name) && !environment.remove.iter().any(|gone| gone == OsStr::new(name))
-        })
+        .filter(|(name, _)| inherits(environment, name))
         .map(|(name, value)| (OsString::from(name), OsString::from(value)));
     Environment {
         inherit: Inherit::Only(Vec::new()),

@@ -1,7 +1,7 @@
 //! Projects: which folder is the one of a session, what its hooks are made of, and how they are put in force or stand
 //! closed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,10 +20,12 @@ mod place;
 
 pub use place::{find, find_or_known, find_own, nearest, nearest_below, passed_by};
 
-use self::content::{LOOKS, programs, wanted};
+use self::content::{LOOKS, OfUser, programs, wanted};
 use crate::assembly::{Assembly, HookFiles};
+use crate::outside::inherits;
 use crate::seal::Seal;
 use crate::sealed_program;
+use crate::started::Inherited;
 
 /// A project as it lies on the disk.
 pub struct Project {
@@ -38,6 +40,8 @@ pub struct Project {
     wanted: Vec<Wanted>,
     /// The home of the user.
     home: String,
+    /// The variables that its hooks inherit, as far as they are known where it is read.
+    environment: BTreeMap<String, String>,
 }
 
 /// The places of the project with this root, for a user of these places.
@@ -63,7 +67,8 @@ impl Assembly {
         let files = self.read(&places);
         let mut looks = LOOKS;
         let home = user.home().map(|home| home.to_string_lossy().into_owned()).unwrap_or_default();
-        let wanted = wanted(&home, root, &self.watched(&places), &files.loaded, before, &mut looks);
+        let of_user = OfUser { home: &home, environment: &user.environment };
+        let wanted = wanted(&of_user, root, &self.watched(&places), &files.loaded, before, &mut looks);
         let content = match looks {
             0 => Err(ReadContentError::TooMuch(root.to_path_buf())),
             _ => Content::read(root, &wanted),
@@ -75,7 +80,15 @@ impl Assembly {
             own.chain(asked).collect::<Vec<_>>()
         };
         let guards = files.loaded.iter().flat_map(of).collect::<BTreeSet<_>>().into_iter().collect();
-        Project { root: root.to_path_buf(), guards, content, wanted, files, home }
+        Project {
+            root: root.to_path_buf(),
+            guards,
+            content,
+            wanted,
+            files,
+            home,
+            environment: user.environment.clone(),
+        }
     }
 }
 
@@ -190,7 +203,11 @@ impl Project {
             let (name, origin) = (&found.hook.name, found.hook.origin.clone());
             programs(&self.root, found).into_iter().find_map(|(program, environment, folder)| {
                 let environment = environment.unwrap_or_default();
-                match sealed_program::look(&seal, program, &environment, folder.as_deref()) {
+                let inherited = |name: &str| {
+                    self.environment.get(name).filter(|_| inherits(&environment, name)).cloned()
+                };
+                let surroundings = (&environment, Some(&inherited as Inherited<'_>));
+                match sealed_program::look(&seal, program, surroundings, folder.as_deref()) {
                     Err(why) => {
                         let text = format!("hook \"{name}\" would not be run: {why}");
                         Some(Diagnostic::error(origin.clone(), text))

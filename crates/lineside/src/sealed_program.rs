@@ -5,7 +5,6 @@
 //! in it, or puts a variable of the hook before it. What else of the project a line names cannot be put in its place.
 
 use std::ffi::{OsStr, OsString};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use lineside_commands::Shell;
@@ -15,7 +14,7 @@ use lineside_core::worker::WorkerSpec;
 use lineside_trust::CopyFileError;
 
 use crate::seal::Seal;
-use crate::started::{Setting, Started};
+use crate::started::{Inherited, Setting, Started, Words};
 
 /// What ends a word of a shell.
 const BETWEEN: [char; 10] = [' ', '\t', '\n', ';', '&', '|', '<', '>', '(', ')'];
@@ -40,10 +39,10 @@ type Copied = fn(&Seal, &Path) -> Result<Option<PathBuf>, String>;
 pub(crate) fn seal(
     seal: &Seal,
     program: &mut Program,
-    environment: &Environment,
+    (environment, inherited): (&Environment, Option<Inherited<'_>>),
     folder: Option<&Path>,
 ) -> Result<(), String> {
-    seal_with(seal, program, environment, folder, copied).map(drop)
+    seal_with(seal, program, (environment, inherited), folder, copied).map(drop)
 }
 
 /// Whether [`seal`] would let this be started, told without a copy; and why it may start more than its words say, if it may.
@@ -53,23 +52,23 @@ pub(crate) fn seal(
 pub(crate) fn look(
     seal: &Seal,
     mut program: Program,
-    environment: &Environment,
+    surroundings: (&Environment, Option<Inherited<'_>>),
     folder: Option<&Path>,
 ) -> Result<Option<String>, String> {
-    seal_with(seal, &mut program, environment, folder, |seal, path| Ok(seal.copies.place(path)))
+    seal_with(seal, &mut program, surroundings, folder, |seal, path| Ok(seal.copies.place(path)))
 }
 
 fn seal_with(
     seal: &Seal,
     program: &mut Program,
-    environment: &Environment,
+    (environment, inherited): (&Environment, Option<Inherited<'_>>),
     folder: Option<&Path>,
     copied: Copied,
 ) -> Result<Option<String>, String> {
     let mut more = None;
     let base = folder.unwrap_or(seal.root());
     let base = base.canonicalize().unwrap_or_else(|_| base.to_path_buf());
-    let setting = Setting { root: seal.root(), home: seal.home(), folder: &base, environment };
+    let setting = Setting { root: seal.root(), home: seal.home(), folder: &base, environment, inherited };
     let script = program.below_working_directory().map(OsStr::to_owned);
     for argv in [Some(&mut program.argv), program.without_interpreter.as_mut()].into_iter().flatten() {
         if let Some(first) = argv.first().filter(|first| first.as_encoded_bytes().contains(&b'/')) {
@@ -89,7 +88,9 @@ fn seal_with(
                 *argument = copy.into_os_string();
             } else if let Some(line) = argument.to_str().filter(|_| at > 0) {
                 let words = shell.as_ref().filter(|(of, _)| *of == at);
-                let words = words.map(|(_, shell)| setting.words(shell, line)).unwrap_or_default();
+                let words = words
+                    .map(|(_, shell)| setting.words(shell, line, &started.inherited))
+                    .unwrap_or_default();
                 *argument =
                     seal_line(seal, line, (&words, started.unclear.is_empty()), &setting, copied)?.into();
             }
@@ -175,7 +176,7 @@ fn copied(seal: &Seal, path: &Path) -> Result<Option<PathBuf>, String> {
 fn seal_line(
     seal: &Seal,
     line: &str,
-    (words, is_known): (&[(Range<usize>, PathBuf)], bool),
+    (words, is_known): (&Words, bool),
     setting: &Setting<'_>,
     copied: Copied,
 ) -> Result<String, String> {
@@ -217,6 +218,8 @@ fn seal_line(
         let copy = path.as_deref().filter(|_| !is_written).map(|path| copied(seal, path)).transpose()?;
         // Where the grammar of the shell tells what a word is, or a part of one, nothing else counts.
         let told = words.iter().find(|(of, _)| !is_written && at <= of.start && of.end <= at + word.len());
+        let is_outside = told.is_some_and(|(of, file)| file.is_none() && of.len() == word.len());
+        let told = told.and_then(|(of, file)| Some((of, file.as_ref()?)));
         let told = told.map(|(of, file)| Ok::<_, String>((of, copied(seal, file)?))).transpose()?;
         let told = told.and_then(|(of, copy)| Some((of, copy?.to_str()?.to_owned())));
         // The place of a text that is made of a word is that word, which is no name of the file.
@@ -237,7 +240,7 @@ fn seal_line(
             (None, Some(path)) if !is_written && !moves && seal.is_run_in(path, is_first) => {
                 return Err(format!("{} is not among what was trusted", path.display()));
             }
-            (None, None) if !is_written && (is_open || seal.has_run(word)) => {
+            (None, None) if !is_written && !is_outside && (is_open || seal.has_run(word)) => {
                 return Err(format!(
                     "it is not certain which file `{word}` is; name it by itself and without quotes around more, as \
                      ./path or \"$VARIABLE\"/path"
@@ -338,7 +341,7 @@ mod tests {
     fn seen(seal: &Seal, mut program: Program) -> String {
         let set = vec![("P".into(), seal.root().into())];
         let environment = Environment { set, ..Environment::default() };
-        super::seal(seal, &mut program, &environment, Some(seal.root())).unwrap();
+        super::seal(seal, &mut program, (&environment, None), Some(seal.root())).unwrap();
         let text =
             program.argv.iter().map(|argument| argument.to_str().unwrap()).collect::<Vec<_>>().join(" ");
         let partial = if is_partial(seal, &program) { " (partial)" } else { "" };
@@ -360,7 +363,7 @@ mod tests {
         assert_eq!(beside, ".x/hooks/b.py", "what lies beside a script is there");
         let mut other = Program::argv(["./new.sh"]);
         fs::write(seal.root().join("new.sh"), "").unwrap();
-        let refused = super::seal(&seal, &mut other, &Environment::default(), None).unwrap_err();
+        let refused = super::seal(&seal, &mut other, (&Environment::default(), None), None).unwrap_err();
         assert!(refused.ends_with("new.sh is not among what was trusted"), "{refused}");
     }
 
@@ -415,7 +418,7 @@ mod tests {
             let set = vec![("P".into(), seal.root().into())];
             let environment = Environment { set, ..Environment::default() };
             let mut program = Program::shell("/bin/sh", line);
-            let refused = super::seal(&seal, &mut program, &environment, Some(seal.root()));
+            let refused = super::seal(&seal, &mut program, (&environment, None), Some(seal.root()));
             assert!(refused.as_ref().is_err_and(|why| why.contains(told)), "{line}: {refused:?}");
         }
     }

@@ -92,7 +92,10 @@ impl Walk<'_> {
                     target = name;
                     parts.name = &target;
                 }
-                _ => return (vec![Value::unknown()], false),
+                _ => {
+                    self.analysis.sets_any = true;
+                    return (vec![Value::unknown()], false);
+                }
             }
         }
         let (values, joins) = self.lookup(&parts);
@@ -285,7 +288,8 @@ impl Walk<'_> {
         quoted: bool,
     ) -> Vec<Value> {
         let unknown = values.as_ref().is_none_or(|values| values.iter().any(Value::is_unclear));
-        let unset = self.scope.unset.contains(name) && values.is_none();
+        let is_unset = || self.scope.unset.contains(name) || self.inherited(name) == Some(None);
+        let unset = values.is_none() && is_unset();
         let empty = values.as_ref().is_some_and(|values| values.iter().all(|value| value.text.is_empty()));
         let takes = unset || empty && colon || values.as_ref().is_some_and(Vec::is_empty);
         let kept = values.unwrap_or_default();

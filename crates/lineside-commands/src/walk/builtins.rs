@@ -4,7 +4,8 @@ use super::data;
 use super::touch::is_input;
 use super::{Case, Walk};
 use crate::analysis::{Access, SOURCED};
-use crate::value::{Origin, StandsFor, UNKNOWN, Value};
+use crate::state::Shell;
+use crate::value::{Origin, StandsFor, UNKNOWN, Value, has_marks};
 
 /// Those that neither start nor set anything that counts here.
 const QUIET: &[&str] = &[
@@ -20,6 +21,7 @@ const TELLS: &[&str] = &["type", "whence", "where", "help", "caller", "functions
 impl Walk<'_> {
     /// RunsFilter a builtin; answers whether it is one.
     pub(crate) fn builtin(&mut self, name: &str, words: &[Value], environment: &[String]) -> bool {
+        self.analysis.sets_any |= sets_any(name, &words[1..], self.shell);
         match name {
             // A program and a builtin have this name; it matters what it ends.
             "kill" => return false,
@@ -217,13 +219,16 @@ impl Walk<'_> {
         let settings = self.prints_settings
             && text.text.starts_with(UNKNOWN)
             && text.text.rsplit(UNKNOWN).next().is_some_and(|rest| rest.trim().is_empty());
-        if !settings {
+        if settings {
+            self.analysis.sets_any = true;
+        } else {
             self.run_value(&text, "what `eval` runs");
         }
     }
 
     fn source(&mut self, words: &[Value]) {
         let Some(file) = words.first() else { return };
+        self.begins_in(file);
         self.runs_file(file);
         let name = file.plain().map(crate::globs::last_name).unwrap_or_default();
         let is_settings = name.starts_with(".env") && self.origin_at(file).has(Origin::SECRET);
@@ -363,6 +368,30 @@ impl Walk<'_> {
         let origin = self.origin_at(value);
         self.read = self.read.with(origin);
         origin
+    }
+}
+
+/// Whether a builtin may set variables that its words do not name.
+fn sets_any(name: &str, words: &[Value], shell: Shell) -> bool {
+    // A value may be split into words as well.
+    let is_open = |word: &Value| match word.text.split_once('=') {
+        Some((name, _)) if shell == Shell::Bash => has_marks(name) || word.is_many(),
+        _ => has_marks(&word.text),
+    };
+    let has = |letters: &[char]| {
+        words.iter().any(|word| word.text.starts_with(['-', '+']) && word.text.contains(letters))
+    };
+    match name {
+        "getopts" | "compgen" | "enable" | "nameref" => true,
+        "export" | "declare" | "typeset" | "local" | "readonly" | "integer" | "float" => {
+            has(&['n', 'T']) || words.iter().any(is_open)
+        }
+        "read" | "mapfile" | "readarray" | "unset" | "let" => words.iter().any(is_open),
+        "printf" => has(&['v']) && words.iter().take(2).any(is_open),
+        // An environment that is emptied, and a list of ksh.
+        "exec" => has(&['c']),
+        "set" => has(&['A']),
+        _ => false,
     }
 }
 

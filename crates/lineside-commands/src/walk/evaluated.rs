@@ -46,11 +46,18 @@ impl Walk<'_> {
         if file.plain() == Some("/dev/null") {
             return;
         }
+        self.begins_in(file);
         self.runs_file(file);
         self.touch(Access::Read, file, false, None);
         if let Some(content) = self.written_at(file) {
             self.script(&content, Shell::Bash, Vec::new(), "a file that a shell begins with");
         }
+    }
+
+    /// Notes that a shell reads a file, which may set any variable where it is one of the project.
+    pub(crate) fn begins_in(&mut self, file: &Value) {
+        let (path, _) = self.absolute(file);
+        self.analysis.sets_any |= crate::path::is_within(&path, self.state.project);
     }
 
     /// Files of the home that a shell of a person, or one that begins or ends a session, runs.

@@ -313,7 +313,7 @@ impl Walk<'_> {
 
     /// Does what is done on another machine or in a container, where nothing of this one is known: its programs are listed apart.
     pub(super) fn elsewhere(&mut self, run: impl FnOnce(&mut Self) -> bool) -> bool {
-        let state = Surroundings { links: None, variables: &[], cwd: "/", ..self.state };
+        let state = Surroundings { links: None, variables: &[], inherited: &[], cwd: "/", ..self.state };
         let mut there =
             Walk { input: self.input.clone(), is_elsewhere: true, ..Walk::new(Shell::Sh, &state, None) };
         self.carries_on(&mut there);

@@ -1,6 +1,6 @@
 //! Which files and folders a project is made of: those of its formats, and those that its hooks start or name.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use lineside_core::Origin;
@@ -10,6 +10,7 @@ use lineside_core::worker::WorkerReach;
 use lineside_dialects::{Dialect, ForeignHook, Loaded, Start, Watched};
 use lineside_trust::{Item, OfFolder, Wanted};
 
+use crate::outside::inherits;
 use crate::seal::{is_program, is_script};
 use crate::started::Setting;
 
@@ -20,10 +21,18 @@ pub(super) const LOOKS: usize = 1 << 18;
 /// The longest path that the system takes, in bytes.
 const LONGEST_PATH: usize = 4_096;
 
+/// What is known of the user for whom a project is read.
+pub(super) struct OfUser<'a> {
+    pub(super) home: &'a str,
+    /// What hooks inherit here. The daemon may have another one: of what this leads to only that counts which was there when
+    /// the project was trusted.
+    pub(super) environment: &'a BTreeMap<String, String>,
+}
+
 /// Everything that the hooks of a project are made of: the files that are read for them, those that declare them, with
 /// the folder where a hook is a folder, and those that they name.
 pub(super) fn wanted(
-    home: &str,
+    user: &OfUser<'_>,
     root: &Path,
     watched: &[Watched],
     hooks: &[(&'static dyn Dialect, Loaded)],
@@ -57,17 +66,16 @@ pub(super) fn wanted(
             wanted.extend(text("root").filter(|_| !is_alone).map(|folder| (folder, true)));
         }
         for found in &loaded.hooks {
-            for named in started(home, root, found, looks) {
+            for named in started(user, root, found, looks) {
                 match named {
                     Named::Run(file) => wanted.extend(with_its_folder(root, file)),
-                    Named::Data(file) if before.is_none_or(|before| has(before, root, &file)) => {
-                        wanted.insert((file, false));
-                    }
+                    Named::Data(file) if before.is_none() => drop(wanted.insert((file, false))),
                     Named::Data(_) => {}
                 }
             }
         }
     }
+    wanted.extend(before.into_iter().flatten().map(|item| (root.join(&item.path), false)));
     let of_folder = |whole| if whole { OfFolder::Everything } else { OfFolder::Nothing };
     let loaded = hooks.iter().flat_map(|(_, loaded)| &loaded.trusts);
     let loaded = loaded.map(|named| Wanted::loaded(root, named));
@@ -76,11 +84,6 @@ pub(super) fn wanted(
         .map(|(path, whole)| Wanted { path, of_folder: of_folder(whole) })
         .chain(loaded)
         .collect()
-}
-
-/// Whether a file was part of a content.
-fn has(content: &[Item], root: &Path, file: &Path) -> bool {
-    file.strip_prefix(root).is_ok_and(|path| content.iter().any(|item| Path::new(&item.path) == path))
 }
 
 /// A named file; with it everything beside it and below, where that is a folder of hooks: one within a folder whose name
@@ -116,13 +119,20 @@ pub(super) fn programs(
 
 /// The files of the project that a hook names in what it starts: those that it runs, also where they are not there, and
 /// what else is there.
-fn started(home: &str, root: &Path, found: &ForeignHook, looks: &mut usize) -> Vec<Named> {
+fn started(user: &OfUser<'_>, root: &Path, found: &ForeignHook, looks: &mut usize) -> Vec<Named> {
     let mut files = Vec::new();
     for (program, environment, working_directory) in programs(root, found) {
         let environment = &environment.unwrap_or_default();
         let folder = working_directory.as_deref().unwrap_or(root);
-        let setting = Setting { root, home, folder, environment };
+        let setting = Setting { root, home: user.home, folder, environment, inherited: None };
         files.extend(setting.started(&program.argv).files.into_iter().map(Named::Run));
+        let inherited =
+            |name: &str| user.environment.get(name).filter(|_| inherits(environment, name)).cloned();
+        let setting = Setting { inherited: Some(&inherited), ..setting };
+        // What leads out of the project by a link is not of it.
+        let led = setting.started(&program.argv).files.into_iter();
+        let led = led.filter(|file| file.canonicalize().is_ok_and(|file| file.starts_with(root)));
+        files.extend(led.map(Named::Data));
         let bases = [working_directory.unwrap_or_else(|| root.to_path_buf()), root.to_path_buf()];
         let run = program.below_working_directory().map(|script| Named::Run(bases[0].join(script)));
         files.extend(run);
@@ -137,7 +147,7 @@ fn started(home: &str, root: &Path, found: &ForeignHook, looks: &mut usize) -> V
 enum Named {
     /// It is run, or may be.
     Run(PathBuf),
-    /// It is read, or written: what the hook itself writes is no part of what it is.
+    /// It is read, or written: what the hook itself writes is no part of what it is. Or a variable of the user leads to it.
     Data(PathBuf),
 }
 
