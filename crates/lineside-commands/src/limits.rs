@@ -78,10 +78,16 @@ const FRONT: usize = 128;
 /// These words.
 const IN_FRONT: [&str; 3] = ["time", "!", "coproc"];
 
+/// No text of so few bytes passes a bound: a parameter takes two of them, and of nothing else fewer than that are too many.
+const SHORT: usize = 2 * PARAMETERS;
+
 /// Which bound a text passes that the parser is not to be asked about.
 pub(crate) fn exceeded(text: &str) -> Option<&'static str> {
     if text.len() > TEXT {
         return Some("it is longer than 64 KiB");
+    }
+    if text.len() <= SHORT {
+        return None;
     }
     let (mut open, mut documents, mut substitutions, mut before) = (0_usize, 0, 0, 0);
     // Parameters that are open, each whether that is within quotes.
@@ -121,6 +127,19 @@ pub(crate) fn exceeded(text: &str) -> Option<&'static str> {
             return Some("it is nested too deeply");
         }
     }
+    // Neither passes its bound in a text of fewer brackets; each word in front takes a sign at least and one that ends it.
+    let brackets = text.bytes().filter(|byte| *byte == b'[').count();
+    if brackets > BRACKETS && nests_brackets(text) || text.len() > 2 * FRONT && nests_in_front(text) {
+        return Some("it is nested too deeply");
+    }
+    if substitutions > SUBSTITUTIONS {
+        return Some("it has too many substitutions");
+    }
+    (documents > DOCUMENTS).then_some("it has too many here-documents")
+}
+
+/// Whether the brackets of a word are too deep, or too many words open an index.
+fn nests_brackets(text: &str) -> bool {
     let mut indexes = 0;
     for word in
         text.split(|sign: char| sign.is_ascii_whitespace() || sign == ';').filter(|word| word.contains('['))
@@ -139,11 +158,16 @@ pub(crate) fn exceeded(text: &str) -> Option<&'static str> {
         };
         indexes += usize::from(brackets > 0 && word.split_once('[').as_ref().is_some_and(named));
         if deepest > BRACKETS || indexes > INDEXES {
-            return Some("it is nested too deeply");
+            return true;
         }
     }
+    false
+}
+
+/// Whether too many of [`IN_FRONT`] stand before one another.
+fn nests_in_front(text: &str) -> bool {
     let mut front = 0;
-    for line in text.lines() {
+    text.lines().any(|line| {
         // A line that begins with another word goes on with none of them.
         let first = line.split_ascii_whitespace().next().unwrap_or_default();
         if !IN_FRONT.contains(&first) && !first.starts_with(['-', '\\']) && !first.contains(['<', '>']) {
@@ -151,12 +175,6 @@ pub(crate) fn exceeded(text: &str) -> Option<&'static str> {
         }
         let words = line.split(|sign: char| sign.is_ascii_whitespace() || ";&|<>(){}`".contains(sign));
         front += words.filter(|word| IN_FRONT.contains(word)).count();
-        if front > FRONT {
-            return Some("it is nested too deeply");
-        }
-    }
-    if substitutions > SUBSTITUTIONS {
-        return Some("it has too many substitutions");
-    }
-    (documents > DOCUMENTS).then_some("it has too many here-documents")
+        front > FRONT
+    })
 }

@@ -182,11 +182,11 @@ const PACKAGES: [(&str, &str); 6] = [
 /// The name of a program: `prisma@5` and `npm:prisma` of a runner are `prisma`, and `@prisma/cli` is so as well.
 pub(crate) fn program_name(path: &str) -> &str {
     let last = path.bytes().rposition(|byte| byte == b'/').map_or(path, |at| &path[at + 1..]);
-    if last.contains('-')
-        && let Some((_, program)) =
-            PACKAGES.iter().find(|(package, _)| last.split('@').next() == Some(package))
-    {
-        return program;
+    if last.contains('-') {
+        let package = last.split('@').next();
+        if let Some((_, program)) = PACKAGES.iter().find(|(known, _)| package == Some(known)) {
+            return program;
+        }
     }
     if !path.bytes().any(|byte| matches!(byte, b'@' | b':')) {
         return last;

@@ -215,7 +215,9 @@ impl<'s> Walk<'s> {
             self.unclear_text("the text has signs of a plane for private use");
             return;
         }
-        if let Some(at) = text.find(|c| INVISIBLE.contains(&c)) {
+        if !text.is_ascii()
+            && let Some(at) = text.find(|c| INVISIBLE.contains(&c))
+        {
             let rest = &text[at..];
             let end = rest.find(|c| !INVISIBLE.contains(&c)).unwrap_or(rest.len());
             self.at(self.place(&rest[..end]), |walk| walk.unclear_text("the text has invisible signs"));
@@ -263,7 +265,7 @@ impl<'s> Walk<'s> {
     fn text_at_hand(&mut self, text: &str) {
         self.levels += 1;
         self.analysis.sets_any |= self.shell == Shell::Zsh;
-        if text.contains("expand_aliases") && text.contains('\n') {
+        if text.contains('\n') && text.contains("expand_aliases") {
             self.by_lines(text);
             self.levels -= 1;
             return;

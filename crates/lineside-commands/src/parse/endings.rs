@@ -36,6 +36,10 @@ pub(super) fn unclosed(word: &str) -> Vec<usize> {
 
 /// Whether a sign that ends a word stands in one, outside of quotes, expansions and parentheses.
 pub(super) fn ends_earlier(word: &str) -> bool {
+    // The usual word has none.
+    if !word.bytes().any(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'<' | b'>')) {
+        return false;
+    }
     let (mut depth, mut at) = (0_usize, 0);
     while let Some(byte) = word.as_bytes().get(at) {
         at = match byte {

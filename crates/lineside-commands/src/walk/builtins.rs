@@ -5,7 +5,7 @@ use super::touch::is_input;
 use super::{Case, Walk};
 use crate::analysis::{Access, SOURCED};
 use crate::state::Shell;
-use crate::value::{Origin, StandsFor, UNKNOWN, Value, has_marks};
+use crate::value::{OPEN, Origin, StandsFor, UNKNOWN, Value, has_marks};
 
 /// Those that neither start nor set anything that counts here.
 const QUIET: &[&str] = &[
@@ -274,8 +274,8 @@ impl Walk<'_> {
                 None if !self.calls.is_empty() => drop(self.scope.cases.remove(known)),
                 None => {}
             }
-            if let Some(text) =
-                word.literal().filter(|text| text.split('=').next().is_some_and(|name| name.contains('[')))
+            if name.contains(['[', OPEN])
+                && let Some(text) = word.literal()
             {
                 self.index_of(&text);
             }

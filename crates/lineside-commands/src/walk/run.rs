@@ -47,13 +47,13 @@ impl Walk<'_> {
         }
         let away = std::mem::take(&mut self.away);
         self.prints_settings = false;
-        let deeds: Vec<&When> = reading
-            .rows
-            .iter()
-            .flat_map(|row| &row.deeds)
-            .filter(|when| when.with.iter().all(|group| group.iter().any(|flag| reading.has(flag))))
-            .filter(|when| !when.without.iter().any(|flag| reading.has(flag)))
-            .collect();
+        let all = || reading.rows.iter().flat_map(|row| &row.deeds);
+        let mut deeds: Vec<&When> = Vec::with_capacity(all().count());
+        deeds.extend(
+            all()
+                .filter(|when| when.with.iter().all(|group| group.iter().any(|flag| reading.has(flag))))
+                .filter(|when| !when.without.iter().any(|flag| reading.has(flag))),
+        );
         let asks = ["--help", "--version"].iter().any(|flag| reading.has(flag));
         let deeds = if asks && !wraps(&deeds) { Vec::new() } else { deeds };
         let before = self.scope.cwd.clone();
@@ -147,11 +147,19 @@ impl Walk<'_> {
         away: bool,
     ) {
         let given = words.iter().fold(self.reads_input(), |all, word| all.with(word.origin));
-        let has = |deed: Deed| deeds.iter().any(|when| when.deed == deed);
-        let (whole, shows, into) = (has(Deed::Whole), has(Deed::Shows), has(Deed::Into));
+        let (mut whole, mut shows, mut into, mut relays) = (false, false, false, false);
+        for when in deeds {
+            match when.deed {
+                Deed::Whole => whole = true,
+                Deed::Shows => shows = true,
+                Deed::Into => into = true,
+                Deed::Relays => relays = true,
+                _ => {}
+            }
+        }
         self.read = Origin::default();
         let mut read = self.reads_input();
-        if !shows && !has(Deed::Relays) {
+        if !shows && !relays {
             read = read.without(Origin::SHOWN);
         }
         let (mut printed, mut quiet, mut fetches, mut sends) = (None, false, false, false);
@@ -236,10 +244,10 @@ impl Walk<'_> {
                 _ => {
                     let before = std::mem::take(&mut self.read);
                     let is_here =
-                        reading.operands.first().is_some_and(|host| crate::address::is_here(&host.text));
+                        || reading.operands.first().is_some_and(|host| crate::address::is_here(&host.text));
                     let passes = match when.elsewhere {
                         // `ssh localhost rm x` begins at home.
-                        true if name == "ssh" && is_here => {
+                        true if name == "ssh" && is_here() => {
                             let home = Some(self.state.home.to_owned());
                             let cwd = std::mem::replace(&mut self.scope.cwd, home);
                             let passes = self.starts_more(name, words, reading, when.deed, index);

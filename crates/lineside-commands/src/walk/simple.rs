@@ -81,8 +81,8 @@ impl Walk<'_> {
         let touches = self.analysis.touches.get(known..).unwrap_or_default();
         let is_read = |touch: &crate::analysis::Touch| touch.access == Access::Read && is_loaded(&touch.path);
         let is_substitution =
-            last.trim_matches('"').starts_with("$(") && front.iter().all(|word| word.starts_with('-'));
-        if is_substitution && !touches.is_empty() && touches.iter().all(is_read) {
+            || last.trim_matches('"').starts_with("$(") && front.iter().all(|word| word.starts_with('-'));
+        if !touches.is_empty() && is_substitution() && touches.iter().all(is_read) {
             self.analysis.touches.truncate(known);
             self.forget_places();
             self.scope.has_settings = true;

@@ -36,16 +36,16 @@ const WRITES_TEXTS: &[&str] = &[
 ];
 
 /// Programs that run what a file says, and the option that names it, or none where the first operand does.
-const RUNS_FILES: &[(&str, &str)] = &[
-    ("vim|vi|nvim|gvim|rvim|ex|rview", "-S"),
-    ("gdb|lldb", "-x"),
-    ("ssh|scp|sftp", "-F"),
-    ("at|batch", "-f"),
-    ("expect", ""),
-    ("emacs", "-l"),
-    ("vim|vi|nvim", "-u"),
-    ("tmux", "-f"),
-    ("sqlite3|sqlite", "-init"),
+const RUNS_FILES: &[(&[&str], &str)] = &[
+    (&["vim", "vi", "nvim", "gvim", "rvim", "ex", "rview"], "-S"),
+    (&["gdb", "lldb"], "-x"),
+    (&["ssh", "scp", "sftp"], "-F"),
+    (&["at", "batch"], "-f"),
+    (&["expect"], ""),
+    (&["emacs"], "-l"),
+    (&["vim", "vi", "nvim"], "-u"),
+    (&["tmux"], "-f"),
+    (&["sqlite3", "sqlite"], "-init"),
 ];
 
 /// Files by whose usual names a program knows what to run.
@@ -80,12 +80,12 @@ const LANGUAGES: &[(&str, &str)] = &[
 impl Walk<'_> {
     /// Scripts that the command has written, among the words of a program that is not known or that runs scripts.
     pub(super) fn runs_given(&mut self, words: &[Value], reading: &Reading, index: usize) {
+        if self.files.is_empty() || LOOKS.iter().any(|name| words[0].plain() == Some(name)) {
+            return;
+        }
         let mut deeds = reading.rows.iter().flat_map(|row| &row.deeds).map(|when| when.deed);
         let is_runner = deeds.clone().any(|deed| deed == Deed::Scripts);
-        if self.files.is_empty()
-            || !reading.rows.is_empty() && !is_runner
-            || LOOKS.iter().any(|name| words[0].plain() == Some(name))
-        {
+        if !reading.rows.is_empty() && !is_runner {
             return;
         }
         // The script of an interpreter is entered as that; a path is a program by itself, where nothing runs it.
@@ -195,6 +195,9 @@ impl Walk<'_> {
 
     /// A file that the command itself has written, and that is started by its path.
     pub(crate) fn written_at(&self, value: &Value) -> Option<Value> {
+        if self.files.is_empty() {
+            return None;
+        }
         let (path, unclear) = self.absolute(value);
         self.file(&path).filter(|_| !unclear).map(|file| file.content.clone())
     }
@@ -220,8 +223,11 @@ impl Walk<'_> {
 
     /// Whether the command itself has written a file.
     pub(crate) fn wrote(&self, value: &Value) -> bool {
+        if self.files.is_empty() || value.stands_for.is_some() {
+            return false;
+        }
         let (path, unclear) = self.absolute(value);
-        !unclear && value.stands_for.is_none() && self.file(&path).is_some()
+        !unclear && self.file(&path).is_some()
     }
 
     /// Notes that a program writes a file, which holds what is not known from then on.
@@ -354,12 +360,13 @@ impl Walk<'_> {
 
     /// Files that a program is given to run what they say, in a language that is not read here.
     pub(crate) fn runs_own_files(&mut self, name: &str, reading: &Reading) {
-        if self.files.is_empty() && reading.given.is_empty() {
+        if !self.files.is_empty() {
+            self.runs_usual_file(name);
+        } else if reading.given.is_empty() {
             return;
         }
-        self.runs_usual_file(name);
         let is_given = |file: &Value| file.stands_for.is_some() || file.plain() == Some("/dev/stdin");
-        for (_, flag) in RUNS_FILES.iter().filter(|(names, _)| names.split('|').any(|one| one == name)) {
+        for (_, flag) in RUNS_FILES.iter().filter(|(names, _)| names.contains(&name)) {
             let given = if flag.is_empty() { reading.operands.first() } else { reading.values(flag).next() };
             if given.is_some_and(|file| self.wrote(file) || is_given(file)) {
                 self.unclear_text(&format!(
@@ -372,7 +379,7 @@ impl Walk<'_> {
     /// `just`, `rake` and the like, where the command has written what they run.
     fn runs_usual_file(&mut self, name: &str) {
         let own = OWN_FILES.iter().find(|(names, _)| names.split('|').any(|one| one == name));
-        let Some((_, files)) = own.filter(|_| !self.files.is_empty()) else { return };
+        let Some((_, files)) = own else { return };
         let Some(rules) = files.split('|').find_map(|file| self.written_at(&Value::known(file))) else {
             return;
         };
