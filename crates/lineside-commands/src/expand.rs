@@ -12,9 +12,17 @@ pub(crate) use escapes::ansi;
 pub(crate) use parameter::is_secret_name;
 pub(crate) use pattern::fits;
 
-use crate::scan::closing;
+use crate::scan::{closing, is_plain};
 use crate::value::{self, FRESH, OPEN, QUEST, STAR, UNKNOWN, Value, globbing};
 use crate::walk::Walk;
+
+/// Whether a sign may mean something in a word.
+fn means(byte: &u8) -> bool {
+    matches!(
+        byte,
+        b'\'' | b'"' | b'\\' | b'$' | b'`' | b'<' | b'>' | b'=' | b'@' | b'!' | b'+' | b'*' | b'?' | b'['
+    )
+}
 
 /// How a word is read.
 #[derive(Clone, Copy, PartialEq)]
@@ -92,7 +100,7 @@ impl Walk<'_> {
     fn fields(&mut self, word: &str, all: &mut Vec<Value>) {
         // The usual word: nothing in it means anything.
         let path_of_program = self.shell == crate::Shell::Zsh && word.starts_with('=');
-        if !path_of_program && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./:=,+@%".contains(&b)) {
+        if !path_of_program && word.bytes().all(is_plain) {
             all.push(Value { place: self.place(word), ..Value::known(word) });
             return;
         }
@@ -208,9 +216,12 @@ impl Walk<'_> {
                     fields.push(sign);
                     next
                 }
-                c => {
-                    fields.push(c);
-                    next
+                _ => {
+                    let rest = &word.as_bytes()[next..];
+                    let end = next + rest.iter().position(means).unwrap_or(rest.len());
+                    fields.open = true;
+                    fields.current.text.push_str(&word[at..end]);
+                    end
                 }
             };
         }

@@ -66,6 +66,12 @@ pub(crate) fn closing(text: &str, from: usize, sign: char) -> Option<usize> {
     None
 }
 
+/// Whether a sign means nothing in a word.
+pub(crate) fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(byte, b'-' | b'_' | b'.' | b'/' | b':' | b'=' | b',' | b'+' | b'@' | b'%')
+}
+
 /// The variables that parts of a text stand for which are not known.
 pub(crate) const PARTS: [(&str, char); 2] = [("unknown_part", UNKNOWN), ("fresh_part", FRESH)];
 

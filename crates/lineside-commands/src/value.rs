@@ -25,7 +25,7 @@ pub(crate) const MANY: char = '\u{10FFF5}';
 
 /// Whether a text brings a mark of ours.
 pub(crate) fn has_marks(text: &str) -> bool {
-    text.contains(|c: char| ('\u{10FFF0}'..='\u{10FFF5}').contains(&c))
+    !text.is_ascii() && text.contains(|c: char| ('\u{10FFF0}'..='\u{10FFF5}').contains(&c))
 }
 
 /// Where data came from, as far as a policy asks.
@@ -130,12 +130,12 @@ impl Value {
     /// The text with the signs of globs as they stand, where nothing else is unknown.
     pub(crate) fn literal(&self) -> Option<String> {
         let unknown = [UNKNOWN, FRESH, MANY];
-        (!self.text.contains(unknown)).then(|| spelt(&self.text))
+        (!has_marks(&self.text) || !self.text.contains(unknown)).then(|| spelt(&self.text))
     }
 
     /// Whether part of the text may be anything.
     pub(crate) fn is_unclear(&self) -> bool {
-        self.text.contains([UNKNOWN, MANY])
+        has_marks(&self.text) && self.text.contains([UNKNOWN, MANY])
     }
 
     /// Whether nothing of it is known.
@@ -145,25 +145,28 @@ impl Value {
     }
 
     pub(crate) fn is_many(&self) -> bool {
-        self.text.contains(MANY)
+        has_marks(&self.text) && self.text.contains(MANY)
     }
 
     /// The value as callers see it.
     pub(crate) fn argument(&self) -> Argument {
-        if self.is_many() {
+        if !has_marks(&self.text) {
+            Argument::Text(self.text.to_string())
+        } else if self.is_many() {
             Argument::Many
         } else if self.text.contains([UNKNOWN, FRESH]) {
             if self.is_any() { Argument::Any } else { Argument::Like(spelt(&self.text)) }
-        } else if has_marks(&self.text) {
-            Argument::Glob(spelt(&self.text))
         } else {
-            Argument::Text(self.text.to_string())
+            Argument::Glob(spelt(&self.text))
         }
     }
 }
 
 /// The text with `*` for what is not known, and the signs of globs as they stand.
 pub(crate) fn spelt(text: &str) -> String {
+    if !has_marks(text) {
+        return text.to_owned();
+    }
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -22,19 +22,33 @@ enum Worth {
 }
 
 /// Words of all languages: none of them means something else in another.
-const WORDS: &[(&str, Worth)] = &[
-    ("Path.home pathlib.Path.home os.homedir homedir Dir.home process.env.HOME", Worth::Home),
-    ("os.getcwd getcwd Path.cwd process.cwd Dir.pwd Dir.getwd cwd", Worth::Here),
-    ("os.environ os.environ.get os.getenv getenv ENV ENV.fetch process.env ENVIRON", Worth::Environment),
+const WORDS: &[(&[&str], Worth)] = &[
     (
-        "os.path.expanduser expanduser os.path.expandvars os.path.abspath os.path.realpath \
-         File.expand_path realpath glob expand",
+        &["Path.home", "pathlib.Path.home", "os.homedir", "homedir", "Dir.home", "process.env.HOME"],
+        Worth::Home,
+    ),
+    (&["os.getcwd", "getcwd", "Path.cwd", "process.cwd", "Dir.pwd", "Dir.getwd", "cwd"], Worth::Here),
+    (
+        &[
+            "os.environ", "os.environ.get", "os.getenv", "getenv", "ENV", "ENV.fetch", "process.env",
+            "ENVIRON",
+        ],
+        Worth::Environment,
+    ),
+    (
+        &[
+            "os.path.expanduser", "expanduser", "os.path.expandvars", "os.path.abspath", "os.path.realpath",
+            "File.expand_path", "realpath", "glob", "expand",
+        ],
         Worth::Argument,
     ),
-    ("os.path.join path.join path.posix.join path.resolve File.join", Worth::Joined),
-    ("tempfile.gettempdir os.tmpdir Dir.tmpdir", Worth::Temporary),
+    (&["os.path.join", "path.join", "path.posix.join", "path.resolve", "File.join"], Worth::Joined),
+    (&["tempfile.gettempdir", "os.tmpdir", "Dir.tmpdir"], Worth::Temporary),
     (
-        "tempfile.mkdtemp mkdtemp tempfile.mktemp mkdtempSync fs.mkdtempSync fs.mkdtemp Dir.mktmpdir",
+        &[
+            "tempfile.mkdtemp", "mkdtemp", "tempfile.mktemp", "mkdtempSync", "fs.mkdtempSync", "fs.mkdtemp",
+            "Dir.mktmpdir",
+        ],
         Worth::Fresh,
     ),
 ];
@@ -76,7 +90,7 @@ fn globbed(text: &str) -> String {
 
 fn worth(name: &str) -> Option<Worth> {
     let name = name.trim_start_matches('.');
-    WORDS.iter().find(|(names, _)| names.split(' ').any(|one| one == name)).map(|(_, worth)| *worth)
+    WORDS.iter().find(|(names, _)| names.contains(&name)).map(|(_, worth)| *worth)
 }
 
 /// What a name is worth by itself.

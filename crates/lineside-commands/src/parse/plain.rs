@@ -2,7 +2,7 @@
 
 use super::{Command, Redirect, Redirection, Statement, Statements};
 use crate::limits;
-use crate::scan::closing;
+use crate::scan::{closing, is_plain};
 
 /// Words that are of the grammar, or whose words may be.
 const RESERVED: &[&str] = &[
@@ -125,7 +125,7 @@ impl<'t> Reader<'t> {
         let (start, bytes) = (self.at, self.text.as_bytes());
         while let Some(byte) = bytes.get(self.at) {
             self.at += match byte {
-                byte if byte.is_ascii_alphanumeric() || b"-_./:=,+@%*?".contains(byte) => 1,
+                byte if is_plain(*byte) || matches!(byte, b'*' | b'?') => 1,
                 b'\'' => 2 + self.text[self.at + 1..].find('\'')?,
                 b'"' => self.quoted()?,
                 b'$' => self.expansion()?,
