@@ -145,16 +145,17 @@ impl Globs {
             let given = Pattern::new(path);
             return self.all.iter().filter(may_fit).any(|glob| given.fits(&glob.text, state));
         }
+        let name = last_name(path);
         let Some(last) = end.last() else {
-            return self.all.iter().filter(may_fit).any(|glob| glob.fits_name(path, state));
+            return self.all.iter().filter(may_fit).any(|glob| glob.fits_name(path, name, state));
         };
-        let named = self.by_name.get(last_name(path));
+        let named = self.by_name.get(name);
         let below =
             [(From::Anywhere, true), (From::Root, true), (From::Home, home), (From::Project, project)];
         let open = below.into_iter().filter(|(_, may_be)| *may_be).map(|(from, _)| End::Open(from));
         let ends = open.chain([End::With(*last)]).filter_map(|end| self.by_end.get(&end));
         let alike = named.into_iter().chain(ends).flatten();
-        alike.map(|index| &self.all[*index]).filter(may_fit).any(|glob| glob.fits_name(path, state))
+        alike.map(|index| &self.all[*index]).filter(may_fit).any(|glob| glob.fits_name(path, name, state))
     }
 }
 
@@ -168,14 +169,13 @@ pub(crate) fn last_name(path: &str) -> &str {
 }
 
 impl Glob {
-    /// Whether it fits a path that is no pattern; the same as [`Pattern::fits`] answers, without a copy of either.
-    fn fits_name(&self, path: &str, state: &Surroundings<'_>) -> bool {
+    /// Whether it fits a path of this name that is no pattern; the same as [`Pattern::fits`] answers, without a copy of either.
+    fn fits_name(&self, path: &str, name: &str, state: &Surroundings<'_>) -> bool {
         let below = |folder: &str, glob: &str| {
             path.strip_prefix(folder.trim_end_matches('/'))
                 .is_some_and(|rest| (rest.is_empty() || rest.starts_with('/')) && meet(rest, glob))
         };
         if let Some(asked) = self.name.map(|name| &self.text[name..]) {
-            let name = last_name(path);
             return !begin_otherwise(name, asked) && !name.is_empty() && names_meet(name, asked);
         }
         match self.from {

@@ -57,14 +57,16 @@ pub(crate) fn is_secret(path: &str, home: &str) -> bool {
     state.project = "";
     let [secrets, named, harmless] = &*LISTS;
     let plain = literal(path);
-    let begins = last_name(path).split(SIGNS).next().unwrap_or_default();
-    let is_meant = begins.len() >= 2 || begins == ".";
     // `*.env*` of a search for `.env`.
     let within = || {
         let name = last_name(path).strip_prefix('*')?;
         let is_long = name.starts_with('.') && name.trim_end_matches('*').len() > 3;
         is_long.then(|| named.fit(&format!("/{name}"), &state))
     };
-    let is_named = || is_meant && named.fit(path, &state) || within() == Some(true);
-    (secrets.fit(&plain, &state) || is_named()) && !harmless.fit(&plain, &state)
+    let is_named = || {
+        let begins = last_name(path).split(SIGNS).next().unwrap_or_default();
+        (begins.len() >= 2 || begins == ".") && named.fit(path, &state) || within() == Some(true)
+    };
+    // Of a path that is no pattern, the whole list says all.
+    (secrets.fit(&plain, &state) || path.contains(SIGNS) && is_named()) && !harmless.fit(&plain, &state)
 }
