@@ -78,8 +78,8 @@ const FRONT: usize = 128;
 /// These words.
 const IN_FRONT: [&str; 3] = ["time", "!", "coproc"];
 
-/// No text of so few bytes passes a bound: a parameter takes two of them, and of nothing else fewer than that are too many.
-const SHORT: usize = 2 * PARAMETERS;
+/// No text of so few bytes passes a bound: a bracket takes one of them, and a parameter two.
+const SHORT: usize = BRACKETS;
 
 /// Which bound a text passes that the parser is not to be asked about.
 pub(crate) fn exceeded(text: &str) -> Option<&'static str> {
@@ -127,7 +127,7 @@ pub(crate) fn exceeded(text: &str) -> Option<&'static str> {
             return Some("it is nested too deeply");
         }
     }
-    // Neither passes its bound in a text of fewer brackets; each word in front takes a sign at least and one that ends it.
+    // With fewer brackets neither bound on them is passed; each word in front takes a sign at least, and one that ends it.
     let brackets = text.bytes().filter(|byte| *byte == b'[').count();
     if brackets > BRACKETS && nests_brackets(text) || text.len() > 2 * FRONT && nests_in_front(text) {
         return Some("it is nested too deeply");

@@ -1,7 +1,7 @@
 //! Bad input: nothing panics or overflows, and what is not read is unclear with its reason.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use lineside_commands::{Analysis, Shell, Surroundings, Unknown, analyse, analyse_bytes};
+use lineside_commands::{Analysis, Shell, Surroundings, Unknown, analyse, analyse_bytes, parses};
 
 mod corpus {
     #[allow(dead_code)]
@@ -87,6 +87,16 @@ fn patterns_that_take_too_many_steps_are_unclear() {
     let analysis = analyse(usual, Shell::Bash, &state);
     let words: Vec<String> = analysis.programs[0].args.iter().map(ToString::to_string).collect();
     assert_eq!(words, ["x", "-usr-lib-x.tar.gz", "x.tar", "y/x.tar.gz"]);
+}
+
+#[test]
+fn the_shortest_text_that_passes_a_bound_is_known_by_it() {
+    let error = |sign: &str, count: usize| parses(sign.repeat(count).trim_end(), Shell::Bash).err();
+    for (sign, most) in [("${", 32), ("[", 64), ("a[ ", 256), ("(", 192), ("! ", 128), ("!;", 128)] {
+        let known = Some("it is nested too deeply".to_owned());
+        assert_eq!(error(sign, most + 1), known, "{sign}");
+        assert_ne!(error(sign, most), known, "{sign}");
+    }
 }
 
 #[test]
