@@ -55,6 +55,15 @@ pub struct Adoption {
 
 impl Adoption {
     /// Returns the adoption of a hook without records, bursts, retries and keys, as it is registered.
+    ///
+    /// ```
+    /// use lineside_automation::{Adoption, Recording};
+    /// use lineside_core::{Hook, Part};
+    ///
+    /// let hook = Hook::foreign("jcli", "tests", Part::Detached);
+    /// let adoption = Adoption::in_memory(&hook);
+    /// assert_eq!((adoption.recording, adoption.id.name.as_str()), (Recording::Memory, "tests"));
+    /// ```
     #[must_use]
     pub fn in_memory(hook: &Hook) -> Self {
         Self {

@@ -102,6 +102,27 @@ impl Place {
 
 /// An automation about to be registered. The settings take effect in this order, whatever the order of the calls:
 /// match, rate, debounce and batch, priority, concurrency key, run, retry, result.
+///
+/// ```
+/// use std::time::Duration;
+/// use lineside_automation::{Automate, OnBusy, Rate, Report, ResultWhen};
+/// use lineside_bus::Bus;
+/// use lineside_points::AfterToolBatch;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let session = Bus::new().session("s1").project_root("/home/me/project").open().await?;
+/// let lint = session
+///     .automate::<AfterToolBatch>("lint")
+///     .rate(Rate::new(10, Duration::from_secs(60)))
+///     .concurrency("lint:{project_root}")
+///     .on_busy(OnBusy::Coalesce)
+///     .result(ResultWhen::AppendOnFailure)
+///     .run(async |_batch, _cx| Ok(Report::failed("2 warnings").body("src/lib.rs:7: unused")))?;
+/// assert_eq!(lint.id(), "s1/after_tool_batch/lint");
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "an automation is registered by `run`"]
 pub struct Automating<P> {
     place: Place,
@@ -123,18 +144,74 @@ impl<P: Point> Automating<P> {
     }
 
     /// Who registers it, for removal by source.
+    ///
+    /// ```
+    /// use lineside_automation::{Automate, Report};
+    /// use lineside_bus::Bus;
+    /// use lineside_points::OnIdle;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let bus = Bus::new();
+    /// bus.automate::<OnIdle>("tidy").source("plugin-a").run(async |_idle, _cx| Ok(Report::success("tidy")))?;
+    /// assert_eq!(bus.remove_source(None, "plugin-a"), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn source(mut self, source: impl Into<Arc<str>>) -> Self {
         self.hook.source = source.into();
         self
     }
 
     /// Only for events that these filters let through.
+    ///
+    /// ```
+    /// use lineside_automation::{Automate, Automations, Report, jobs::WhichState};
+    /// use lineside_bus::Bus;
+    /// use lineside_core::json::json;
+    /// use lineside_core::matcher::tool;
+    /// use lineside_points::AfterTool;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let bus = Bus::new();
+    /// bus.automate::<AfterTool>("tests")
+    ///     .matching(tool("WriteFile"))
+    ///     .run(async |_after, _cx| Ok(Report::success("all pass")))?;
+    /// let session = bus.session("s1").open().await?;
+    /// drop(session.publish(AfterTool::new("Shell", json!({}))).await?);
+    /// drop(session.publish(AfterTool::new("WriteFile", json!({}))).await?);
+    /// assert_eq!(Automations::of(&bus)?.jobs().count(WhichState::Any), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn matching(mut self, matcher: impl Into<MatcherDraft>) -> Self {
         self.matcher = Some(matcher.into());
         self
     }
 
     /// Which sessions it hears; the session and everything below when this is not called.
+    ///
+    /// ```
+    /// use lineside_automation::{Automate, Automations, Report, jobs::WhichState};
+    /// use lineside_bus::Bus;
+    /// use lineside_core::Reach;
+    /// use lineside_points::OnIdle;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let bus = Bus::new();
+    /// let session = bus.session("s1").open().await?;
+    /// session
+    ///     .automate::<OnIdle>("tidy")
+    ///     .reach(Reach::Itself)
+    ///     .run(async |_idle, _cx| Ok(Report::success("nothing to do")))?;
+    /// let child = session.subagent("s2").open().await?;
+    /// drop(child.publish(OnIdle::new()).await?);
+    /// assert_eq!(Automations::of(&bus)?.jobs().count(WhichState::Any), 0);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn reach(mut self, reach: Reach) -> Self {
         self.hook.reach = reach;
         self
@@ -144,6 +221,31 @@ impl<P: Point> Automating<P> {
 
     /// Events of another point that cancel its held and waiting work of the same key: the concurrency key if there is
     /// one, else what is held together. What runs is left alone.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use lineside_automation::{Automate, Automations, Report, jobs::WhichState};
+    /// use lineside_bus::Bus;
+    /// use lineside_core::MatcherDraft;
+    /// use lineside_core::flow::Debounce;
+    /// use lineside_points::{OnIdle, OnPrompt};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let bus = Bus::new();
+    /// bus.automate::<OnIdle>("remind")
+    ///     .debounce(Debounce::quiet(Duration::from_secs(600)))
+    ///     .cancelled_by::<OnPrompt>(MatcherDraft::default())
+    ///     .run(async |_idle, _cx| Ok(Report::success("reminded")))?;
+    /// let session = bus.session("s1").open().await?;
+    /// drop(session.publish(OnIdle::new()).await?);
+    /// let jobs = Automations::of(&bus)?.jobs();
+    /// assert_eq!(jobs.count(WhichState::Live), 1);
+    /// drop(session.publish(OnPrompt::new("go on")).await?);
+    /// assert_eq!(jobs.count(WhichState::Live), 0);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn cancelled_by<Q: Point>(mut self, matcher: MatcherDraft) -> Self {
         self.cancels.push((Q::INFO, matcher));
         self
@@ -152,8 +254,30 @@ impl<P: Point> Automating<P> {
     /// Registers what it runs. A failure is tried again if that was said; a report that something is not in order is
     /// a result. A panic is a failure, and so is taking longer than the timeout.
     ///
+    /// ```
+    /// use lineside_automation::{Automate, Automations, Report};
+    /// use lineside_bus::Bus;
+    /// use lineside_points::AfterToolBatch;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let bus = Bus::new();
+    /// let session = bus.session("s1").open().await?;
+    /// session
+    ///     .automate::<AfterToolBatch>("lint")
+    ///     .run(async |_batch, _cx| Ok(Report::failed("2 warnings").body("src/lib.rs:7: unused")))?;
+    /// drop(session.publish(AfterToolBatch::new(vec![], vec![])).await?);
+    /// Automations::of(&bus)?.at_rest().await?;
+    /// // What is not in order goes to the agent's context.
+    /// let delivery = session.collect().ready();
+    /// assert_eq!(delivery.messages()[0].text, "2 warnings\nsrc/lib.rs:7: unused");
+    /// delivery.accept();
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
-    /// A setting that cannot be meant, a matcher that cannot be compiled, a name that is blank or taken, or no tokio
+    /// An invalid setting, a matcher that cannot be compiled, a name that is blank or taken, or no tokio
     /// runtime. The error names file and line of the caller.
     #[track_caller]
     pub fn run<F, Fut>(self, run: F) -> Result<Automation, AutomateError>
@@ -169,6 +293,27 @@ impl<P: Point> Automating<P> {
     }
 
     /// As [`run`](Self::run), for a closure with errors of its own, each of which is a failure.
+    ///
+    /// ```
+    /// use lineside_automation::{Automate, Automations, Report, jobs::WhichState};
+    /// use lineside_bus::Bus;
+    /// use lineside_points::OnIdle;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let bus = Bus::new();
+    /// bus.automate::<OnIdle>("count").try_run(async |_idle, _cx| {
+    ///     let files: u32 = "many".parse()?;
+    ///     Ok::<_, std::num::ParseIntError>(Report::success(format!("{files} files")))
+    /// })?;
+    /// let session = bus.session("s1").open().await?;
+    /// drop(session.publish(OnIdle::new()).await?);
+    /// let automations = Automations::of(&bus)?;
+    /// automations.at_rest().await?;
+    /// assert_eq!(automations.jobs().count(WhichState::Dead), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -266,6 +411,19 @@ impl std::fmt::Debug for Automation {
 
 impl Automation {
     /// Its name among all automations, the same after a restart.
+    ///
+    /// ```
+    /// use lineside_automation::{Automate, Report};
+    /// use lineside_bus::Bus;
+    /// use lineside_points::OnIdle;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let tidy = Bus::new().automate::<OnIdle>("tidy").run(async |_idle, _cx| Ok(Report::success("tidy")))?;
+    /// assert_eq!(tidy.id(), "on_idle/tidy");
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
@@ -280,6 +438,20 @@ impl Automation {
     /// Takes it away. What it has accepted comes to its end, as if it were there; one that is registered under its name
     /// before that takes over what has not begun. `false` when it was gone already; one that was registered under its
     /// name since then stays.
+    ///
+    /// ```
+    /// use lineside_automation::{Automate, Report};
+    /// use lineside_bus::Bus;
+    /// use lineside_points::OnIdle;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let bus = Bus::new();
+    /// let tidy = bus.automate::<OnIdle>("tidy").run(async |_idle, _cx| Ok(Report::success("tidy")))?;
+    /// assert!(tidy.remove() && !tidy.remove());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn remove(&self) -> bool {
         let gone = self.hooks.iter().filter(|hook| hook.remove()).count();
         self.automations.engine.leaves(&self.id, self.registration);
@@ -294,6 +466,28 @@ fn wrong_point(event: &AnyEvent) -> BoxFuture<Result<Report, Failure>> {
 }
 
 /// An automation that cannot be registered: which, where in the sources that was tried, and why.
+///
+/// ```
+/// use std::error::Error;
+/// use std::time::Duration;
+/// use lineside_automation::{Automate, Rate, Report, WhyNotAutomate};
+/// use lineside_bus::Bus;
+/// use lineside_points::OnIdle;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let none = Rate::new(0, Duration::from_secs(1));
+/// let registered = Bus::new()
+///     .automate::<OnIdle>("tidy")
+///     .rate(none)
+///     .run(async |_idle, _cx| Ok(Report::success("tidy")));
+/// let error = registered.expect_err("no start is allowed at all");
+/// assert!(matches!(error.why, WhyNotAutomate::Control(_)));
+/// assert!(error.to_string().ends_with("automation `tidy` at on_idle could not be registered"));
+/// assert!(error.source().is_some());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct AutomateError {
     /// Where `run` was called.
@@ -307,29 +501,26 @@ pub struct AutomateError {
 }
 
 impl fmt::Display for AutomateError {
-    /// All of it, with what is behind it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { at, name, point, why } = self;
-        write!(f, "{}:{}: automation `{name}` at {point}: {why}", at.file(), at.line())?;
-        let mut source = std::error::Error::source(why);
-        while let Some(cause) = source {
-            write!(f, ": {cause}")?;
-            source = cause.source();
-        }
-        Ok(())
+        let Self { at, name, point, why: _ } = self;
+        write!(f, "{}:{}: automation `{name}` at {point} could not be registered", at.file(), at.line())
     }
 }
 
-impl std::error::Error for AutomateError {}
+impl std::error::Error for AutomateError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.why)
+    }
+}
 
 /// Why an automation cannot be registered.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WhyNotAutomate {
-    /// A setting that cannot be meant.
+    /// An invalid setting.
     #[error(transparent)]
     Control(#[from] ControlError),
-    /// A matcher that matches nothing it could mean.
+    /// A matcher that cannot be compiled.
     #[error(transparent)]
     Matcher(#[from] CompileMatcherError),
     /// There is one of this name at this point and place.

@@ -53,6 +53,18 @@ impl<E, T> Burst<E, T> {
 }
 
 /// Whether an event began a burst or joined one.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use lineside_automation::bursts::{Bursts, Pushed};
+/// use lineside_core::flow::Debounce;
+///
+/// let secs = Duration::from_secs;
+/// let mut bursts = Bursts::new(Debounce::quiet(secs(2)));
+/// assert_eq!(bursts.push("a.rs", "first", secs(0)), Pushed::Began);
+/// assert_eq!(bursts.push("a.rs", "second", secs(1)), Pushed::Joined);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pushed {
     /// It is the first; the caller has to wait for the end of the burst.
@@ -69,6 +81,19 @@ impl<K: Hash + Eq + Clone, E, T: Copy + Ord + Add<Duration, Output = T>> Bursts<
     }
 
     /// A burst is also due when it holds so many events, if that is fewer than one burst may hold.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use lineside_automation::bursts::Bursts;
+    /// use lineside_core::flow::Debounce;
+    ///
+    /// let secs = Duration::from_secs;
+    /// let mut bursts = Bursts::new(Debounce::quiet(secs(60))).due_at(2);
+    /// bursts.push("a.rs", "first", secs(0));
+    /// bursts.push("a.rs", "second", secs(1));
+    /// assert_eq!(bursts.due("a.rs"), Some(secs(1)));
+    /// ```
     #[must_use]
     pub fn due_at(mut self, events: usize) -> Self {
         self.most = self.most.min(events);
@@ -152,6 +177,19 @@ impl<K: Hash + Eq + Clone, E, T: Copy + Ord + Add<Duration, Output = T>> Bursts<
     }
 
     /// The events of a burst, in order, if this holds of them, due or not.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use lineside_automation::bursts::Bursts;
+    /// use lineside_core::flow::Debounce;
+    ///
+    /// let secs = Duration::from_secs;
+    /// let mut bursts = Bursts::new(Debounce::quiet(secs(2)));
+    /// bursts.push("a.rs", "first", secs(0));
+    /// assert_eq!(bursts.take_if("a.rs", |events| events.len() > 1), None);
+    /// assert_eq!(bursts.take_if("a.rs", |events| events.len() == 1), Some(vec!["first"]));
+    /// ```
     pub fn take_if<Q: Hash + Eq + ?Sized>(
         &mut self,
         key: &Q,
@@ -164,6 +202,22 @@ impl<K: Hash + Eq + Clone, E, T: Copy + Ord + Add<Duration, Output = T>> Bursts<
     }
 
     /// Keeps those events of a burst for which this holds; without any there is no burst.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use lineside_automation::bursts::Bursts;
+    /// use lineside_core::flow::Debounce;
+    ///
+    /// let secs = Duration::from_secs;
+    /// let mut bursts = Bursts::new(Debounce::quiet(secs(2)));
+    /// bursts.push("a.rs", 1, secs(0));
+    /// bursts.push("a.rs", 2, secs(1));
+    /// bursts.retain("a.rs", |event| *event > 1);
+    /// assert_eq!(bursts.held("a.rs"), Some(&[2][..]));
+    /// bursts.retain("a.rs", |_| false);
+    /// assert_eq!(bursts.held("a.rs"), None);
+    /// ```
     pub fn retain<Q: Hash + Eq + ?Sized>(&mut self, key: &Q, keep: impl FnMut(&E) -> bool)
     where
         K: Borrow<Q>,
@@ -201,6 +255,19 @@ impl<K: Hash + Eq + Clone, E, T: Copy + Ord + Add<Duration, Output = T>> Bursts<
     }
 
     /// The keys of the bursts for which this holds.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use lineside_automation::bursts::Bursts;
+    /// use lineside_core::flow::Debounce;
+    ///
+    /// let secs = Duration::from_secs;
+    /// let mut bursts = Bursts::new(Debounce::quiet(secs(2)));
+    /// bursts.push("a.rs", 1, secs(0));
+    /// bursts.push("b.md", 2, secs(0));
+    /// assert_eq!(bursts.keys(|key| key.ends_with(".rs")), ["a.rs"]);
+    /// ```
     pub fn keys(&self, which: impl Fn(&K) -> bool) -> Vec<K> {
         self.held.keys().filter(|key| which(key)).cloned().collect()
     }

@@ -4,6 +4,21 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Everything by which a hook of a dialect is known again.
+///
+/// ```
+/// use lineside_automation::HookId;
+///
+/// let id = HookId {
+///     dialect: "jcli".into(),
+///     content: "9f2c".into(),
+///     line: 7,
+///     file: "/home/me/hooks.json".into(),
+///     trigger: "Stop".into(),
+///     name: "tests".into(),
+/// };
+/// assert_eq!(id.to_string(), "foreign:jcli:9f2c:7:/home/me/hooks.json/Stop/tests");
+/// assert_eq!(HookId::read(&id.to_string()), Some(id));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct HookId {
     /// Its format.
@@ -69,6 +84,13 @@ impl HookId {
     }
 
     /// The hook of an automation; `None` when it is not one of a hook.
+    ///
+    /// ```
+    /// use lineside_automation::HookId;
+    ///
+    /// // That of a program's automation is none of a hook.
+    /// assert_eq!(HookId::read("s1/on_idle/tidy"), None);
+    /// ```
     #[must_use]
     pub fn read(automation: &str) -> Option<Self> {
         let mut parts = automation.strip_prefix(SCHEME)?.splitn(4, ':');
@@ -81,6 +103,14 @@ impl HookId {
 }
 
 /// The id of an automation: its place, which is one part or a file, its point and its name.
+///
+/// ```
+/// use lineside_automation::hook_id::{automation_id, name_of};
+///
+/// let id = automation_id("s1", "on_idle", "tidy/all");
+/// assert_eq!(id, "s1/on_idle/tidy%2Fall");
+/// assert_eq!(name_of(&id), "tidy/all");
+/// ```
 #[must_use]
 pub fn automation_id(place: &str, point: &str, name: &str) -> String {
     format!("{place}/{point}/{}", escaped(name))
@@ -93,6 +123,12 @@ pub fn name_of(id: &str) -> String {
 }
 
 /// Without the character that stands between parts.
+///
+/// ```
+/// use lineside_automation::hook_id::escaped;
+///
+/// assert_eq!(escaped("50% of a/b"), "50%25 of a%2Fb");
+/// ```
 #[must_use]
 pub fn escaped(part: &str) -> String {
     part.replace('%', "%25").replace('/', "%2F")

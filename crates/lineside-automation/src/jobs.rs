@@ -39,6 +39,20 @@ pub struct Jobs {
 }
 
 /// Which jobs are wanted.
+///
+/// ```
+/// use lineside_automation::Automations;
+/// use lineside_automation::jobs::{Which, WhichState};
+/// use lineside_bus::Bus;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let jobs = Automations::of(&Bus::new())?.jobs();
+/// let last_dead = Which { state: WhichState::Dead, most: Some(10), ..Which::default() };
+/// assert!(jobs.list(&last_dead).is_empty());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Which {
     /// Of this automation.
@@ -99,6 +113,24 @@ impl Jobs {
 
     /// How many jobs are in each state, by its word as [`list`](Self::list) shows it; states without a job are absent. Costs
     /// a step for each job that is known.
+    ///
+    /// ```
+    /// use lineside_automation::{Automate, Automations, Report};
+    /// use lineside_bus::Bus;
+    /// use lineside_points::OnIdle;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let bus = Bus::new();
+    /// bus.automate::<OnIdle>("tidy").run(async |_idle, _cx| Ok(Report::success("nothing to do")))?;
+    /// let session = bus.session("s1").open().await?;
+    /// drop(session.publish(OnIdle::new()).await?);
+    /// let automations = Automations::of(&bus)?;
+    /// automations.at_rest().await?;
+    /// assert_eq!(automations.jobs().by_state().into_iter().collect::<Vec<_>>(), [("done", 1)]);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn by_state(&self) -> BTreeMap<&'static str, usize> {
         self.automations.engine.ask(Machine::by_state)
@@ -112,6 +144,23 @@ impl Jobs {
     }
 
     /// The jobs that an event has come into, each with its automation, in the order in which they accepted it.
+    ///
+    /// ```
+    /// use lineside_automation::{Automate, Automations, Report};
+    /// use lineside_bus::Bus;
+    /// use lineside_points::OnIdle;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let bus = Bus::new();
+    /// bus.automate::<OnIdle>("tidy").run(async |_idle, _cx| Ok(Report::success("nothing to do")))?;
+    /// let session = bus.session("s1").open().await?;
+    /// let decision = session.publish(OnIdle::new()).await?;
+    /// let jobs = Automations::of(&bus)?.jobs().of_event(decision.id());
+    /// assert_eq!(&*jobs[0].0, "on_idle/tidy");
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn of_event(&self, event: EventId) -> Vec<(AutomationId, JobId)> {
         let engine = &self.automations.engine;
@@ -125,12 +174,58 @@ impl Jobs {
     }
 
     /// Why a job does not run. `None` as for [`show`](Self::show).
+    ///
+    /// ```
+    /// use lineside_automation::machine::Standing;
+    /// use lineside_automation::machine::job::JobId;
+    /// use lineside_automation::{Automate, Automations, Report};
+    /// use lineside_bus::Bus;
+    /// use lineside_points::OnIdle;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let bus = Bus::new();
+    /// bus.automate::<OnIdle>("tidy").run(async |_idle, _cx| Ok(Report::success("nothing to do")))?;
+    /// let session = bus.session("s1").open().await?;
+    /// let decision = session.publish(OnIdle::new()).await?;
+    /// let automations = Automations::of(&bus)?;
+    /// let (_, job) = automations.jobs().of_event(decision.id())[0].clone();
+    /// automations.at_rest().await?;
+    /// assert!(matches!(automations.jobs().why(job), Some(Standing::Settled { .. })));
+    /// assert_eq!(automations.jobs().why(JobId(job.0 + 1)), None);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn why(&self, job: JobId) -> Option<Standing> {
         self.automations.engine.ask(|machine| machine.why(job))
     }
 
     /// Takes a dead job up again, with all its attempts before it. `false` when it is not dead.
+    ///
+    /// ```
+    /// use lineside_automation::jobs::{Which, WhichState};
+    /// use lineside_automation::{Automate, Automations};
+    /// use lineside_bus::Bus;
+    /// use lineside_points::OnIdle;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let bus = Bus::new();
+    /// bus.automate::<OnIdle>("backup").try_run(async |_idle, _cx| Err("the disk is full"))?;
+    /// let session = bus.session("s1").open().await?;
+    /// drop(session.publish(OnIdle::new()).await?);
+    /// let automations = Automations::of(&bus)?;
+    /// automations.at_rest().await?;
+    ///
+    /// let jobs = automations.jobs();
+    /// let dead = &jobs.list(&Which { state: WhichState::Dead, ..Which::default() })[0];
+    /// assert!(jobs.retry(dead.job));
+    /// automations.at_rest().await?;
+    /// assert_eq!(jobs.show(dead.job).map(|shown| shown.attempts.len()), Some(2));
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use = "a job that is not dead is not taken up again"]
     pub fn retry(&self, job: JobId) -> bool {
         self.step_if(job, |own| is_in(own, WhichState::Dead), Input::Revive(job))
@@ -138,6 +233,30 @@ impl Jobs {
 
     /// Drops a job: it is cancelled, or forgotten if it is dead. `false` when there is no such job, it has come to a good
     /// end, or what it found is being handed over.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use lineside_automation::jobs::{Which, WhichState};
+    /// use lineside_automation::{Automate, Automations, Report};
+    /// use lineside_bus::Bus;
+    /// use lineside_core::flow::Debounce;
+    /// use lineside_points::OnIdle;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let bus = Bus::new();
+    /// bus.automate::<OnIdle>("remind")
+    ///     .debounce(Debounce::quiet(Duration::from_secs(600)))
+    ///     .run(async |_idle, _cx| Ok(Report::success("reminded")))?;
+    /// let session = bus.session("s1").open().await?;
+    /// drop(session.publish(OnIdle::new()).await?);
+    /// let jobs = Automations::of(&bus)?.jobs();
+    /// let held = &jobs.list(&Which::default())[0];
+    /// assert!(jobs.drop(held.job));
+    /// assert_eq!(jobs.count(WhichState::Live), 0);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use = "a job that is over cannot be dropped"]
     pub fn drop(&self, job: JobId) -> bool {
         self.step_if(job, may_be_dropped, Input::Drop(job))
@@ -168,6 +287,13 @@ impl Jobs {
 }
 
 /// Whether an automation has this name, wherever it is registered.
+///
+/// ```
+/// use lineside_automation::jobs::is_named;
+///
+/// assert!(is_named("s1/on_idle/tidy", "tidy"));
+/// assert!(!is_named("s1/on_idle/tidy", "on_idle"));
+/// ```
 #[must_use]
 pub fn is_named(automation: &str, name: &str) -> bool {
     name_of(automation) == name

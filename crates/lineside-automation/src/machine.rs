@@ -61,6 +61,14 @@ pub use run::{Ended, Outcome};
 pub use session::Awaited;
 
 /// How much the machine holds.
+///
+/// ```
+/// use lineside_automation::machine::Bounds;
+///
+/// // Few runs at a time, for a small machine.
+/// let bounds = Bounds { running: 4, ..Bounds::default() };
+/// assert_eq!((bounds.running, bounds.jobs), (4, 2_000_000));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
     /// Unsettled jobs; further events are refused.
@@ -300,7 +308,7 @@ impl<E: Occurrence> Machine<E> {
     /// Takes in what has happened, and says what is to be done about it and about the time that has passed.
     ///
     /// Time never goes backwards here: an earlier `now` than before counts as the one before.
-    #[must_use = "what is to be done has to be done"]
+    #[must_use = "the effects must be executed"]
     pub fn step(&mut self, now: UnixMicros, input: Input<E>) -> Vec<Effect<E>> {
         self.now = self.now.max(now);
         self.expire();

@@ -264,6 +264,17 @@ pub enum RecordError {
 impl<E: Serialize> Record<E> {
     /// The record as it is kept.
     ///
+    /// ```
+    /// use lineside_automation::machine::job::JobId;
+    /// use lineside_automation::record::Record;
+    /// use lineside_automation::unix_micros::UnixMicros;
+    ///
+    /// let record: Record<String> = Record::Delivered { job: JobId(7), at: UnixMicros::millis(3) };
+    /// let entry = record.write()?;
+    /// assert_eq!(Record::read(&entry)?, record);
+    /// # Ok::<_, lineside_automation::record::RecordError>(())
+    /// ```
+    ///
     /// # Errors
     /// Its event cannot be written as JSON.
     pub fn write(&self) -> Result<Entry, RecordError> {

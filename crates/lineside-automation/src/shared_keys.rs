@@ -6,6 +6,25 @@ use std::fmt;
 use lineside_bus::interceptor::BoxFuture;
 
 /// Runs under keys of which other machines know.
+///
+/// ```
+/// use lineside_automation::shared_keys::{LostKeyError, RunUnderKey, SharedKeys};
+/// use lineside_bus::interceptor::BoxFuture;
+///
+/// /// Keys of a cluster of one machine.
+/// struct Alone;
+///
+/// impl SharedKeys for Alone {
+///     fn under(&self, _key: &str, run: RunUnderKey) -> BoxFuture<Result<(), LostKeyError>> {
+///         Box::pin(async move {
+///             run(1).await;
+///             Ok(())
+///         })
+///     }
+/// }
+/// # fn is_shared(_: impl SharedKeys) {}
+/// # is_shared(Alone);
+/// ```
 pub trait SharedKeys: Send + Sync {
     /// Waits for a key, for as long as it takes, has this run under it, and gives it back. What runs is given the fencing token
     /// of the key: one that is greater than that of every run before it on any machine.

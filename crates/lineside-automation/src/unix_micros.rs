@@ -7,6 +7,18 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 /// Microseconds since the beginning of 1970, UTC. Adding to it never goes past its end.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use lineside_automation::unix_micros::UnixMicros;
+///
+/// let accepted = UnixMicros::millis(1_500);
+/// assert_eq!(accepted.to_string(), "1.500000");
+/// let started = accepted + Duration::from_millis(20);
+/// assert_eq!(started.since(accepted), Duration::from_millis(20));
+/// assert_eq!(accepted.since(started), Duration::ZERO);
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct UnixMicros(pub u64);

@@ -55,6 +55,22 @@ pub enum OpenError {
 impl Automations {
     /// The automations of a bus; what they accept is in memory, unless they were opened otherwise before.
     ///
+    /// ```
+    /// use lineside_automation::{Automations, Durability, OpenError};
+    /// use lineside_bus::Bus;
+    ///
+    /// let bus = Bus::new();
+    /// // A runtime drives them.
+    /// assert_eq!(Automations::of(&bus).err(), Some(OpenError::NoRuntime));
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main_with(bus: Bus) -> Result<(), Box<dyn std::error::Error>> {
+    /// assert_eq!(Automations::of(&bus)?.durability()?, Durability::Memory);
+    /// # Ok(())
+    /// # }
+    /// # main_with(bus)?;
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// There is no tokio runtime.
     pub fn of(bus: &Bus) -> Result<Self, OpenError> {
@@ -130,6 +146,29 @@ impl Automations {
     }
 
     /// Runs at once for whatever is held: no further event will come.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use lineside_automation::{Automate, Automations, Report};
+    /// use lineside_bus::Bus;
+    /// use lineside_core::flow::Debounce;
+    /// use lineside_points::OnIdle;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let bus = Bus::new();
+    /// bus.automate::<OnIdle>("tidy")
+    ///     .debounce(Debounce::quiet(Duration::from_secs(600)))
+    ///     .run(async |_idle, _cx| Ok(Report::success("nothing to do")))?;
+    /// let session = bus.session("s1").open().await?;
+    /// drop(session.publish(OnIdle::new()).await?);
+    /// let automations = Automations::of(&bus)?;
+    /// automations.release_all();
+    /// automations.at_rest().await?;
+    /// assert_eq!(automations.jobs().by_state().get("done"), Some(&1));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn release_all(&self) {
         self.engine.step(Input::ReleaseAll);
     }
@@ -178,6 +217,23 @@ impl Automations {
     /// Waits until everything that was offered up to now is kept, and says what it survives.
     ///
     /// Cancel safe.
+    ///
+    /// ```
+    /// use lineside_automation::{Automate, Automations, Durability, Report};
+    /// use lineside_bus::Bus;
+    /// use lineside_points::OnIdle;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let bus = Bus::new();
+    /// bus.automate::<OnIdle>("tidy").run(async |_idle, _cx| Ok(Report::success("nothing to do")))?;
+    /// let session = bus.session("s1").open().await?;
+    /// drop(session.publish(OnIdle::new()).await?);
+    /// // With a journal on a disk, this waits for the disk.
+    /// assert_eq!(Automations::of(&bus)?.kept().await?, Durability::Memory);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// Records are not kept any more; what was offered since then runs in no life.

@@ -36,6 +36,24 @@ impl Automations {
     /// as one has the key no other one has it, and places are given in the order in which they were asked for.
     ///
     /// Once everything is left to the next life, no job gets it any more; otherwise it is the same.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use lineside_automation::Automations;
+    /// use lineside_bus::Bus;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let automations = Automations::of(&Bus::new())?;
+    /// let key = Arc::from("deploy");
+    /// let held = automations.claim(&key).await;
+    /// let next = automations.claim(&key);
+    /// // Jobs with this key, and other claims of it, wait for this one.
+    /// drop(held);
+    /// drop(next.await);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use = "the place is given up when it is dropped"]
     pub fn claim(&self, key: &Arc<str>) -> KeyClaim {
         let claim = ClaimId(self.engine.next_registration());

@@ -318,7 +318,7 @@ impl Engine {
             }
             Handover::Append(text) | Handover::Keep(text) => {
                 let (seq, point) = match event.event() {
-                    // Numbers are given anew in each life: what is of an earlier one comes before all of this one.
+                    // Sequence numbers restart in each process: a message of an earlier one comes first.
                     Ok(live) if event.is_recovered() => (0, live.point().name),
                     Ok(event) => (event.envelope().seq, event.point().name),
                     Err(_) => (u64::MAX, "unknown"),

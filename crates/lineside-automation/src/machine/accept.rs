@@ -160,7 +160,7 @@ impl<E: Occurrence> Machine<E> {
 
 /// What a new job meets at its key.
 enum Met {
-    /// Nothing that concerns it.
+    /// The key is free.
     Free,
     /// Another one has its events now.
     Merged,

@@ -62,6 +62,12 @@ impl fmt::Display for JobId {
 pub struct Fence(pub u64);
 
 /// Why a job does not run, or does not run any more.
+///
+/// ```
+/// use lineside_automation::machine::job::{JobId, Why};
+///
+/// assert_eq!(Why::Coalesced(JobId(7)).to_string(), "it was merged into job 7");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

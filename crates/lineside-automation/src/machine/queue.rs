@@ -117,7 +117,7 @@ impl<E: Occurrence> Machine<E> {
         }
     }
 
-    /// Lets in who may be.
+    /// Admits waiting jobs.
     pub(super) fn admit_waiting(&mut self, place: usize, key: &Arc<str>) {
         let now = self.now;
         let Some(rules) = self.automations.get(place).and_then(|automation| automation.rules.clone()) else {

@@ -10,7 +10,7 @@ use crate::report::Handover;
 use crate::unix_micros::UnixMicros;
 
 impl<E: Occurrence> Machine<E> {
-    /// How a job ends is decided. It stands in no line any more.
+    /// Decides how a job ends. It has left all queues.
     pub(super) fn settle(&mut self, id: JobId, settled: Settled, hand_over: Option<Handover>) {
         let at = self.now;
         let Some(job) = self.jobs.get_mut(&id) else { return };

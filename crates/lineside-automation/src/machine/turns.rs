@@ -43,7 +43,7 @@ impl<E: Occurrence> Machine<E> {
             })
     }
 
-    /// Starts who has everything but a turn, as long as there are turns.
+    /// Starts ready jobs, as long as there are free slots.
     pub(super) fn start_ready(&mut self) {
         if self.has_ended {
             return;

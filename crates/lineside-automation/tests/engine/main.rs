@@ -16,6 +16,8 @@ mod recovery;
 mod removed;
 mod sharing;
 
+use std::error::Error as _;
+use std::iter::successors;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -364,8 +366,10 @@ async fn settings_that_cannot_be_meant_name_the_caller_what_is_wrong_and_what_wo
     ];
     for (set, wrong) in settings {
         let (line, error) = (line!(), set(session.automate::<AfterSession>("late")).run(run).unwrap_err());
-        let expected = format!("{}:{line}: automation `late` at after_session: {wrong}", file!());
-        assert_eq!(error.to_string(), expected);
+        let place = format!("{}:{line}: automation `late` at after_session could not be registered", file!());
+        assert_eq!(error.to_string(), place);
+        let chain = successors(error.source(), |cause| cause.source()).map(ToString::to_string);
+        assert_eq!(chain.collect::<Vec<_>>().join(": "), wrong);
     }
     session.automate::<AfterSession>("late").run(run).unwrap();
     let error = session.automate::<AfterSession>("late").run(run).unwrap_err();
