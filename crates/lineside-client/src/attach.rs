@@ -119,6 +119,17 @@ impl Registration {
     ///
     /// Dropping the future leaves it open whether the daemon has the hook still; removing it again settles that.
     ///
+    /// ```no_run
+    /// use lineside_core::Verdict;
+    /// use lineside_points::BeforePrompt;
+    ///
+    /// # async fn example(session: lineside_client::Session) -> Result<(), Box<dyn std::error::Error>> {
+    /// let guard = session.intercept::<BeforePrompt>("guard").gate(async |_, _cx| Verdict::Continue).await?;
+    /// assert!(guard.remove().await?, "it was there");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// No daemon, or a broken connection; the hook is not asked any more in any case, which counts as its failure until it
     /// is removed again.

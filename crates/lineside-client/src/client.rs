@@ -59,12 +59,30 @@ impl Client {
 
     /// The same client with a grant: its sessions are children of the session of the grant, or below it, and it can reach
     /// nothing else.
+    ///
+    /// ```
+    /// use lineside_client::Client;
+    ///
+    /// let client = Client::new("/run/user/1000/lineside/lineside.sock").granted("a-secret");
+    /// // The grant is a secret, which no log shows.
+    /// assert!(!format!("{client:?}").contains("a-secret"));
+    /// ```
     #[must_use]
     pub fn granted(&self, grant: impl Into<String>) -> Self {
         Self::over(self.wire.granted(grant.into()))
     }
 
     /// `GET`: the JSON at a path of the API, such as `/v1/status`.
+    ///
+    /// ```no_run
+    /// use lineside_core::json::Map;
+    ///
+    /// # async fn example(client: lineside_client::Client) -> Result<(), Box<dyn std::error::Error>> {
+    /// let status: Map = client.get("/v1/status").await?;
+    /// assert!(status.contains_key("sessions"));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// No daemon, a broken connection, a problem document, or an answer of another form.

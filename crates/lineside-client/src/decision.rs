@@ -10,6 +10,22 @@ use lineside_core::{Acknowledgement, Reason, Strength, Verdict};
 use crate::request::RequestError;
 
 /// The decision about one event. It is about the payload it holds: [`digest`](Self::digest) names those bytes.
+///
+/// ```no_run
+/// use lineside_core::json::json;
+/// use lineside_points::BeforeTool;
+///
+/// # async fn example(session: lineside_client::Session) -> Result<(), Box<dyn std::error::Error>> {
+/// let decision = session.publish(BeforeTool::new("Shell", json!({"command": "git push"}))).await?;
+/// if decision.is_refused() {
+///     let by = decision.author().unwrap_or("the daemon");
+///     println!("{by}: {}", decision.reason().map_or("no reason", |reason| reason.as_str()));
+/// } else {
+///     println!("{:?} may run", decision.into_payload().command());
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "a decision that is not obeyed decides nothing"]
 #[derive(Debug, Clone)]
 pub struct Decision<P> {
@@ -104,6 +120,18 @@ impl<P: Point> Decision<P> {
     /// survives. What is reported as kept is kept before the decision is given.
     ///
     /// What this version of the library does not know is left out.
+    ///
+    /// ```no_run
+    /// use lineside_points::AfterToolBatch;
+    ///
+    /// # async fn example(session: lineside_client::Session) -> Result<(), Box<dyn std::error::Error>> {
+    /// let decision = session.publish(AfterToolBatch::new(vec![], vec![])).await?;
+    /// for accepted in decision.acknowledgements() {
+    ///     println!("{} is job {:?}", accepted.hook, accepted.job);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn acknowledgements(&self) -> Vec<Acknowledgement> {
         let accepted = self.json.get("accepted").and_then(Value::as_array).into_iter().flatten();

@@ -17,6 +17,19 @@ pub struct Collect<'a> {
 
 impl Session {
     /// Takes the messages for the agent's context.
+    ///
+    /// ```no_run
+    ///
+    /// # async fn example(session: lineside_client::Session) -> Result<(), Box<dyn std::error::Error>> {
+    /// let delivery = session.collect().before_next_model().await?;
+    /// let prompt = format!("{}\n\nGo on.", delivery.text());
+    /// assert!(prompt.ends_with("Go on."));
+    /// // Only what is accepted leaves the mailbox.
+    /// let accepted = delivery.accept().await?;
+    /// println!("{} messages", accepted.len());
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn collect(&self) -> Collect<'_> {
         Collect { session: self, fields: Map::new() }

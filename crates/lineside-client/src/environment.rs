@@ -38,6 +38,19 @@ impl Client {
     /// in `XDG_STATE_HOME` or in the state folder of another `HOME` than the account's, else where the account has it. A
     /// variable that does not hold an absolute path counts as not set.
     ///
+    /// ```no_run
+    /// use lineside_client::Client;
+    /// use lineside_points::OnIdle;
+    ///
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// // In a process that a session has started, this opens a child of that session.
+    /// let client = Client::from_environment()?;
+    /// let session = client.session("s2").open().await?;
+    /// drop(session.publish(OnIdle::new()).await?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// No socket can be named, or the grant is not a text that can be sent. A grant of a session that is over is refused
     /// by the daemon, and never taken for none.

@@ -23,6 +23,18 @@ use crate::tasks::{Running, caught, start};
 const AGAIN: Duration = Duration::from_millis(100);
 
 /// An event and its outcome.
+///
+/// ```no_run
+/// use lineside_points::BeforeTool;
+///
+/// # async fn example(session: lineside_client::Session) -> Result<(), Box<dyn std::error::Error>> {
+/// let observation = session.observe::<BeforeTool>("audit").run(async |heard| {
+///     println!("{}: {} ({} lost)", heard.event().tool_name, heard.verdict(), heard.lost());
+/// }).await?;
+/// drop(observation);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Heard<P> {
     event: Event<P>,
@@ -80,6 +92,19 @@ pub struct Observation(#[allow(dead_code, reason = "it is held")] Running);
 
 impl Session {
     /// Has this process hear what is decided in this session and below it. The name is for people who read the program.
+    ///
+    /// ```no_run
+    /// use lineside_core::Reach;
+    /// use lineside_core::matcher::tool;
+    /// use lineside_points::AfterTool;
+    ///
+    /// # async fn example(session: lineside_client::Session) -> Result<(), Box<dyn std::error::Error>> {
+    /// let observing = session.observe::<AfterTool>("shell").matching(tool("Shell")).reach(Reach::Itself);
+    /// let observation = observing.run(async |after| println!("{}", after.event().tool_name)).await?;
+    /// drop(observation);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn observe<P: Point>(&self, name: impl Into<String>) -> Observing<P> {
         drop(name.into());
         Observing { session: self.clone(), matcher: None, reach: Reach::default(), point: PhantomData }

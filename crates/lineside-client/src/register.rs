@@ -50,12 +50,51 @@ impl Draft {
 impl Session {
     /// Registers an interceptor of this process on this session; by default it is inherited by everything below, in
     /// whichever process that is.
+    ///
+    /// ```no_run
+    /// use std::time::Duration;
+    /// use lineside_core::Verdict;
+    /// use lineside_core::matcher::tool;
+    /// use lineside_points::BeforeTool;
+    ///
+    /// # async fn example(session: lineside_client::Session) -> Result<(), Box<dyn std::error::Error>> {
+    /// let guard = session
+    ///     .intercept::<BeforeTool>("no-rm-rf")
+    ///     .priority(900)
+    ///     .matching(tool("Shell"))
+    ///     .timeout(Duration::from_secs(2))
+    ///     .gate(async |call, _cx| match call.command().as_deref() {
+    ///         Some(command) if command.contains("rm -rf /") => Verdict::block("refuses to delete /"),
+    ///         _ => Verdict::Continue,
+    ///     })
+    ///     .await?;
+    /// assert!(guard.remove().await?);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn intercept<P: Interceptable>(&self, name: impl Into<String>) -> Intercepting<P> {
         let draft = Draft::new::<P>(self.clone(), name.into());
         Intercepting { draft, on_failure: None, timeout: TIMEOUT, point: PhantomData }
     }
 
     /// Registers an automation of this process on this session; by default it is inherited by everything below.
+    ///
+    /// ```no_run
+    /// use std::time::Duration;
+    /// use lineside_core::flow::Debounce;
+    /// use lineside_core::report::Report;
+    /// use lineside_points::AfterToolBatch;
+    ///
+    /// # async fn example(session: lineside_client::Session) -> Result<(), Box<dyn std::error::Error>> {
+    /// session
+    ///     .automate::<AfterToolBatch>("lint")
+    ///     .debounce(Debounce::quiet(Duration::from_millis(300)))
+    ///     .concurrency("lint:{project_root}")
+    ///     .run(async |_batch, _cx| Ok(Report::success("no warnings")))
+    ///     .await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn automate<P: Point>(&self, name: impl Into<String>) -> Automating<P> {
         let draft = Draft::new::<P>(self.clone(), name.into());
         Automating { draft, control: Control::default(), cancels: Vec::new(), point: PhantomData }
@@ -142,6 +181,24 @@ impl<P: Interceptable> Intercepting<P> {
 
     /// As [`gate`](Self::gate), for a closure that may return an error, which is a failure of the hook.
     ///
+    /// ```no_run
+    /// use lineside_core::{OnFailure, Verdict};
+    /// use lineside_points::BeforePrompt;
+    ///
+    /// # async fn example(session: lineside_client::Session) -> Result<(), Box<dyn std::error::Error>> {
+    /// session
+    ///     .intercept::<BeforePrompt>("limit")
+    ///     .on_failure(OnFailure::Continue)
+    ///     .try_gate(async |prompt, _cx| {
+    ///         let limit: usize = std::env::var("PROMPT_LIMIT").unwrap_or_default().parse()?;
+    ///         let is_long = prompt.prompt.len() > limit;
+    ///         Ok::<_, std::num::ParseIntError>(if is_long { Verdict::ask("send it?") } else { Verdict::Continue })
+    ///     })
+    ///     .await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`gate`](Self::gate).
     pub async fn try_gate<F, Fut, J, E>(self, run: F) -> Result<Registration, RequestError>
@@ -158,6 +215,22 @@ impl<P: Interceptable> Intercepting<P> {
 
 impl<P: Amend> Intercepting<P> {
     /// Registers a closure that may change the payload too. It runs alone.
+    ///
+    /// ```no_run
+    /// use lineside_core::Reply;
+    /// use lineside_core::json::json;
+    /// use lineside_points::BeforeTool;
+    ///
+    /// # async fn example(session: lineside_client::Session) -> Result<(), Box<dyn std::error::Error>> {
+    /// session
+    ///     .intercept::<BeforeTool>("locked-tests")
+    ///     .amend(async |_call, _cx| {
+    ///         Reply::amend(BeforeTool::amend().tool_input(json!({"command": "cargo test --locked"})))
+    ///     })
+    ///     .await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`gate`](Self::gate).
@@ -228,7 +301,7 @@ impl<P: Point> Automating<P> {
     /// daemon's.
     ///
     /// # Errors
-    /// A setting that cannot be meant, and those of [`Intercepting::gate`].
+    /// An invalid setting, and those of [`Intercepting::gate`].
     pub async fn run<F, Fut>(self, run: F) -> Result<Registration, RequestError>
     where
         F: Fn(Event<P>, Cx) -> Fut + Send + Sync + 'static,

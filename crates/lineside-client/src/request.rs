@@ -4,6 +4,20 @@ use std::io;
 use std::path::PathBuf;
 
 /// Why a request has no result.
+///
+/// ```
+/// use lineside_client::{Client, RequestError};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = Client::new("/nowhere/lineside.sock");
+/// match client.session("s1").open().await {
+///     Err(RequestError::NoDaemon { socket, .. }) => assert!(socket.ends_with("lineside.sock")),
+///     other => panic!("there is no daemon: {other:?}"),
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {
@@ -43,6 +57,17 @@ pub enum RequestError {
 
 impl RequestError {
     /// Whether there is no daemon to answer.
+    ///
+    /// ```
+    /// use lineside_client::Client;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let client = Client::new("/nowhere/lineside.sock");
+    /// assert!(client.session("s1").open().await.is_err_and(|error| error.is_no_daemon()));
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn is_no_daemon(&self) -> bool {
         matches!(self, Self::NoDaemon { .. })

@@ -34,6 +34,22 @@ pub struct Session {
 }
 
 /// A session about to be opened.
+///
+/// ```no_run
+/// use lineside_core::Agent;
+///
+/// # async fn example(client: lineside_client::Client) -> Result<(), Box<dyn std::error::Error>> {
+/// let session = client
+///     .session("s1")
+///     .agent(Agent::main("planner"))
+///     .project_root("/home/me/project")
+///     .host("my-agent")
+///     .open()
+///     .await?;
+/// assert_eq!(session.id().as_str(), "s1");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 #[must_use = "a session is opened by `open().await`"]
 pub struct OpenSession {
@@ -146,6 +162,16 @@ impl Session {
 
     /// A program that is about to be started under this session, with [`environment`](Self::environment). Nothing is
     /// started here, and who starts it ends it.
+    ///
+    /// ```no_run
+    ///
+    /// # async fn example(session: lineside_client::Session) -> Result<(), Box<dyn std::error::Error>> {
+    /// // What the program opens with `Client::from_environment` is a child of this session.
+    /// let status = session.command("my-subagent").arg("--review").status()?;
+    /// assert!(status.success());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command.envs(self.environment.iter());
@@ -153,6 +179,16 @@ impl Session {
     }
 
     /// A session below this one, under its hooks.
+    ///
+    /// ```no_run
+    /// use lineside_core::Agent;
+    ///
+    /// # async fn example(session: lineside_client::Session) -> Result<(), Box<dyn std::error::Error>> {
+    /// let child = session.subagent("s2").agent(Agent::subagent("reviewer")).open().await?;
+    /// assert_eq!(child.coverage(), session.coverage());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn subagent(&self, id: impl Into<String>) -> OpenSession {
         let opening = OpenSession::root(self.client.clone(), id.into()).with("parent", json!(self.id));
         OpenSession { above: Some(Arc::clone(&self.opening)), ..opening }
@@ -163,6 +199,23 @@ impl Session {
     /// Not cancel safe: dropping the future has the hooks cancelled that run, and leaves the event undecided. It is never
     /// sent twice.
     ///
+    /// ```no_run
+    /// use lineside_core::Verdict;
+    /// use lineside_core::json::json;
+    /// use lineside_points::BeforeTool;
+    ///
+    /// # async fn example(session: lineside_client::Session) -> Result<(), Box<dyn std::error::Error>> {
+    /// let decision = session.publish(BeforeTool::new("Shell", json!({"command": "ls"}))).await?;
+    /// match decision.verdict() {
+    ///     verdict if verdict.strength().is_final() => println!("refused: {verdict}"),
+    ///     Verdict::Ask(reason) => println!("a person has to decide: {reason}"),
+    ///     // Hooks may have changed the payload.
+    ///     _ => println!("runs {:?}", decision.payload().command()),
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// There is no decision: see [`RequestError`]. What was to happen must not happen then, unless the program says
     /// otherwise.
@@ -172,6 +225,17 @@ impl Session {
     }
 
     /// As [`publish`](Self::publish), with at most this much time for all hooks together.
+    ///
+    /// ```no_run
+    /// use std::time::Duration;
+    /// use lineside_points::BeforePrompt;
+    ///
+    /// # async fn example(session: lineside_client::Session) -> Result<(), Box<dyn std::error::Error>> {
+    /// let decision = session.publish_within(BeforePrompt::new("hello"), Duration::from_secs(2)).await?;
+    /// assert!(!decision.is_refused());
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`publish`](Self::publish).

@@ -25,6 +25,17 @@ impl std::fmt::Debug for Signals {
 impl Client {
     /// Hears what happens in the daemon from here on, in all sessions: everything that happens after this has returned.
     ///
+    /// ```no_run
+    ///
+    /// # async fn example(client: lineside_client::Client) -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut signals = client.signals().await?;
+    /// while let Some(signal) = signals.next().await {
+    ///     println!("{}", signal["kind"]);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// No daemon, a broken connection, or a client with a grant, to which the stream of all sessions is closed.
     pub async fn signals(&self) -> Result<Signals, RequestError> {
