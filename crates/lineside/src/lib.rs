@@ -29,8 +29,10 @@
 //! # }
 //! ```
 //!
-//! This crate puts the others together and adds nothing of its own but that. Without its default features it is the bus
-//! with closures; each feature adds what its name says:
+//! The [`guide`] explains the concepts, with code that runs; [`prelude`] has what most programs need.
+//!
+//! This crate combines the other crates of the workspace. Without its default features it is the bus with closures; each
+//! feature adds what its name says:
 //!
 //! | feature | adds |
 //! |---|---|
@@ -172,9 +174,8 @@ pub use outside::NOT_RUN;
 #[cfg(feature = "dialects")]
 pub use workers::PluginLine;
 
-/// The code of the README and of the book's pages, which is run as it stands there.
 #[cfg(all(
-    doctest,
+    any(doc, doctest),
     feature = "agenthooks",
     feature = "chord",
     feature = "claude",
@@ -185,19 +186,15 @@ pub use workers::PluginLine;
     feature = "journal",
     feature = "openclaw"
 ))]
+pub mod guide;
+
+/// The code of the README and of other pages of the book, which is run as it stands there.
+#[cfg(all(doctest, feature = "client", feature = "commands", feature = "flyto", feature = "journal"))]
 mod pages {
     #[doc = include_str!("../../../README.md")]
     struct Readme;
-    #[doc = include_str!("../../../docs/start.md")]
-    struct Start;
-    #[doc = include_str!("../../../docs/concepts.md")]
-    struct Concepts;
-    #[doc = include_str!("../../../docs/guards.md")]
-    struct Guards;
     #[doc = include_str!("../../../docs/daemon.md")]
     struct Daemon;
-    #[doc = include_str!("../../../docs/inheritance.md")]
-    struct Inheritance;
     #[doc = include_str!("../../../docs/dialects/flyto.md")]
     struct Flyto;
 }
