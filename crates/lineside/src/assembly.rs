@@ -39,6 +39,37 @@ use crate::project::keep_keys_within;
 use crate::workers::{HookWorkers, PluginLine, Workers};
 
 /// A bus, and the foreign hooks installed on it.
+///
+/// ```
+/// use lineside::dialects::{Places, Trust};
+/// use lineside::prelude::*;
+/// use lineside::{Assembly, dialects};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let home = tempfile::tempdir()?;
+/// std::fs::create_dir(home.path().join(".lineside"))?;
+/// std::fs::write(
+///     home.path().join(".lineside/hooks.yaml"),
+///     "hooks:\n- {name: no-tools, on: before_tool, verdict: block, reason: not today}\n",
+/// )?;
+/// let places = Places {
+///     environment: Default::default(),
+///     project_root: Some(home.path().to_owned()),
+///     cwd: home.path().to_owned(),
+///     trust: Trust::Granted,
+/// };
+/// let native = dialects::find("native").expect("it is lineside's own format");
+/// let assembly = Assembly::new(Bus::new()).only([native]);
+/// assert_eq!(assembly.load(&places).await?.in_force(), 1);
+///
+/// let session = assembly.bus().session("s1").open().await?;
+/// let decision = session.publish(BeforeTool::new("Shell", json!({"command": "ls"}))).await?;
+/// assert_eq!(decision.verdict(), &Verdict::block("not today"));
+/// assert!(assembly.drain(secs(5)).await.is_clean());
+/// # Ok(())
+/// # }
+/// ```
 pub struct Assembly {
     bus: Bus,
     /// The project whose hooks these are, and of whose sessions alone.
@@ -83,6 +114,15 @@ pub struct LoadedHook {
 }
 
 /// Whether a hook that was found can run.
+///
+/// ```
+/// use lineside::assembly::State;
+/// use lineside::core::SkipReason;
+///
+/// assert!(State::Ready.may_run());
+/// assert!(!State::Off(SkipReason::Untrusted).may_run());
+/// assert_eq!(State::Off(SkipReason::Untrusted).as_str(), "untrusted");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// It can.
@@ -122,6 +162,16 @@ impl State {
 }
 
 /// What a load found.
+///
+/// ```
+/// use lineside::LoadReport;
+///
+/// let report = LoadReport::default();
+/// for found in &report.hooks {
+///     println!("{} at {}: {}", found.hook.name, found.point, found.state.as_str());
+/// }
+/// assert_eq!(report.in_force(), 0);
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct LoadReport {
     /// The hooks of each dialect, in the order in which they would run for their point.
@@ -213,6 +263,16 @@ impl Assembly {
 
     /// An assembly on the same bus for the hooks of one project alone, in all dialects: they hold for the sessions of its
     /// [scope](Self::scope), and share no worker, no handed-on variable, no job and no key with hooks of another place.
+    ///
+    /// ```
+    /// use std::path::Path;
+    ///
+    /// use lineside::{Assembly, Bus};
+    ///
+    /// let of_user = Assembly::new(Bus::new());
+    /// let of_project = of_user.of_project(Path::new("/home/me/project"));
+    /// assert!(of_user.scope().is_none() && of_project.scope().is_some());
+    /// ```
     #[must_use]
     pub fn of_project(&self, root: &Path) -> Self {
         let outside = Outside {
@@ -248,6 +308,14 @@ impl Assembly {
     }
 
     /// Only these dialects.
+    ///
+    /// ```
+    /// use lineside::{Assembly, Bus, dialects};
+    ///
+    /// let native = dialects::find("native").expect("it is lineside's own format");
+    /// let assembly = Assembly::new(Bus::new()).only([native]);
+    /// assert!(assembly.bus().sessions().is_empty());
+    /// ```
     #[must_use]
     pub fn only(mut self, dialects: impl IntoIterator<Item = &'static dyn Dialect>) -> Self {
         self.dialects = dialects.into_iter().collect();
@@ -280,6 +348,37 @@ impl Assembly {
 
     /// Hooks start nothing outside this process but those that say that they do nothing but answer: the others answer
     /// `continue`, with [`NOT_RUN`](crate::NOT_RUN) as a remark, and no plugin is loaded.
+    ///
+    /// ```
+    /// use lineside::dialects::{Places, Trust};
+    /// use lineside::prelude::*;
+    /// use lineside::{Assembly, NOT_RUN, dialects};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let home = tempfile::tempdir()?;
+    /// std::fs::create_dir(home.path().join(".lineside"))?;
+    /// std::fs::write(
+    ///     home.path().join(".lineside/hooks.yaml"),
+    ///     "hooks:\n- {name: guard, on: before_tool, command: exit 2}\n",
+    /// )?;
+    /// let places = Places {
+    ///     environment: Default::default(),
+    ///     project_root: Some(home.path().to_owned()),
+    ///     cwd: home.path().to_owned(),
+    ///     trust: Trust::Granted,
+    /// };
+    /// let native = dialects::find("native").expect("it is lineside's own format");
+    /// let assembly = Assembly::new(Bus::new()).only([native]).without_effects();
+    /// assembly.load(&places).await?;
+    ///
+    /// let session = assembly.bus().session("s1").open().await?;
+    /// let decision = session.publish(BeforeTool::new("Shell", json!({"command": "ls"}))).await?;
+    /// let receipt = decision.receipt().expect("the guard was asked");
+    /// assert!(!decision.is_refused() && receipt.remarks.iter().any(|by| by.what == NOT_RUN));
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn without_effects(mut self) -> Self {
         self.outside.effects = Effects::Withheld;
@@ -325,6 +424,27 @@ impl Assembly {
     }
 
     /// Reads the hook files of every dialect. Nothing is put in force.
+    ///
+    /// ```
+    /// use std::path::PathBuf;
+    ///
+    /// use lineside::dialects::{Places, Trust};
+    /// use lineside::{Assembly, Bus};
+    ///
+    /// let home = tempfile::tempdir()?;
+    /// std::fs::create_dir(home.path().join(".lineside"))?;
+    /// std::fs::write(home.path().join(".lineside/hooks.yaml"), "hooks:\n- {name: guard, on: befor_tool}\n")?;
+    /// let places = Places {
+    ///     environment: Default::default(),
+    ///     project_root: Some(home.path().to_owned()),
+    ///     cwd: PathBuf::from("/"),
+    ///     trust: Trust::Granted,
+    /// };
+    /// let files = Assembly::new(Bus::new()).read(&places);
+    /// let findings: Vec<String> = files.diagnostics().map(ToString::to_string).collect();
+    /// assert!(findings.iter().any(|finding| finding.contains("before_tool")));
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn read(&self, places: &Places) -> HookFiles {
         let load = |dialect: &'static dyn Dialect| {

@@ -26,6 +26,13 @@ use crate::foreign::Foreign;
 use crate::workers::{HookWorkers, Seated};
 
 /// The place of a program that attaches. While it is not there its hooks have failed, each by its `on_failure`, at once.
+///
+/// ```
+/// use lineside::Attachment;
+///
+/// // The hooks of a program that is not there yet can be registered already.
+/// assert!(!Attachment::new().is_there());
+/// ```
 #[derive(Debug, Clone)]
 pub struct Attachment {
     worker: HookWorkerClient,
@@ -92,7 +99,7 @@ impl Attachment {
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum AttachHookError {
-    /// Its entry is none; one text for each thing that is wrong.
+    /// Its entry is invalid; one text for each thing that is wrong.
     #[error("{}", .0.join("; "))]
     Entry(Vec<String>),
     /// It cannot be registered there.
@@ -170,6 +177,16 @@ pub struct DeclaredHook {
 impl DeclaredHook {
     /// Reads an entry as one of `hooks.yaml`, as a JSON object without `command`, `worker` or `post`; `called` is its name
     /// in the calls that the program gets.
+    ///
+    /// ```
+    /// use lineside::{AttachHookError, DeclaredHook};
+    ///
+    /// assert!(DeclaredHook::read("guard", r#"{"on": "before_tool", "match": {"tool": "Shell"}}"#).is_ok());
+    /// let Err(AttachHookError::Entry(wrong)) = DeclaredHook::read("guard", r#"{"on": "befor_tool"}"#) else {
+    ///     panic!("there is no such point")
+    /// };
+    /// assert!(wrong[0].contains("before_tool"));
+    /// ```
     ///
     /// # Errors
     /// The entry is none, or its patterns are too large.

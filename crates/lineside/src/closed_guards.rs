@@ -88,6 +88,26 @@ impl PreparedGuards {
 impl Assembly {
     /// The guards of the project with this root as they stand closed: one at every point of something that has not happened
     /// yet where they are not known. `why` says what to do about it.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use lineside::Assembly;
+    /// use lineside::prelude::*;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let bus = Bus::new();
+    /// let root = Path::new("/home/me/project");
+    /// let guards = Assembly::new(bus.clone()).of_project(root).prepare_guards(root, None, "trust it again");
+    /// let session = bus.session("s1").open().await?;
+    /// let closed = guards.close(&session)?;
+    /// let call = || BeforeTool::new("Shell", json!({"command": "ls"}));
+    /// assert!(session.publish(call()).await?.is_refused());
+    /// closed.remove();
+    /// assert!(!session.publish(call()).await?.is_refused());
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn prepare_guards(&self, root: &Path, guards: Option<&[Guard]>, why: &str) -> PreparedGuards {
         let of_all = if guards.is_none() { unknown(root) } else { Vec::new() };

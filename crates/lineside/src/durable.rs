@@ -81,6 +81,19 @@ impl Durable {
     /// Like [`open`](Self::open), with another durability. With less than the disk, a loss of power costs what was
     /// accepted in the last tenth of a second; a kill costs nothing.
     ///
+    /// ```
+    /// use lineside::Durable;
+    /// use lineside::core::journal::Durability;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let durable = Durable::open_with(folder.path(), Durability::Process)?;
+    /// // One process has it at a time.
+    /// assert!(Durable::open(folder.path()).is_err());
+    /// durable.close()?;
+    /// assert!(Durable::open(folder.path()).is_ok());
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// As there.
     pub fn open_with(path: impl AsRef<Path>, durability: Durability) -> Result<Self, OpenDurableError> {
@@ -118,6 +131,26 @@ impl Durable {
     /// A bus about to be made, whose context is kept here, with what an earlier life has left: a session that is opened
     /// under the same id as then has the messages that were not accepted. Called for one bus; a second one has nothing
     /// of the earlier life.
+    ///
+    /// ```
+    /// use lineside::Durable;
+    /// use lineside::prelude::*;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let folder = tempfile::tempdir()?;
+    /// let durable = Durable::open(folder.path())?;
+    /// let bus = durable.context(Bus::builder()).build();
+    /// let session = bus.session("s1").open().await?;
+    /// session
+    ///     .intercept::<BeforePrompt>("date")
+    ///     .gate(async |_, _cx| Judgement::from(Verdict::Continue).append("Today is Monday."))?;
+    /// drop(session.publish(BeforePrompt::new("plan the week")).await?);
+    /// let (accepted, durability) = session.collect().ready().accept_durably().await?;
+    /// assert_eq!((accepted.len(), durability.as_str()), (1, "disk"));
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn context(&self, bus: BusBuilder) -> BusBuilder {
         let journal = Arc::clone(&self.context);

@@ -57,6 +57,17 @@ use crate::outside::Outside;
 ///
 /// Cloning it is cheap. Everything may be called from any thread and from within a hook (FL-43). An event uses the
 /// hooks as they were when it was published; a removal lets runs under way come to their end (FL-41).
+///
+/// ```
+/// use lineside::flyto::{Definition, Manager};
+/// use lineside::prelude::*;
+///
+/// let bus = Bus::new();
+/// let manager = Manager::of_bus(&bus);
+/// manager.register("pre_tool_use", Definition::command("exit 0").name("guard"))?;
+/// assert_eq!(&*manager.list("pre_tool_use")[0].name, "guard");
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Manager {
     hooks: OfDialect,
@@ -92,6 +103,15 @@ impl Manager {
 
     /// Puts a hook at the end of the list of its type (FL-36).
     ///
+    /// ```
+    /// use lineside::flyto::{Definition, Manager, RegisterFlytoHookError};
+    /// use lineside::prelude::*;
+    ///
+    /// let manager = Manager::of_bus(&Bus::new());
+    /// let wrong = manager.register("pre_tool_used", Definition::command("exit 0"));
+    /// assert!(matches!(wrong, Err(RegisterFlytoHookError::UnknownType { nearest: "pre_tool_use", .. })));
+    /// ```
+    ///
     /// # Errors
     /// There is no such type, the definition says nothing to run, or something that cannot be; nothing is changed
     /// then.
@@ -126,6 +146,18 @@ impl Manager {
 
     /// Takes away the hooks of a type that have exactly this source; the empty one is the global one (FL-37, FL-39).
     /// Gives how many there were; an unknown source or type has none.
+    ///
+    /// ```
+    /// use lineside::flyto::{Definition, Manager};
+    /// use lineside::prelude::*;
+    ///
+    /// let bus = Bus::new();
+    /// let manager = Manager::of_bus(&bus);
+    /// manager.register("pre_tool_use", Definition::command("exit 0").source("plugin-a"))?;
+    /// assert_eq!(manager.unregister_by_source("pre_tool_use", "plugin-b"), 0);
+    /// assert_eq!(manager.unregister_by_source("pre_tool_use", "plugin-a"), 1);
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
     pub fn unregister_by_source(&self, hook_type: &str, source: &str) -> usize {
         HookType::find(hook_type)
             .map_or(0, |hook_type| self.hooks.remove(Some(hook_type.point()), Some(source)))
@@ -162,6 +194,20 @@ impl Manager {
     }
 
     /// Has every event skip every hook, reason `disabled`; registrations stay (FL-42).
+    ///
+    /// ```
+    /// use lineside::flyto::{Definition, Manager};
+    /// use lineside::prelude::*;
+    ///
+    /// let bus = Bus::new();
+    /// let manager = Manager::of_bus(&bus);
+    /// manager.register("pre_tool_use", Definition::command("exit 0"))?;
+    /// manager.disable();
+    /// assert!(!manager.has_hooks("pre_tool_use") && manager.count("pre_tool_use") == 1);
+    /// manager.enable();
+    /// assert!(manager.has_hooks("pre_tool_use"));
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
     pub fn disable(&self) {
         self.hooks.switch_off();
     }
@@ -175,6 +221,22 @@ impl Manager {
 /// The hooks of a type that an event of this session would meet, in the order in which they run: the session's, those
 /// of its ancestors, the runtime's (FL-44, FL-45). Those that are disabled are left out, so that `has_hooks` is whether
 /// there is one.
+///
+/// ```
+/// use lineside::flyto::{Definition, Manager, in_force};
+/// use lineside::prelude::*;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let bus = Bus::new();
+/// let session = bus.session("s1").open().await?;
+/// Manager::of_bus(&bus).register("stop", Definition::command("exit 0").name("of-all"))?;
+/// Manager::of_session(&session).register("stop", Definition::command("exit 0").name("own"))?;
+/// let names: Vec<String> = in_force(&session, "stop").iter().map(|hook| hook.name.to_string()).collect();
+/// assert_eq!(names, ["own", "of-all"]);
+/// # Ok(())
+/// # }
+/// ```
 #[must_use]
 pub fn in_force(session: &Session, hook_type: &str) -> Vec<Arc<Hook>> {
     let Some(hook_type) = HookType::find(hook_type) else { return Vec::new() };

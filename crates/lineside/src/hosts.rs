@@ -135,6 +135,25 @@ impl Hosts {
 
     /// Has every session of a host pass through this before it is opened, with where the process of its call works. Where it fails, the session is not opened and
     /// the gates of the call are closed.
+    ///
+    /// ```
+    /// use lineside::hosts::{Host, HostCall, Hosts};
+    /// use lineside::prelude::*;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let bus = Bus::new();
+    /// let hosts = Hosts::new(bus).preparing(async |opening, _work| Ok(opening.project_root("/repo")));
+    /// let stdin = json!({
+    ///     "hook_event_name": "UserPromptSubmit", "session_id": "s1", "cwd": "/repo/src", "prompt": "hello",
+    /// });
+    /// let call = HostCall { host: Host::Claude, event: None, stdin: stdin.to_string().into_bytes() };
+    /// let reply = hosts.answer(call).await?;
+    /// let session = reply.afterwards.session().expect("its session is open");
+    /// assert_eq!(session.source().project_root.as_deref(), Some("/repo"));
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn preparing<F>(
         mut self,
@@ -170,6 +189,27 @@ impl Hosts {
     }
 
     /// As [`answer`](Self::answer), with what is known of the call beside its document.
+    ///
+    /// ```
+    /// use lineside::hosts::{CallOrigin, Host, HostCall, Hosts};
+    /// use lineside::prelude::*;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let bus = Bus::new();
+    /// let parent = bus.session("outer").open().await?;
+    /// let stdin = json!({
+    ///     "hook_event_name": "UserPromptSubmit", "session_id": "inner", "cwd": "/repo", "prompt": "hello",
+    /// });
+    /// let call = HostCall { host: Host::Claude, event: None, stdin: stdin.to_string().into_bytes() };
+    /// let mut origin = CallOrigin::default();
+    /// origin.parent = Some(parent.clone());
+    /// let reply = Hosts::new(bus).answer_from(call, &origin).await?;
+    /// let session = reply.afterwards.session().expect("its session is open");
+    /// assert!(session.is_below(&parent));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`answer`](Self::answer).
@@ -229,6 +269,18 @@ impl Hosts {
 
     /// Lets a call pass without any hook, as while hooks are switched off. Gives the answer, and the session of the bus
     /// that the host ends by this call; closing it is left to the caller.
+    ///
+    /// ```
+    /// use lineside::hosts::{Host, HostCall, Hosts};
+    /// use lineside::prelude::*;
+    ///
+    /// let stdin = json!({
+    ///     "hook_event_name": "UserPromptSubmit", "session_id": "s1", "cwd": "/repo", "prompt": "hello",
+    /// });
+    /// let call = HostCall { host: Host::Claude, event: None, stdin: stdin.to_string().into_bytes() };
+    /// let (answer, ended) = Hosts::new(Bus::new()).pass(call);
+    /// assert!(answer.exit == 0 && ended.is_none());
+    /// ```
     #[must_use]
     pub fn pass(&self, call: HostCall) -> (HostAnswer, Option<Session>) {
         let answer = silent(call.clone());

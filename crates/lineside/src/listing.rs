@@ -238,6 +238,23 @@ pub fn listing(session: &Session, report: &LoadReport) -> Listing {
 }
 
 /// What would become of an event in a session. No hook is run.
+///
+/// ```
+/// use lineside::LoadReport;
+/// use lineside::listing::explain;
+/// use lineside::prelude::*;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let session = Bus::new().session("s1").open().await?;
+/// session.intercept::<BeforeTool>("guard").matching(tool("Shell")).gate(async |_, _cx| Verdict::Continue)?;
+/// let decision = session.publish(BeforeTool::new("ReadFile", json!({}))).await?;
+/// let event = decision.receipt().map(|receipt| &receipt.event).expect("a hook listens");
+/// let explained = explain(&session, event, &LoadReport::default());
+/// assert_eq!(explained.hooks[0].misfit.as_deref(), Some("tool=Shell"));
+/// # Ok(())
+/// # }
+/// ```
 #[must_use]
 pub fn explain(session: &Session, event: &AnyEvent, report: &LoadReport) -> Explanation {
     let verdicts = session.explain(event);

@@ -22,6 +22,17 @@ pub const FILE: &str = "log.sqlite";
 const GATHERING: Duration = Duration::from_millis(5);
 
 /// What the log keeps of a signal that came at this time; a decision has a time of its own.
+///
+/// ```
+/// use lineside::core::Timestamp;
+/// use lineside::log::{line, record};
+/// use lineside::prelude::*;
+///
+/// let signal = Signal::Announced { notice: Notice::info("hooks were read again") };
+/// let (kind, fields) = line(&record(&signal, Timestamp::UNIX_EPOCH));
+/// assert_eq!(kind, "announced");
+/// assert_eq!(fields["detail"], "hooks were read again");
+/// ```
 #[must_use]
 pub fn record(signal: &Signal, at: Timestamp) -> Record {
     let news = |what, fill: &dyn Fn(&mut Happened)| {
@@ -146,6 +157,13 @@ pub fn line(record: &Record) -> (&'static str, Map) {
 }
 
 /// What has become of a job, in the word that the log has for it.
+///
+/// ```
+/// use lineside::bus::JobNews;
+/// use lineside::log::job_kind;
+///
+/// assert_eq!(job_kind(&JobNews::Finished), "job_finished");
+/// ```
 #[must_use]
 pub fn job_kind(news: &JobNews) -> &'static str {
     match news {

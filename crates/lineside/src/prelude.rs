@@ -24,12 +24,25 @@ pub use lineside_points::{
 };
 
 /// So many milliseconds.
+///
+/// ```
+/// use lineside::prelude::*;
+///
+/// assert_eq!(millis(1_500), secs(1) + millis(500));
+/// ```
 #[must_use]
 pub const fn millis(n: u64) -> std::time::Duration {
     std::time::Duration::from_millis(n)
 }
 
 /// So many seconds.
+///
+/// ```
+/// use lineside::prelude::*;
+///
+/// let pace = Debounce::quiet(millis(300)).at_most(secs(5));
+/// assert_eq!(pace.at_most, secs(5));
+/// ```
 #[must_use]
 pub const fn secs(n: u64) -> std::time::Duration {
     std::time::Duration::from_secs(n)

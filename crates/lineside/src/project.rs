@@ -45,6 +45,22 @@ pub struct Project {
 }
 
 /// The places of the project with this root, for a user of these places.
+///
+/// ```
+/// use std::path::Path;
+///
+/// use lineside::dialects::{Places, Trust};
+/// use lineside::project::places_of;
+///
+/// let user = Places {
+///     environment: Default::default(),
+///     project_root: None,
+///     cwd: "/home/me".into(),
+///     trust: Trust::Withheld,
+/// };
+/// let places = places_of(&user, Path::new("/home/me/project"), Trust::Granted);
+/// assert_eq!(places.project_root.as_deref(), Some(Path::new("/home/me/project")));
+/// ```
 #[must_use]
 pub fn places_of(user: &Places, root: &Path, trust: Trust) -> Places {
     let environment = user.environment.clone();

@@ -69,6 +69,22 @@ impl HookFiles {
     }
 
     /// How many findings are errors.
+    ///
+    /// ```
+    /// use lineside::dialects::{Places, Trust};
+    /// use lineside::{Assembly, Bus};
+    ///
+    /// let nothing = tempfile::tempdir()?;
+    /// let places = Places {
+    ///     environment: Default::default(),
+    ///     project_root: None,
+    ///     cwd: nothing.path().to_owned(),
+    ///     trust: Trust::Withheld,
+    /// };
+    /// let files = Assembly::new(Bus::new()).read(&places);
+    /// assert_eq!((files.errors(), files.names()), (0, vec![]));
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn errors(&self) -> usize {
         self.diagnostics().filter(|finding| finding.severity == Severity::Error).count()

@@ -44,6 +44,28 @@ impl Durable {
     ///
     /// Blocks the thread while it reads, for about a second for a gigabyte.
     ///
+    /// ```
+    /// use lineside::Durable;
+    /// use lineside::prelude::*;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let folder = tempfile::tempdir()?;
+    /// let durable = Durable::open(folder.path())?;
+    /// let bus = durable.context(Bus::builder()).build();
+    /// let (automations, _) = durable.automations(&bus, Default::default())?;
+    /// bus.automate::<OnIdle>("tidy").run(async |_idle, _cx| Ok(Report::success("nothing to do")))?;
+    /// let session = bus.session("s1").open().await?;
+    /// drop(session.publish(OnIdle::new()).await?);
+    /// automations.at_rest().await?;
+    ///
+    /// let look = Durable::look(folder.path())?;
+    /// assert_eq!(look.jobs.len(), 1);
+    /// assert!(look.holder.is_some(), "this process has it open");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// There is no journal of jobs, a newer programme wrote it, or its files cannot be read.
     pub fn look(path: impl AsRef<Path>) -> Result<Look, OpenDurableError> {

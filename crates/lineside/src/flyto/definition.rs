@@ -21,6 +21,17 @@ pub type Variables = BTreeMap<&'static str, String>;
 pub type Function = Arc<dyn Fn(&'static HookType, Variables) -> BoxFuture<Option<HookResult>> + Send + Sync>;
 
 /// A hook about to be registered. With several things to run, a function goes before a command and that before a URL.
+///
+/// ```
+/// use lineside::flyto::{Definition, Manager};
+/// use lineside::prelude::*;
+///
+/// let lint = Definition::command("cargo clippy").name("lint").timeout(secs(60)).asynchronous();
+/// let bus = Bus::new();
+/// Manager::of_bus(&bus).register("post_tool_use", lint)?;
+/// assert_eq!(Manager::of_bus(&bus).list("post_tool_use")[0].timeout, secs(60));
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Default)]
 pub struct Definition {
     function: Option<Function>,

@@ -12,6 +12,22 @@ use crate::claims::{self, Claim};
 /// what that counted as), `untrusted` (hooks of a project that is not trusted), `remarks` (what a person should know of
 /// a hook, such as a key of its answer that means nothing), `coverage_mismatch` (`believed` and `in_force`, two digests
 /// of hooks), `extra`. With `whole` also `took_us`, `hooks` and `changes`.
+///
+/// ```
+/// use lineside::prelude::*;
+/// use lineside::wire;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let session = Bus::new().session("s1").open().await?;
+/// session.intercept::<BeforeTool>("guard").gate(async |_, _cx| Verdict::block("not here"))?;
+/// let decision = session.publish(BeforeTool::new("Shell", json!({"command": "ls"}))).await?;
+/// let json = wire::decision(decision.receipt().expect("a hook has run"), false);
+/// assert_eq!((&json["verdict"], &json["reason"]), (&json!("block"), &json!("not here")));
+/// assert_eq!(json["by"], "guard");
+/// # Ok(())
+/// # }
+/// ```
 #[must_use]
 pub fn decision(receipt: &Receipt, whole: bool) -> Map {
     // Room for the fields that every decision has, and a few more.
@@ -26,6 +42,22 @@ pub fn decision(receipt: &Receipt, whole: bool) -> Map {
 
 /// The decision of a receipt, with what its hooks have accepted in the background, as compact JSON text: that of
 /// [`decision`] with [`claims::put`], written without the values in between.
+///
+/// ```
+/// use lineside::prelude::*;
+/// use lineside::wire;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let session = Bus::new().session("s1").open().await?;
+/// session.intercept::<BeforePrompt>("guard").gate(async |_, _cx| Verdict::Continue)?;
+/// let decision = session.publish(BeforePrompt::new("hello")).await?;
+/// let receipt = decision.receipt().expect("a hook has run");
+/// let text = wire::decision_text(receipt, &[], false);
+/// assert_eq!(text, json!(wire::decision(receipt, false)).to_string());
+/// # Ok(())
+/// # }
+/// ```
 #[must_use]
 pub fn decision_text(receipt: &Receipt, accepted: &[Claim], whole: bool) -> String {
     if whole {
@@ -88,6 +120,22 @@ fn write(receipt: &Receipt, fields: &mut impl Fields) {
 }
 
 /// A receipt with everything that it holds: its whole decision, and under `envelope` whose event it is.
+///
+/// ```
+/// use lineside::prelude::*;
+/// use lineside::wire;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let session = Bus::new().session("s1").open().await?;
+/// session.intercept::<BeforePrompt>("guard").gate(async |_, _cx| Verdict::Continue)?;
+/// let decision = session.publish(BeforePrompt::new("hello")).await?;
+/// let json = wire::receipt(decision.receipt().expect("a hook has run"));
+/// assert_eq!(json["envelope"]["session"], "s1");
+/// assert_eq!(json["hooks"][0]["hook"], "guard");
+/// # Ok(())
+/// # }
+/// ```
 #[must_use]
 pub fn receipt(receipt: &Receipt) -> Map {
     let mut map = decision(receipt, true);

@@ -156,6 +156,16 @@ impl EventDraft {
 
     /// Reads an event from its fields.
     ///
+    /// ```
+    /// use lineside::dialects::DIALECTS;
+    /// use lineside::json::{Map, json};
+    /// use lineside::wire::{EventDraft, ReadEventDraftError, Vocabulary};
+    ///
+    /// let fields = Map::from([("point".to_owned(), json!("before_prompt"))]);
+    /// let wrong = EventDraft::read(fields, &Vocabulary::new(DIALECTS)).expect_err("a prompt is absent");
+    /// assert!(matches!(wrong, ReadEventDraftError::Payload(_)));
+    /// ```
+    ///
     /// # Errors
     /// The point is absent or unknown, a required field of its payload is absent, or a field has the wrong type.
     pub fn read(mut fields: Map, vocabulary: &Vocabulary) -> Result<Self, ReadEventDraftError> {
@@ -323,6 +333,13 @@ fn on_one_line(error: &lineside_core::json::Error) -> String {
 }
 
 /// What a value is, for people.
+///
+/// ```
+/// use lineside::json::json;
+/// use lineside::wire::kind_of;
+///
+/// assert_eq!(kind_of(&json!([1, 2])), "a list");
+/// ```
 #[must_use]
 pub fn kind_of(value: &Value) -> &'static str {
     match value {

@@ -8,6 +8,14 @@ use lineside_core::json::{Map, Value, json};
 ///
 /// Fields: `name`, `point`, `dialect`, `layer`, `depth`, `priority`, `part`, `mode` where it is not `enforced`, `on_failure`, `timeout_ms`, `reach`,
 /// `state` (`ready` or why it does not run), and where there is one: `source`, `origin` (file and line), `match`.
+///
+/// ```
+/// use lineside::core::{Hook, Part};
+/// use lineside::wire;
+///
+/// let json = wire::hook("before_tool", &Hook::native("guard", Part::Gate));
+/// assert_eq!((json["name"].as_str(), json["state"].as_str()), (Some("guard"), Some("ready")));
+/// ```
 #[must_use]
 pub fn hook(point: &str, hook: &Hook) -> Map {
     let mut map = Map::new();

@@ -8,6 +8,14 @@ use lineside_core::Timestamp;
 use lineside_core::json::{Map, Value, json};
 
 /// Where a job stands, in one word.
+///
+/// ```
+/// use lineside::automation::machine::Standing;
+/// use lineside::wire::{JobState, job_state};
+///
+/// assert_eq!(job_state(&Standing::Delivering), JobState::Delivering);
+/// assert_eq!(JobState::Delivering.as_str(), "delivering");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JobState {
@@ -70,6 +78,25 @@ pub fn job_state(standing: &Standing) -> JobState {
 /// Fields: `job` (its number), `state`, `about` (where it stands and why, for people), `automation` (its id, the same in
 /// every life of the process), `hook` (the name that its author gave it), `session`, `events` (ids), `key`, `accepted`, `next` (the time of its next attempt), `why` (a bad end), `attempts`. Times are
 /// RFC 3339 in UTC with milliseconds.
+///
+/// ```
+/// use lineside::automation::Automations;
+/// use lineside::prelude::*;
+/// use lineside::wire;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let bus = Bus::new();
+/// bus.automate::<OnIdle>("tidy").run(async |_idle, _cx| Ok(Report::success("nothing to do")))?;
+/// let session = bus.session("s1").open().await?;
+/// drop(session.publish(OnIdle::new()).await?);
+/// let automations = Automations::of(&bus)?;
+/// automations.at_rest().await?;
+/// let json = wire::job(&automations.jobs().list(&Default::default())[0]);
+/// assert_eq!((&json["hook"], &json["state"]), (&json!("tidy"), &json!("done")));
+/// # Ok(())
+/// # }
+/// ```
 #[must_use]
 pub fn job(shown: &Shown) -> Map {
     let attempts: Vec<Value> = (1..).zip(&shown.attempts).map(|(number, one)| attempt(number, one)).collect();
@@ -131,6 +158,13 @@ pub fn attempt(number: usize, attempt: &Attempt) -> Value {
 }
 
 /// A moment as RFC 3339 in UTC with milliseconds; beyond the year 9999, in seconds since the beginning of 1970.
+///
+/// ```
+/// use lineside::automation::unix_micros::UnixMicros;
+/// use lineside::wire::stamp;
+///
+/// assert_eq!(stamp(UnixMicros::millis(1_500)), "1970-01-01T00:00:01.500Z");
+/// ```
 #[must_use]
 pub fn stamp(moment: UnixMicros) -> String {
     let micros = i64::try_from(moment.0).unwrap_or(i64::MAX);

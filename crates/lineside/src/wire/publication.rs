@@ -12,6 +12,22 @@ use super::EventDraft;
 /// An event of this session with everything that its draft says. What the draft repeats of the session is not said
 /// again. Its id is a new one, and that of the draft is handed on as `publisher_id` of `extra`: the log, what that keeps and
 /// its queries by time rely on ids that are the only ones and of the bus's clock.
+///
+/// ```
+/// use lineside::dialects::DIALECTS;
+/// use lineside::prelude::*;
+/// use lineside::wire::{EventDraft, Vocabulary, publication};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let session = Bus::new().session("s1").open().await?;
+/// let line = br#"{"point": "before_prompt", "turn": 3, "payload": {"prompt": "hello"}}"#;
+/// let draft = EventDraft::parse(line, &Vocabulary::new(DIALECTS))?;
+/// let receipt = publication(&session, draft).publish_any().await?;
+/// assert_eq!(receipt.event.envelope().turn, Some(3));
+/// # Ok(())
+/// # }
+/// ```
 pub fn publication(session: &Session, draft: EventDraft) -> Publication<Arc<dyn Payload>> {
     let source = session.source();
     let mut publication = session.any_event(draft.payload);

@@ -21,6 +21,22 @@ pub struct SignalAbout {
 }
 
 /// A signal as JSON. A kind that this program does not know yet is `unknown`, with its text under `debug`.
+///
+/// ```
+/// use lineside::bus::signal::Watched;
+/// use lineside::prelude::*;
+/// use lineside::wire;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let bus = Bus::new();
+/// let mut signals = bus.signals();
+/// bus.session("s1").open().await?;
+/// let Some(Watched::Signal(opened)) = signals.next().await else { panic!("the bus has ended") };
+/// assert_eq!(wire::signal(&opened).kind, "session_opened");
+/// # Ok(())
+/// # }
+/// ```
 #[must_use]
 pub fn signal(signal: &Signal) -> SignalAbout {
     let session = signal.session();
