@@ -102,7 +102,8 @@ impl Footprint {
         self.folders.clone()
     }
 
-    /// How long ago a file was changed last; `None` when there is none, or the clock says that it will be.
+    /// How long ago a file was changed last; `None` without files, or when its
+    /// modification time is in the future.
     #[expect(clippy::disallowed_methods, reason = "the time of a file is one of the wall clock")]
     pub(crate) fn age(&self) -> Option<Duration> {
         self.files.values().filter_map(|mark| mark.modified).max()?.elapsed().ok()

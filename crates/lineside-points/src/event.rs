@@ -22,7 +22,7 @@ pub enum ReadEventError {
     #[error("the event has no `{0}`, or one that cannot be read")]
     Envelope(&'static str),
     /// The point is not in the catalogue.
-    #[error("the event is of a point that there is not")]
+    #[error("the event is of an unknown point")]
     Point(#[from] UnknownPointError),
     /// The payload is not one of the point.
     #[error("the event has another payload than its point")]

@@ -77,7 +77,7 @@ pub(crate) enum Passes {
     Silently,
     /// This document on standard output.
     Saying(&'static str),
-    /// Exit status 2 and this on standard error: the host takes no other answer than a result that there is not.
+    /// Exit status 2 and this on standard error: the host takes no other answer than a result, which is absent here.
     Failing(&'static str),
 }
 

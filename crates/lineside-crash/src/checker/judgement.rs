@@ -63,7 +63,7 @@ pub(crate) enum Violation {
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Strange(line) => write!(f, "a line of the log is none: {line}"),
+            Self::Strange(line) => write!(f, "malformed log line: {line}"),
             Self::NotDrained => f.write_str("the last life did not bring everything to rest"),
             Self::Finding { life, finding } => write!(f, "life {life} found: {finding}"),
             Self::Sequence { after, found } => write!(f, "record {found} comes after record {after}"),

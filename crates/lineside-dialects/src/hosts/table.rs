@@ -236,7 +236,7 @@ pub(crate) enum Context {
 pub(crate) enum Amend {
     /// It is printed.
     Json(&'static str),
-    /// It is printed as a text, JSON that is none compact.
+    /// It is printed as a text; non-strings as compact JSON.
     Text(&'static str),
     /// It is printed with an approval, and otherwise refused with this text.
     Approved(&'static str, Refusal),

@@ -27,7 +27,7 @@ pub(super) struct Order {
     /// The end of its frame.
     pub(super) body: Arc<[u8]>,
     pub(super) timeout: Duration,
-    /// When that time is over for who waits for it.
+    /// The caller's deadline.
     pub(super) until: Instant,
     pub(super) repeat: Repeat,
     /// The tree of sessions that it is for.

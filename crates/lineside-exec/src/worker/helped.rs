@@ -1,6 +1,7 @@
-//! A task whose callers lend it a hand: who has brought it work runs it at once, instead of waking another thread for that.
+//! A task whose callers may poll it inline: a caller that has brought it work polls it at once, instead of waking another
+//! thread for that.
 //!
-//! What waits for the answer is woken by the task itself, as ever: what is lent is the way there.
+//! The task itself wakes the caller that waits for the answer, as always.
 
 use std::future::poll_fn;
 use std::pin::Pin;

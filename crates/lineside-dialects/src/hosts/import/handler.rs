@@ -240,7 +240,7 @@ fn stricter(first: Result<Answer, Failure>, last: Result<Answer, Failure>) -> Re
     stronger.map(|answer| Answer {
         verdict: bare(answer.verdict),
         amendment: Amendment::default(),
-        remarks: vec!["a key of its answer stands there twice, and the stricter reading counts".into()],
+        remarks: vec!["its answer has a duplicate key, and the stricter value applies".into()],
         ..answer
     })
 }

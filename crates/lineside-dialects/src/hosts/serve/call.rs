@@ -277,7 +277,7 @@ fn named(host: Host, event: &str) -> Option<&'static Row> {
     strictest(event).or_else(|| strictest(&(quirks(host).documents.own_name)(event)?))
 }
 
-/// Nothing, in the way of a host.
+/// The host's empty answer.
 fn quiet(host: Host) -> HostAnswer {
     match quirks(host).documents.quiet {
         "" => HostAnswer::default(),
