@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use lineside::Assembly;
 use lineside::automation::jobs::{Which, WhichState};
-use lineside::automation::machine::{Bounds, Standing};
+use lineside::automation::machine::{Bounds, JobStatus};
 use lineside::automation::{Automations, Durability, JobId};
 use lineside::core::{Failure, FailureKind};
 use lineside::dialects::{Places, Trust};
@@ -56,7 +56,7 @@ async fn an_accepted_automation_runs() {
         assert_eq!(runs.load(Ordering::SeqCst), usize::from(life <= 3), "life {life}");
         let shown = automations.jobs().show(JobId(1)).unwrap();
         assert_eq!(shown.attempts.len(), life.min(3) as usize);
-        assert_eq!(matches!(shown.standing, Standing::Settled { .. }), life == 4);
+        assert_eq!(matches!(shown.standing, JobStatus::Settled { .. }), life == 4);
     }
 }
 
@@ -218,7 +218,7 @@ async fn an_accepted_automation_runs_across_the_end_of_its_bus() {
             assert_eq!(*ran.lock().unwrap(), ["beside"], "what is stuck holds up nothing else");
         } else {
             assert_eq!(recovered.live, 2, "what had no more time is there again");
-            automations.at_rest().await.unwrap();
+            automations.all_settled().await.unwrap();
         }
     }
     assert_eq!(*ran.lock().unwrap(), ["beside", "stuck", "behind"]);
@@ -237,7 +237,7 @@ fn tests_of(bus: &Bus, red: &Arc<AtomicBool>, seconds: u64) -> Arc<AtomicUsize> 
             async move {
                 tokio::time::sleep(secs(seconds)).await;
                 let found = format!("run {runs}");
-                Ok(if red.load(Ordering::SeqCst) { Report::failed(found) } else { Report::success(found) })
+                Ok(if red.load(Ordering::SeqCst) { Report::failure(found) } else { Report::success(found) })
             }
         })
         .unwrap();

@@ -113,7 +113,7 @@ async fn an_accepted_automation_runs_across_a_kill() {
         told.lock().unwrap().push(path);
         true
     });
-    tokio::time::timeout(secs(30), automations.at_rest()).await.expect("it comes to rest").unwrap();
+    tokio::time::timeout(secs(30), automations.all_settled()).await.expect("it comes to rest").unwrap();
     assert_eq!(*ran.lock().unwrap(), ["a", "b", "c"], "all of it, in order");
     let attempts = |job| automations.jobs().show(JobId(job)).unwrap().attempts.len();
     assert_eq!((attempts(1), attempts(2)), (2, 1), "the run that was killed counts");

@@ -6,7 +6,7 @@ use lineside::bus::Installed;
 use lineside::bus::interceptor::Interceptor;
 use lineside::bus::register::RegisterHookError;
 use lineside::core::hook::Hook;
-use lineside::core::{AnyEvent, Failure, Outcome, Part, Said, Severity, SkipReason};
+use lineside::core::{AnyEvent, Failure, Outcome, Part, Response, Severity, SkipReason};
 use lineside::dialects::{Places, Trust};
 use lineside::prelude::*;
 use lineside::{Assembly, State};
@@ -16,8 +16,12 @@ use crate::session;
 struct Silent;
 
 impl Interceptor for Silent {
-    fn intercept(&self, _: AnyEvent, _: Cx) -> lineside::bus::interceptor::BoxFuture<Result<Said, Failure>> {
-        Box::pin(std::future::ready(Ok(Said::default())))
+    fn intercept(
+        &self,
+        _: AnyEvent,
+        _: Cx,
+    ) -> lineside::bus::interceptor::BoxFuture<Result<Response, Failure>> {
+        Box::pin(std::future::ready(Ok(Response::default())))
     }
 }
 

@@ -75,7 +75,7 @@ async fn jobs_end(count: usize, waiting: Waiting) -> Duration {
     while let Some(call) = calls.join_next().await {
         call.unwrap();
     }
-    automation.automations().at_rest().await.unwrap();
+    automation.automations().all_settled().await.unwrap();
     began.elapsed()
 }
 

@@ -32,7 +32,7 @@ use crate::report::{Report, ResultRule, ResultWhen};
 pub const RESTARTS: u32 = 2;
 
 /// What has to be known of a hook whose runs are to be jobs.
-pub struct Adoption {
+pub struct HookJobSpec {
     /// Which hook it is.
     pub id: HookId,
     /// Where its runs are on record.
@@ -53,15 +53,15 @@ pub struct Adoption {
     pub standby: Standby,
 }
 
-impl Adoption {
+impl HookJobSpec {
     /// Returns the adoption of a hook without records, bursts, retries and keys, as it is registered.
     ///
     /// ```
-    /// use lineside_automation::{Adoption, Recording};
+    /// use lineside_automation::{HookJobSpec, Recording};
     /// use lineside_core::{Hook, Part};
     ///
     /// let hook = Hook::foreign("jcli", "tests", Part::Detached);
-    /// let adoption = Adoption::in_memory(&hook);
+    /// let adoption = HookJobSpec::in_memory(&hook);
     /// assert_eq!((adoption.recording, adoption.id.name.as_str()), (Recording::Memory, "tests"));
     /// ```
     #[must_use]
@@ -81,7 +81,7 @@ impl Adoption {
 }
 
 /// A hook whose runs are jobs. When it is dropped, no further event will come for it.
-pub struct Adopted {
+pub struct HookJobs {
     engine: Arc<Engine>,
     id: AutomationId,
     registration: u64,
@@ -91,19 +91,19 @@ pub struct Adopted {
 
 /// The hooks of a bus whose runs are jobs. Clones are the same.
 #[derive(Clone)]
-pub struct Adoptions {
+pub struct HookJobRegistry {
     engine: Arc<Engine>,
 }
 
-impl Adoptions {
+impl HookJobRegistry {
     pub(crate) fn of(engine: Arc<Engine>) -> Self {
         Self { engine }
     }
 
     /// Takes a hook in. It has to be in force before it is called, and those of a file are then [replaced](Self::replaced).
     #[must_use]
-    pub fn adopt(&self, adoption: Adoption) -> Arc<Adopted> {
-        let Adoption { mut id, recording, debounce, retry, key, join, lane, last, standby } = adoption;
+    pub fn adopt(&self, adoption: HookJobSpec) -> Arc<HookJobs> {
+        let HookJobSpec { mut id, recording, debounce, retry, key, join, lane, last, standby } = adoption;
         if recording == Recording::Memory {
             // It is another one each time, because there may be nothing by which it is known again.
             id.content = self.engine.next_registration().to_string();
@@ -126,13 +126,13 @@ impl Adoptions {
         let handler = Handler::new(name, Duration::MAX, does);
         let registration = self.engine.replace(&own, handler, Arc::new(rules));
         self.engine.step(Input::SwitchedOff(Arc::clone(&own), standby != Standby::Ready));
-        Arc::new(Adopted { engine: Arc::clone(&self.engine), id: own, registration, accepted, recording })
+        Arc::new(HookJobs { engine: Arc::clone(&self.engine), id: own, registration, accepted, recording })
     }
 
     /// The hooks of a source that are in force from now on: of a dialect, by its name, or of a dialect in one project, by
     /// its name and the root. What was accepted for one that is not comes to its end with what is known of it, if it is of
     /// this life, and to a bad one otherwise.
-    pub fn replaced<'a>(&self, bus: &Bus, source: &str, hooks: impl IntoIterator<Item = &'a Arc<Adopted>>) {
+    pub fn replaced<'a>(&self, bus: &Bus, source: &str, hooks: impl IntoIterator<Item = &'a Arc<HookJobs>>) {
         self.engine.adopted.replaced(source, hooks.into_iter().map(|hook| Arc::clone(&hook.id)));
         for session in bus.sessions().iter().filter_map(|id| bus.find(id.as_str())) {
             self.engine.opened(&session);
@@ -182,13 +182,13 @@ fn rules(debounce: Option<Debounce>, retry: Retries, join: Join) -> Rules {
     }
 }
 
-impl Drop for Adopted {
+impl Drop for HookJobs {
     fn drop(&mut self) {
         self.engine.leaves(&self.id, self.registration);
     }
 }
 
-impl Adopted {
+impl HookJobs {
     /// Where its runs are on record.
     #[must_use]
     pub fn recording(&self) -> Recording {
@@ -196,9 +196,9 @@ impl Adopted {
     }
 }
 
-impl Sealed for Adopted {}
+impl Sealed for HookJobs {}
 
-impl BackgroundRuns for Adopted {
+impl BackgroundRuns for HookJobs {
     /// Gives the ticket back when there are as many jobs as there may be, or everything was left to the next life.
     fn accept(&self, event: &AnyEvent, ticket: Ticket) -> Result<Outcome, Ticket> {
         let id = event.envelope().id;

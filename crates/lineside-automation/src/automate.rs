@@ -49,7 +49,7 @@ pub trait Automate: sealed::Sealed {
     ///
     /// let session = bus.session("s1").open().await?;
     /// drop(session.publish(OnIdle::new()).await?);
-    /// Automations::of(&bus)?.at_rest().await?;
+    /// Automations::of(&bus)?.all_settled().await?;
     /// assert_eq!(bus.drain(Duration::from_secs(5)).await.jobs.finished, 1);
     /// # Ok(())
     /// # }
@@ -58,7 +58,7 @@ pub trait Automate: sealed::Sealed {
 }
 
 impl Automate for Session {
-    /// It hears this session and, unless something else is said, everything below.
+    /// It hears this session and, by default, everything below.
     fn automate<P: Point>(&self, name: impl Into<Arc<str>>) -> Automating<P> {
         Automating::new(Place::Session(self.clone()), name.into())
     }
@@ -105,7 +105,7 @@ impl Place {
 ///
 /// ```
 /// use std::time::Duration;
-/// use lineside_automation::{Automate, OnBusy, Rate, Report, ResultWhen};
+/// use lineside_automation::{Automate, OnBusy, Rate, Report, ResultRule, ResultWhen};
 /// use lineside_bus::Bus;
 /// use lineside_points::AfterToolBatch;
 ///
@@ -117,8 +117,8 @@ impl Place {
 ///     .rate(Rate::new(10, Duration::from_secs(60)))
 ///     .concurrency("lint:{project_root}")
 ///     .on_busy(OnBusy::Coalesce)
-///     .result(ResultWhen::AppendOnFailure)
-///     .run(async |_batch, _cx| Ok(Report::failed("2 warnings").body("src/lib.rs:7: unused")))?;
+///     .result(ResultRule { when: ResultWhen::AppendAlways, ..ResultRule::default() })
+///     .run(async |_batch, _cx| Ok(Report::failure("2 warnings").body("src/lib.rs:7: unused")))?;
 /// assert_eq!(lint.id(), "s1/after_tool_batch/lint");
 /// # Ok(())
 /// # }
@@ -190,7 +190,7 @@ impl<P: Point> Automating<P> {
         self
     }
 
-    /// Which sessions it hears; the session and everything below when this is not called.
+    /// Which sessions it hears; the session and everything below by default.
     ///
     /// ```
     /// use lineside_automation::{Automate, Automations, Report, jobs::WhichState};
@@ -265,9 +265,9 @@ impl<P: Point> Automating<P> {
     /// let session = bus.session("s1").open().await?;
     /// session
     ///     .automate::<AfterToolBatch>("lint")
-    ///     .run(async |_batch, _cx| Ok(Report::failed("2 warnings").body("src/lib.rs:7: unused")))?;
+    ///     .run(async |_batch, _cx| Ok(Report::failure("2 warnings").body("src/lib.rs:7: unused")))?;
     /// drop(session.publish(AfterToolBatch::new(vec![], vec![])).await?);
-    /// Automations::of(&bus)?.at_rest().await?;
+    /// Automations::of(&bus)?.all_settled().await?;
     /// // What is not in order goes to the agent's context.
     /// let delivery = session.collect().ready();
     /// assert_eq!(delivery.messages()[0].text, "2 warnings\nsrc/lib.rs:7: unused");
@@ -309,7 +309,7 @@ impl<P: Point> Automating<P> {
     /// let session = bus.session("s1").open().await?;
     /// drop(session.publish(OnIdle::new()).await?);
     /// let automations = Automations::of(&bus)?;
-    /// automations.at_rest().await?;
+    /// automations.all_settled().await?;
     /// assert_eq!(automations.jobs().count(WhichState::Dead), 1);
     /// # Ok(())
     /// # }
@@ -435,7 +435,7 @@ impl Automation {
         &self.automations
     }
 
-    /// Takes it away. What it has accepted comes to its end, as if it were there; one that is registered under its name
+    /// Removes it. What it has accepted comes to its end, as if it were there; one that is registered under its name
     /// before that takes over what has not begun. `false` when it was gone already; one that was registered under its
     /// name since then stays.
     ///

@@ -80,7 +80,7 @@ impl<K: Hash + Eq + Clone, E, T: Copy + Ord + Add<Duration, Output = T>> Bursts<
         Self { pace, most: MOST_HELD + 1, held: HashMap::new() }
     }
 
-    /// A burst is also due when it holds so many events, if that is fewer than one burst may hold.
+    /// A burst is also due when it holds this many events, if that is fewer than one burst may hold.
     ///
     /// ```
     /// use std::time::Duration;
@@ -138,7 +138,7 @@ impl<K: Hash + Eq + Clone, E, T: Copy + Ord + Add<Duration, Output = T>> Bursts<
         1
     }
 
-    /// Holds an event, made beside the one before it, if others of its key are held; gives how many are held now.
+    /// Holds an event, made beside the one before it, if others of its key are held; returns how many are held now.
     pub fn join<Q: Hash + Eq + ?Sized>(
         &mut self,
         key: &Q,

@@ -37,14 +37,14 @@ pub struct Declaration {
 impl Automations {
     /// Registers an automation, in the place of one with its id, and gives the hooks that are to be installed for it:
     /// the one that starts it, then those that cancel its work. One whose hook is switched off is not registered, and
-    /// what it has accepted before and not begun goes to the dead letters: it may not run any more.
+    /// what it has accepted before and not begun goes to the dead letters: it may no longer run.
     #[must_use = "without its hooks it hears of no event"]
     pub fn declare(&self, declaration: Declaration) -> Vec<Installed> {
         let Declaration { id, hook, point, rules, cancelled_by, everywhere, run } = declaration;
         let mut registration = 0;
         if hook.standby == Standby::Ready {
             let (name, timeout) = (Arc::clone(&hook.name), hook.timeout);
-            let rules = Arc::new(Rules { work: Work::InTurn, ..Arc::unwrap_or_clone(rules) });
+            let rules = Arc::new(Rules { work: Work::ExternalSlot, ..Arc::unwrap_or_clone(rules) });
             let handler = Handler { everywhere, ..Handler::new(name, timeout, Does::RunInTurn(run)) };
             registration = self.engine.replace(&id, handler, rules);
         } else {

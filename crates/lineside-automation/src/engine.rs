@@ -118,7 +118,7 @@ impl Handler {
         if !waits && !stays {
             return rules;
         }
-        let work = if waits { Work::InTurn } else { rules.work };
+        let work = if waits { Work::ExternalSlot } else { rules.work };
         let place = if stays { Place::Origin } else { rules.place };
         Arc::new(Rules { work, place, ..Arc::unwrap_or_clone(rules) })
     }
@@ -253,7 +253,7 @@ impl Core {
         given.collect()
     }
 
-    /// Whether a job goes on although records are not kept any more: as the work of a hook, or because it runs.
+    /// Whether a job goes on although records are no longer kept: as the work of a hook, or because it runs.
     fn goes_on_unkept(&self, job: JobId) -> bool {
         self.machine.is_of_hook(job) || self.runs.keys().any(|(running, _)| *running == job)
     }

@@ -88,7 +88,7 @@ impl HookId {
     /// ```
     /// use lineside_automation::HookId;
     ///
-    /// // That of a program's automation is none of a hook.
+    /// // The id of a program's automation is not one of a hook.
     /// assert_eq!(HookId::read("s1/on_idle/tidy"), None);
     /// ```
     #[must_use]

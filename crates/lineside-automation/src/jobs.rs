@@ -8,7 +8,7 @@ use lineside_core::{EventId, SessionId};
 use crate::engine::Automations;
 use crate::hook_id::name_of;
 use crate::machine::job::{AutomationId, Job, JobId, Settled, State};
-use crate::machine::{Announcement, Input, Machine, Occurrence as _, Shown, Standing};
+use crate::machine::{Announcement, Input, JobStatus, JobSummary, Machine, Occurrence as _};
 use crate::offered::Offered;
 
 /// The jobs of a bus.
@@ -61,7 +61,7 @@ pub struct Which {
     pub session: Option<SessionId>,
     /// In this state.
     pub state: WhichState,
-    /// At most so many, the latest; all when this is not said.
+    /// At most this many, the latest; all by default.
     pub most: Option<usize>,
 }
 
@@ -89,7 +89,7 @@ impl Jobs {
     /// The jobs, in the order in which their first events came. Of those that came to a good end or were cancelled
     /// only the last are known.
     #[must_use]
-    pub fn list(&self, which: &Which) -> Vec<Shown> {
+    pub fn list(&self, which: &Which) -> Vec<JobSummary> {
         let wanted = |automation: &str, job: &Job<Offered>| {
             let of_automation = which
                 .automation
@@ -102,6 +102,26 @@ impl Jobs {
     }
 
     /// How many jobs are in this state; costs the same however many there are.
+    ///
+    /// ```
+    /// use lineside_automation::jobs::WhichState;
+    /// use lineside_automation::{Automate, Automations, Report};
+    /// use lineside_bus::Bus;
+    /// use lineside_points::OnIdle;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let bus = Bus::new();
+    /// bus.automate::<OnIdle>("tidy").run(async |_idle, _cx| Ok(Report::success("nothing to do")))?;
+    /// let session = bus.session("s1").open().await?;
+    /// drop(session.publish(OnIdle::new()).await?);
+    /// let automations = Automations::of(&bus)?;
+    /// assert_eq!(automations.jobs().count(WhichState::Live), 1);
+    /// automations.all_settled().await?;
+    /// assert_eq!(automations.jobs().count(WhichState::Live), 0);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn count(&self, state: WhichState) -> usize {
         self.automations.engine.ask(|machine| match state {
@@ -126,7 +146,7 @@ impl Jobs {
     /// let session = bus.session("s1").open().await?;
     /// drop(session.publish(OnIdle::new()).await?);
     /// let automations = Automations::of(&bus)?;
-    /// automations.at_rest().await?;
+    /// automations.all_settled().await?;
     /// assert_eq!(automations.jobs().by_state().into_iter().collect::<Vec<_>>(), [("done", 1)]);
     /// # Ok(())
     /// # }
@@ -139,7 +159,7 @@ impl Jobs {
     /// Everything that is known of a job: where it stands and why, and its attempts. `None` when there is no such job,
     /// or no longer.
     #[must_use]
-    pub fn show(&self, job: JobId) -> Option<Shown> {
+    pub fn show(&self, job: JobId) -> Option<JobSummary> {
         self.automations.engine.ask(|machine| machine.show(job))
     }
 
@@ -176,7 +196,7 @@ impl Jobs {
     /// Why a job does not run. `None` as for [`show`](Self::show).
     ///
     /// ```
-    /// use lineside_automation::machine::Standing;
+    /// use lineside_automation::machine::JobStatus;
     /// use lineside_automation::machine::job::JobId;
     /// use lineside_automation::{Automate, Automations, Report};
     /// use lineside_bus::Bus;
@@ -190,14 +210,14 @@ impl Jobs {
     /// let decision = session.publish(OnIdle::new()).await?;
     /// let automations = Automations::of(&bus)?;
     /// let (_, job) = automations.jobs().of_event(decision.id())[0].clone();
-    /// automations.at_rest().await?;
-    /// assert!(matches!(automations.jobs().why(job), Some(Standing::Settled { .. })));
+    /// automations.all_settled().await?;
+    /// assert!(matches!(automations.jobs().why(job), Some(JobStatus::Settled { .. })));
     /// assert_eq!(automations.jobs().why(JobId(job.0 + 1)), None);
     /// # Ok(())
     /// # }
     /// ```
     #[must_use]
-    pub fn why(&self, job: JobId) -> Option<Standing> {
+    pub fn why(&self, job: JobId) -> Option<JobStatus> {
         self.automations.engine.ask(|machine| machine.why(job))
     }
 
@@ -216,12 +236,12 @@ impl Jobs {
     /// let session = bus.session("s1").open().await?;
     /// drop(session.publish(OnIdle::new()).await?);
     /// let automations = Automations::of(&bus)?;
-    /// automations.at_rest().await?;
+    /// automations.all_settled().await?;
     ///
     /// let jobs = automations.jobs();
     /// let dead = &jobs.list(&Which { state: WhichState::Dead, ..Which::default() })[0];
     /// assert!(jobs.retry(dead.job));
-    /// automations.at_rest().await?;
+    /// automations.all_settled().await?;
     /// assert_eq!(jobs.show(dead.job).map(|shown| shown.attempts.len()), Some(2));
     /// # Ok(())
     /// # }

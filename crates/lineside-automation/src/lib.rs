@@ -23,7 +23,7 @@ pub mod declared;
 
 mod tasks;
 
-pub use adopted::{Adopted, Adoption, Adoptions};
+pub use adopted::{HookJobRegistry, HookJobSpec, HookJobs};
 pub use automate::{Automate, AutomateError, Automating, Automation, WhyNotAutomate};
 pub use bursts::Bursts;
 pub use control::{AtEnd, Batch, Control, ControlError, Excess, OnBusy, Place, Rate, Retry, Scope};

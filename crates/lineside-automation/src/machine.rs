@@ -52,11 +52,11 @@ use queue::{Key, RateState};
 use timers::Timers;
 use weights::Weights;
 
-pub use exchange::{Announcement, Effect, Input, News, Remains, StartedRun};
-pub use explain::{Shown, Standing};
+pub use exchange::{Announcement, Effect, Input, News, StartedRun, UnfinishedJobs};
+pub use explain::{JobStatus, JobSummary};
 pub use occurrence::Occurrence;
 pub use progress::Progress;
-pub use recover::Trouble;
+pub use recover::ReplayError;
 pub use run::{Ended, Outcome};
 pub use session::Awaited;
 
@@ -186,7 +186,7 @@ pub struct Machine<E> {
     /// What is shared with other machines.
     sharing: Sharing,
     /// The bus is about to end, or has ended.
-    remains: Option<Remains>,
+    remains: Option<UnfinishedJobs>,
     has_ended: bool,
     finished: VecDeque<JobId>,
     dead: VecDeque<JobId>,

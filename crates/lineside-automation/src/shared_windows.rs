@@ -24,7 +24,7 @@ pub trait SharedWindows: Send + Sync {
 pub struct SharedRate {
     /// What it is called on every machine.
     pub name: String,
-    /// How many starts.
+    /// How many.
     pub starts: u32,
     /// In how long a time.
     pub period: Duration,

@@ -27,7 +27,7 @@ impl UnixMicros {
     /// Later than anything that happens.
     pub const NEVER: Self = Self(u64::MAX);
 
-    /// So many milliseconds since the beginning of 1970.
+    /// This many milliseconds since the beginning of 1970.
     #[must_use]
     pub const fn millis(millis: u64) -> Self {
         Self(millis.saturating_mul(1000))

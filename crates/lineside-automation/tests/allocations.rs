@@ -50,11 +50,11 @@ async fn live(bus: &Bus, sessions: usize, removed: bool, at_end: AtEnd) {
             .unwrap();
         drop(session.publish(OnIdle::new()).await.unwrap());
         if removed {
-            automation.automations().at_rest().await.unwrap();
+            automation.automations().all_settled().await.unwrap();
             assert!(automation.remove());
         }
         session.close().await;
-        automation.automations().at_rest().await.unwrap();
+        automation.automations().all_settled().await.unwrap();
         // What follows from the end of the last job.
         tokio::time::sleep(Duration::from_millis(1)).await;
     }

@@ -4,12 +4,12 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use lineside_automation::{Adopted, Adoption, Automations, HookId, Recording};
+use lineside_automation::{Automations, HookId, HookJobSpec, HookJobs, Recording};
 use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::{BackgroundRuns, Bus, Cx, Installed, Interceptor, Session};
 use lineside_core::flow::{Debounce, Retries};
 use lineside_core::hook::{Hook, Join, Standby};
-use lineside_core::{Agent, AnyEvent, Failure, Outcome, Part, Said, SkipReason, Verdict};
+use lineside_core::{Agent, AnyEvent, Failure, Outcome, Part, Response, SkipReason, Verdict};
 use lineside_points::AfterToolBatch;
 use lineside_points::parts::{ChangedFile, ToolCall};
 use tokio::time::{Instant, sleep};
@@ -18,13 +18,13 @@ use tokio::time::{Instant, sleep};
 type Ran = (u64, Vec<String>, Vec<String>, Option<u64>);
 
 struct Lint {
-    adopted: Arc<Adopted>,
+    adopted: Arc<HookJobs>,
     began: Instant,
     ran: Arc<Mutex<Vec<Ran>>>,
 }
 
 impl Interceptor for Lint {
-    fn intercept(&self, event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+    fn intercept(&self, event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Response, Failure>> {
         let event = event.typed::<AfterToolBatch>().unwrap();
         let ms = u64::try_from(self.began.elapsed().as_millis()).unwrap();
         let tools = event.tool_calls.iter().map(|call| call.tool_name.clone()).collect();
@@ -52,7 +52,7 @@ async fn scene(join: Join) -> Scene {
         (files == 0).then_some(SkipReason::Filter)
     };
     let hook = Hook::native("lint", Part::PostDecision).join(join);
-    let adopted = Automations::of(&bus).unwrap().adoptions().adopt(Adoption {
+    let adopted = Automations::of(&bus).unwrap().hook_jobs().adopt(HookJobSpec {
         id: HookId::in_memory("test", "lint"),
         recording: Recording::Memory,
         debounce: Some(pace),

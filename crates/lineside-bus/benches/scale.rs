@@ -14,7 +14,7 @@ use lineside_bus::{Bus, Cx, Installed, Session};
 use lineside_core::hook::Hook;
 use lineside_core::json::Value;
 use lineside_core::matcher::tool;
-use lineside_core::{AnyEvent, Failure, Part, Point as _, PointInfo, Said, Verdict};
+use lineside_core::{AnyEvent, Failure, Part, Point as _, PointInfo, Response, Verdict};
 use lineside_points::{BeforeTool, CATALOGUE};
 
 /// Hooks on the bus under which the sessions with a hook of their own stand.
@@ -74,8 +74,8 @@ fn main() {
 struct Passes;
 
 impl Interceptor for Passes {
-    fn intercept(&self, _event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Said, Failure>> {
-        Box::pin(std::future::ready(Ok(Said::from(Verdict::Continue))))
+    fn intercept(&self, _event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Response, Failure>> {
+        Box::pin(std::future::ready(Ok(Response::from(Verdict::Continue))))
     }
 }
 

@@ -9,7 +9,7 @@ use lineside_core::hook::{Hook, Select};
 use lineside_core::json::{Map, Value, json};
 use lineside_core::matcher::MatcherDraft;
 use lineside_core::outcome::Round;
-use lineside_core::{Amendment, Answer, AnyEvent, Failure, Part, Payload, PointInfo, Run, Said};
+use lineside_core::{Amendment, Answer, AnyEvent, Failure, Part, Payload, PointInfo, Response, Run};
 use lineside_points::{BeforeTool, Custom};
 
 /// Gives the thread back a few times, then amends what it may.
@@ -19,7 +19,7 @@ struct Hooked {
 }
 
 impl Interceptor for Hooked {
-    fn intercept(&self, _: AnyEvent, _: Cx) -> BoxFuture<Result<Said, Failure>> {
+    fn intercept(&self, _: AnyEvent, _: Cx) -> BoxFuture<Result<Response, Failure>> {
         let (yields, amendment) = (self.yields, self.amendment.clone());
         Box::pin(async move {
             for _ in 0..yields {

@@ -8,7 +8,7 @@ use lineside_bus::{Bus, Cx, Installed, Interceptor, Session};
 use lineside_core::hook::Hook;
 use lineside_core::json::json;
 use lineside_core::{
-    AnyEvent, Failure, Judgement, Outcome, Part, Reply, Said, SkipReason, Strength, Verdict,
+    AnyEvent, Failure, Judgement, Outcome, Part, Reply, Response, SkipReason, Strength, Verdict,
 };
 use lineside_points::{BeforeStop, BeforeTool};
 
@@ -79,8 +79,8 @@ async fn what_a_hook_beyond_the_border_would_change_is_refused_and_says_what_to_
 struct Later;
 
 impl Interceptor for Later {
-    fn intercept(&self, _: AnyEvent, _: Cx) -> BoxFuture<Result<Said, Failure>> {
-        Box::pin(async { Ok(Said::Verdict(Verdict::Continue)) })
+    fn intercept(&self, _: AnyEvent, _: Cx) -> BoxFuture<Result<Response, Failure>> {
+        Box::pin(async { Ok(Response::Verdict(Verdict::Continue)) })
     }
 }
 
@@ -92,7 +92,7 @@ async fn what_is_beyond_the_border_keeps_no_agent_working_and_is_not_started_in_
     let point = lineside_points::find("before_stop").unwrap();
     for part in [Part::Detached, Part::PostDecision] {
         let hook = Hook::native("later", part).dialect("test").priority(1);
-        above.of_dialect("test").add(Installed { point, hook, run: Arc::new(Later) }).unwrap();
+        above.of_dialect("test").attach(Installed { point, hook, run: Arc::new(Later) }).unwrap();
     }
     assert!(above.publish(BeforeStop::new(false)).await.unwrap().is_refused());
     let decision = claimed.publish(BeforeStop::new(false)).await.unwrap();

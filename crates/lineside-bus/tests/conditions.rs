@@ -10,14 +10,14 @@ use lineside_bus::{Bus, Cx, Installed, Interceptor, Session};
 use lineside_core::hook::{Hook, Select, Selected};
 use lineside_core::json::json;
 use lineside_core::payload::Point as _;
-use lineside_core::{AnyEvent, Failure, FailureKind, Outcome, Part, Receipt, Said, SkipReason, Verdict};
+use lineside_core::{AnyEvent, Failure, FailureKind, Outcome, Part, Receipt, Response, SkipReason, Verdict};
 use lineside_points::BeforeTool;
 
 /// Gives the thread back once.
 struct Waits;
 
 impl Interceptor for Waits {
-    fn intercept(&self, _: AnyEvent, _: Cx) -> BoxFuture<Result<Said, Failure>> {
+    fn intercept(&self, _: AnyEvent, _: Cx) -> BoxFuture<Result<Response, Failure>> {
         Box::pin(async {
             tokio::task::yield_now().await;
             Ok(Verdict::Continue.into())
@@ -122,7 +122,7 @@ async fn what_the_panic_of_a_condition_carries_may_panic_too() {
 struct Unsure;
 
 impl Interceptor for Unsure {
-    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Response, Failure>> {
         Waits.intercept(event, cx)
     }
 

@@ -64,15 +64,15 @@ async fn a_publisher_that_believes_another_digest_is_contradicted_though_nothing
         }
         told
     };
-    let right = root.event(OnIdle::new()).believing(root.coverage()).publish().await.unwrap();
+    let right = root.event(OnIdle::new()).expect_coverage(root.coverage()).publish().await.unwrap();
     assert!(right.receipt().is_none_or(|receipt| receipt.coverage.is_none()));
     assert!(told(&mut signals).is_empty());
-    let wrong = root.event(OnIdle::new()).believing("another").publish().await.unwrap();
+    let wrong = root.event(OnIdle::new()).expect_coverage("another").publish().await.unwrap();
     let mismatch = wrong.receipt().unwrap().coverage.as_deref().unwrap();
     assert_eq!((&*mismatch.believed, &mismatch.in_force), ("another", &root.coverage()));
     assert_eq!(told(&mut signals), ["another"]);
     drop(signals);
-    let unwatched = root.event(OnIdle::new()).believing("another").publish().await.unwrap();
+    let unwatched = root.event(OnIdle::new()).expect_coverage("another").publish().await.unwrap();
     assert!(unwatched.receipt().unwrap().coverage.is_some());
     assert!(root.event(OnIdle::new()).publish().await.unwrap().receipt().is_none(), "nothing hears it");
 }

@@ -11,9 +11,9 @@ use lineside_bus::{Bus, Cx, Installed, Interceptor, Session, Signal};
 use lineside_core::ensemble::{Ensemble, Pace, Sees};
 use lineside_core::hook::{Hook, Lane, Select, Selected};
 use lineside_core::json::json;
-use lineside_core::outcome::By;
+use lineside_core::outcome::FromHook;
 use lineside_core::{
-    Answer, AnyEvent, Failure, FailureKind, OnFailure, Outcome, Part, Receipt, Said, SkipReason, Verdict,
+    Answer, AnyEvent, Failure, FailureKind, OnFailure, Outcome, Part, Receipt, Response, SkipReason, Verdict,
 };
 use lineside_points::{BeforeTool, OnIdle};
 use tokio::sync::mpsc;
@@ -47,7 +47,7 @@ where
     F: Fn() -> Fut + Send + Sync,
     Fut: Future<Output = ()> + Send + 'static,
 {
-    fn intercept(&self, _: AnyEvent, _: Cx) -> BoxFuture<Result<Said, Failure>> {
+    fn intercept(&self, _: AnyEvent, _: Cx) -> BoxFuture<Result<Response, Failure>> {
         let run = (self.0)();
         Box::pin(async move {
             run.await;
@@ -165,7 +165,7 @@ impl Ensemble for AtOnce {
         Pace::AtOnce
     }
 
-    fn finalize(&self, _: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
+    fn finalize(&self, _: &AnyEvent, given: Vec<FromHook<Answer>>) -> Vec<FromHook<Answer>> {
         given
     }
 }
@@ -223,7 +223,7 @@ impl Ensemble for Endless {
         Some(Duration::MAX)
     }
 
-    fn finalize(&self, _: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
+    fn finalize(&self, _: &AnyEvent, given: Vec<FromHook<Answer>>) -> Vec<FromHook<Answer>> {
         given
     }
 }

@@ -12,7 +12,9 @@ use lineside_bus::{
     Session, Signal, Ticket, UntilBegun,
 };
 use lineside_core::hook::{Hook, Standby};
-use lineside_core::{AnyEvent, Failure, FailureKind, Outcome, Part, Said, SessionId, SkipReason, Verdict};
+use lineside_core::{
+    AnyEvent, Failure, FailureKind, Outcome, Part, Response, SessionId, SkipReason, Verdict,
+};
 use lineside_points::OnIdle;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -37,7 +39,7 @@ impl Kept {
 struct Hooked(Arc<Kept>);
 
 impl Interceptor for Hooked {
-    fn intercept(&self, _event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+    fn intercept(&self, _event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Response, Failure>> {
         let gate = Arc::clone(&self.0.gate);
         self.0.begun.fetch_add(1, Ordering::SeqCst);
         Box::pin(async move {

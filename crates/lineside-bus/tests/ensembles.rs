@@ -10,10 +10,10 @@ use lineside_core::answer::Beyond;
 use lineside_core::ensemble::{Ensemble, Pace, Sees};
 use lineside_core::hook::Hook;
 use lineside_core::json::{Value, json};
-use lineside_core::outcome::By;
+use lineside_core::outcome::FromHook;
 use lineside_core::{
     Amendment, Answer, AnyEvent, Append, Failure, FailureKind, KeepWorking, Notice, OnFailure, Part, Receipt,
-    Said, SkipReason, Strength, Verdict,
+    Response, SkipReason, Strength, Verdict,
 };
 use lineside_points::{BeforeModel, BeforeTool};
 
@@ -23,9 +23,9 @@ type Script = Arc<dyn Fn(&AnyEvent, &Cx) -> Result<Answer, Failure> + Send + Syn
 struct Member(Script);
 
 impl Interceptor for Member {
-    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Response, Failure>> {
         let said = (self.0)(&event, &cx);
-        Box::pin(async move { said.map(Said::from) })
+        Box::pin(async move { said.map(Response::from) })
     }
 }
 
@@ -44,7 +44,7 @@ impl Ensemble for Halting {
         self.time
     }
 
-    fn finalize(&self, _event: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
+    fn finalize(&self, _event: &AnyEvent, given: Vec<FromHook<Answer>>) -> Vec<FromHook<Answer>> {
         let halts = |answer: &Answer| answer.ends_chain || answer.verdict.strength().is_final();
         if !given.iter().any(|by| halts(&by.what)) {
             return given;
@@ -52,7 +52,10 @@ impl Ensemble for Halting {
         let only_notices = |answer: Answer| Answer { notices: answer.notices, ..Answer::default() };
         given
             .into_iter()
-            .map(|By { hook, what }| By { hook, what: if halts(&what) { what } else { only_notices(what) } })
+            .map(|FromHook { hook, what }| FromHook {
+                hook,
+                what: if halts(&what) { what } else { only_notices(what) },
+            })
             .collect()
     }
 }
@@ -190,7 +193,7 @@ async fn a_verdict_of_the_settlement_is_in_the_name_of_its_member_and_ends_the_c
         fn sees(&self) -> Sees {
             Sees::Amended
         }
-        fn finalize(&self, _: &AnyEvent, mut given: Vec<By<Answer>>) -> Vec<By<Answer>> {
+        fn finalize(&self, _: &AnyEvent, mut given: Vec<FromHook<Answer>>) -> Vec<FromHook<Answer>> {
             if let Some(first) = given.first_mut() {
                 first.what.verdict = Verdict::block("both of us");
             }
@@ -307,7 +310,7 @@ impl Ensemble for Paced {
         self.0
     }
 
-    fn finalize(&self, _event: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
+    fn finalize(&self, _event: &AnyEvent, given: Vec<FromHook<Answer>>) -> Vec<FromHook<Answer>> {
         given
     }
 }
@@ -320,13 +323,13 @@ struct Telling {
 }
 
 impl Interceptor for Telling {
-    fn intercept(&self, _event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+    fn intercept(&self, _event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Response, Failure>> {
         let (name, verdict, told) = (self.name, self.verdict.clone(), Arc::clone(&self.told));
         Box::pin(async move {
             told.lock().unwrap().push(format!("{name} begins"));
             tokio::task::yield_now().await;
             told.lock().unwrap().push(format!("{name} ends"));
-            Ok(Said::from(Answer::from(verdict)))
+            Ok(Response::from(Answer::from(verdict)))
         })
     }
 }

@@ -18,9 +18,9 @@ use lineside_bus::{Bus, Cx, Heard, Installed, Intercept, Interceptor, Session, S
 use lineside_core::ensemble::{Ensemble, Pace, Sees};
 use lineside_core::hook::Hook;
 use lineside_core::json::json;
-use lineside_core::outcome::By;
+use lineside_core::outcome::FromHook;
 use lineside_core::payload::Point as _;
-use lineside_core::{Answer, AnyEvent, Append, Failure, Judgement, Part, Reply, Said, Verdict};
+use lineside_core::{Answer, AnyEvent, Append, Failure, Judgement, Part, Reply, Response, Verdict};
 use lineside_points::BeforeTool;
 use tokio::task::yield_now;
 
@@ -84,7 +84,7 @@ impl Ensemble for Together {
         self.0
     }
 
-    fn finalize(&self, _: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
+    fn finalize(&self, _: &AnyEvent, given: Vec<FromHook<Answer>>) -> Vec<FromHook<Answer>> {
         given
     }
 }
@@ -93,7 +93,7 @@ impl Ensemble for Together {
 struct Says(Calls);
 
 impl Interceptor for Says {
-    fn intercept(&self, _: AnyEvent, _: Cx) -> BoxFuture<Result<Said, Failure>> {
+    fn intercept(&self, _: AnyEvent, _: Cx) -> BoxFuture<Result<Response, Failure>> {
         let call = self.0.begin();
         Box::pin(async move {
             let _call = call;

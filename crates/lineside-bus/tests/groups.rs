@@ -8,7 +8,7 @@ use lineside_bus::{Bus, Cx, Installed, Interceptor};
 use lineside_core::hook::Hook;
 use lineside_core::json::json;
 use lineside_core::{
-    Amendment, Answer, AnyEvent, Failure, FailureKind, OnFailure, Part, Receipt, Said, Verdict,
+    Amendment, Answer, AnyEvent, Failure, FailureKind, OnFailure, Part, Receipt, Response, Verdict,
 };
 use lineside_points::BeforeTool;
 
@@ -16,14 +16,14 @@ use lineside_points::BeforeTool;
 struct Gives(Result<Answer, Failure>, usize);
 
 impl Interceptor for Gives {
-    fn intercept(&self, _event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+    fn intercept(&self, _event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Response, Failure>> {
         let Self(given, turns) = self;
         let (given, turns) = (given.clone(), *turns);
         Box::pin(async move {
             for _ in 0..turns {
                 tokio::task::yield_now().await;
             }
-            given.map(Said::from)
+            given.map(Response::from)
         })
     }
 }

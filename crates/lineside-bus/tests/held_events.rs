@@ -10,9 +10,9 @@ use lineside_bus::signal::Watched;
 use lineside_bus::{BackgroundRuns, Bus, Cx, Installed, Interceptor, Release, Session, Signal, Ticket};
 use lineside_core::ensemble::{Ensemble, Sees};
 use lineside_core::hook::{Hook, Join, Lane};
-use lineside_core::outcome::By;
+use lineside_core::outcome::FromHook;
 use lineside_core::{
-    Answer, AnyEvent, Append, EventId, Failure, FailureKind, Outcome, Part, Said, SessionId, SkipReason,
+    Answer, AnyEvent, Append, EventId, Failure, FailureKind, Outcome, Part, Response, SessionId, SkipReason,
     Verdict,
 };
 use lineside_points::{AfterToolBatch, OnIdle};
@@ -35,7 +35,7 @@ struct Holds {
 struct Hooked(Arc<Holds>);
 
 impl Interceptor for Hooked {
-    fn intercept(&self, _event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+    fn intercept(&self, _event: AnyEvent, cx: Cx) -> BoxFuture<Result<Response, Failure>> {
         self.0.ends.lock().unwrap().push(cx.chain_time().map(|time| time.ends));
         let holds = Arc::clone(&self.0);
         Box::pin(async move {
@@ -91,7 +91,7 @@ impl Ensemble for Within {
         Some(self.0)
     }
 
-    fn finalize(&self, _event: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
+    fn finalize(&self, _event: &AnyEvent, given: Vec<FromHook<Answer>>) -> Vec<FromHook<Answer>> {
         given
     }
 }
@@ -175,7 +175,7 @@ async fn the_time_of_a_lane_begins_with_the_first_of_its_format() {
 struct TakenAs;
 
 impl Interceptor for TakenAs {
-    fn intercept(&self, _event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+    fn intercept(&self, _event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Response, Failure>> {
         let context = vec![Append::system("taken as this")];
         let taken_as = Some(Box::new(Answer { context, ..Answer::default() }));
         let failure = Failure { taken_as, ..Failure::new(FailureKind::Exit, "exit status 1") };

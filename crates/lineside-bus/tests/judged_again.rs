@@ -6,17 +6,17 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lineside_bus::interceptor::BoxFuture;
-use lineside_bus::publish::Stops;
+use lineside_bus::publish::StopBound;
 use lineside_bus::{Bus, Cx, Installed, Interceptor, Session};
 use lineside_core::answer::Beyond;
 use lineside_core::ensemble::{Ensemble, Pace, Sees};
 use lineside_core::hook::{Hook, Mode, Select, Selected};
 use lineside_core::json::{Value, json};
 use lineside_core::matcher::tool;
-use lineside_core::outcome::{By, Round};
+use lineside_core::outcome::{FromHook, Round};
 use lineside_core::{
     Amendment, Answer, AnyEvent, Append, Failure, FailureKind, KeepWorking, Notice, OnFailure, Outcome, Part,
-    Receipt, Reply, Said, SkipReason, Strength, Verdict,
+    Receipt, Reply, Response, SkipReason, Strength, Verdict,
 };
 use lineside_points::{BeforeStop, BeforeTool};
 
@@ -27,10 +27,10 @@ impl<F> Interceptor for Says<F>
 where
     F: Fn(u64) -> Result<Answer, Failure> + Send + Sync + 'static,
 {
-    fn intercept(&self, event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+    fn intercept(&self, event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Response, Failure>> {
         let number = event.payload().value("tool_input").and_then(|input| input["n"].as_u64());
         let said = (self.0)(number.unwrap_or_default());
-        Box::pin(async move { said.map(Said::from) })
+        Box::pin(async move { said.map(Response::from) })
     }
 }
 
@@ -163,7 +163,7 @@ impl Ensemble for Paced {
         self.0
     }
 
-    fn finalize(&self, _event: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
+    fn finalize(&self, _event: &AnyEvent, given: Vec<FromHook<Answer>>) -> Vec<FromHook<Answer>> {
         given
     }
 }
@@ -243,7 +243,8 @@ async fn a_publisher_that_counts_stops_itself_gets_no_message_that_keeps_the_age
     let bus = Bus::new();
     bus.install("test", vec![keeps]).unwrap();
     let session = bus.session("s").open().await.unwrap();
-    for (stops, expected) in [(Stops::OfPublisher, vec!["other"]), (Stops::Limited, vec!["other", "again"])] {
+    for (stops, expected) in [(StopBound::Publisher, vec!["other"]), (StopBound::Bus, vec!["other", "again"])]
+    {
         let event = session.any_event(Arc::new(BeforeStop::new(false))).stops(stops);
         let receipt = event.publish_any().await.unwrap();
         let context: Vec<&str> = receipt.context.iter().map(|by| &*by.what.text).collect();

@@ -10,14 +10,14 @@ use std::time::Duration;
 use lineside_bus::interceptor::{BoxFuture, Latency};
 use lineside_bus::{Bus, Cx, Installed, Interceptor};
 use lineside_core::json::json;
-use lineside_core::{AnyEvent, Failure, Hook, Part, Point, Said};
+use lineside_core::{AnyEvent, Failure, Hook, Part, Point, Response};
 use lineside_points::BeforeTool;
 
 /// Never answers.
 struct Silent(Latency);
 
 impl Interceptor for Silent {
-    fn intercept(&self, _event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+    fn intercept(&self, _event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Response, Failure>> {
         Box::pin(std::future::pending())
     }
 
@@ -42,7 +42,7 @@ async fn a_call_that_waits_for_something_outside_does_not_wake_its_task_and_is_o
         let session = bus.session("s").open().await.unwrap();
         let hook = Hook::native("silent", Part::LoneGate).dialect("theirs").timeout(Duration::from_secs(3));
         let run = Arc::new(Silent(latency));
-        session.of_dialect("theirs").add(Installed { point: BeforeTool::INFO, hook, run }).unwrap();
+        session.of_dialect("theirs").attach(Installed { point: BeforeTool::INFO, hook, run }).unwrap();
         let mut publish = pin!(session.publish(BeforeTool::new("Shell", json!({}))));
         let woken = Arc::<Woken>::default();
         let waker = Waker::from(Arc::clone(&woken));

@@ -9,9 +9,9 @@ use lineside_bus::{Bus, Cx, Decision, Installed, Interceptor};
 use lineside_core::ensemble::{Ensemble, Pace, Sees};
 use lineside_core::hook::Hook;
 use lineside_core::json::json;
-use lineside_core::outcome::{By, Round};
+use lineside_core::outcome::{FromHook, Round};
 use lineside_core::payload::Point as _;
-use lineside_core::{Answer, AnyEvent, Failure, OnFailure, Part, Reply, Said, Verdict};
+use lineside_core::{Answer, AnyEvent, Failure, OnFailure, Part, Reply, Response, Verdict};
 use lineside_points::BeforeTool;
 
 struct Runs<F>(F);
@@ -21,7 +21,7 @@ where
     F: Fn(u64) -> Fut + Send + Sync,
     Fut: Future<Output = Verdict> + Send + 'static,
 {
-    fn intercept(&self, event: AnyEvent, _: Cx) -> BoxFuture<Result<Said, Failure>> {
+    fn intercept(&self, event: AnyEvent, _: Cx) -> BoxFuture<Result<Response, Failure>> {
         let number = event.payload().value("tool_input").and_then(|input| input["n"].as_u64());
         let verdict = (self.0)(number.unwrap());
         Box::pin(async move { Ok(verdict.await.into()) })
@@ -40,7 +40,7 @@ impl Ensemble for TwoOfThem {
         self.0
     }
 
-    fn finalize(&self, _: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
+    fn finalize(&self, _: &AnyEvent, given: Vec<FromHook<Answer>>) -> Vec<FromHook<Answer>> {
         let blocks = given.iter().filter(|by| by.what.verdict != Verdict::Continue).count();
         if blocks < 2 { Vec::new() } else { given }
     }
@@ -150,7 +150,7 @@ impl Ensemble for Panics {
         Sees::First
     }
 
-    fn finalize(&self, _: &AnyEvent, _: Vec<By<Answer>>) -> Vec<By<Answer>> {
+    fn finalize(&self, _: &AnyEvent, _: Vec<FromHook<Answer>>) -> Vec<FromHook<Answer>> {
         std::panic::panic_any("no quorum");
     }
 }

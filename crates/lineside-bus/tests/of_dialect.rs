@@ -6,13 +6,13 @@ use std::sync::Arc;
 use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::{Bus, Cx, Installed, Interceptor, OfDialect, RegisterHookError, Session};
 use lineside_core::json::json;
-use lineside_core::{AnyEvent, Failure, Hook, Outcome, Part, Point, Said, SkipReason, Verdict};
+use lineside_core::{AnyEvent, Failure, Hook, Outcome, Part, Point, Response, SkipReason, Verdict};
 use lineside_points::{BeforeTool, OnIdle};
 
 struct Blocks;
 
 impl Interceptor for Blocks {
-    fn intercept(&self, _event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+    fn intercept(&self, _event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Response, Failure>> {
         Box::pin(std::future::ready(Ok(Verdict::block("no").into())))
     }
 }
@@ -44,9 +44,9 @@ async fn hooks_of_other_formats_and_places_are_left_alone() {
     bus.intercept::<BeforeTool>("native").gate(async |_, _| Verdict::Continue).unwrap();
     let (of_bus, of_session) = (bus.of_dialect("theirs"), session.of_dialect("theirs"));
     for (name, source) in [("a", ""), ("b", "p"), ("c", ""), ("d", "p2")] {
-        of_bus.add(hook(name, source)).unwrap();
+        of_bus.attach(hook(name, source)).unwrap();
     }
-    of_session.add(hook("e", "")).unwrap();
+    of_session.attach(hook("e", "")).unwrap();
     assert_eq!(
         (names(&of_bus), names(&of_session)),
         (vec!["a".into(), "b".into(), "c".into(), "d".into()], vec!["e".to_owned()])
@@ -65,8 +65,8 @@ async fn what_is_switched_off_is_skipped_and_stays() {
     let bus = Bus::new();
     let (s1, s2) = (bus.session("s1").open().await.unwrap(), bus.session("s2").open().await.unwrap());
     let child = s1.subagent("s3").open().await.unwrap();
-    bus.of_dialect("theirs").add(hook("a", "")).unwrap();
-    s1.of_dialect("theirs").add(hook("b", "")).unwrap();
+    bus.of_dialect("theirs").attach(hook("a", "")).unwrap();
+    s1.of_dialect("theirs").attach(hook("b", "")).unwrap();
     let off = |name: &str| (name.to_owned(), Some(SkipReason::Disabled));
     let blocked = |name: &str| (name.to_owned(), Some(SkipReason::Blocked));
     let ran = |name: &str| (name.to_owned(), None);
@@ -78,7 +78,7 @@ async fn what_is_switched_off_is_skipped_and_stays() {
         assert_eq!(outcomes(session).await, [off("a"), ran("b")]);
     }
     assert_eq!(outcomes(&s2).await, [off("a")]);
-    bus.of_dialect("theirs").add(hook("later", "")).unwrap();
+    bus.of_dialect("theirs").attach(hook("later", "")).unwrap();
     assert_eq!(outcomes(&s2).await, [off("a"), off("later")]);
 
     s1.of_dialect("theirs").switch_off();
@@ -92,7 +92,7 @@ async fn what_is_switched_off_is_skipped_and_stays() {
 async fn what_was_added_stays_when_an_installation_is_replaced() {
     let bus = Bus::new();
     bus.install("theirs", vec![hook("old", "p")]).unwrap();
-    let added = bus.of_dialect("theirs").add(hook("mine", "p")).unwrap();
+    let added = bus.of_dialect("theirs").attach(hook("mine", "p")).unwrap();
     bus.install("theirs", vec![hook("new", "")]).unwrap();
     assert_eq!(names(&bus.of_dialect("theirs")), ["mine", "new"]);
     assert!(added.remove() && !added.remove());
@@ -102,9 +102,9 @@ async fn what_was_added_stays_when_an_installation_is_replaced() {
 #[tokio::test]
 async fn a_hook_of_another_format_or_without_authority_is_refused() {
     let bus = Bus::new();
-    let refused = bus.of_dialect("other").add(hook("a", "")).err();
+    let refused = bus.of_dialect("other").attach(hook("a", "")).err();
     assert_eq!(refused, Some(RegisterHookError::OtherDialect { expected: "other", found: "theirs" }));
     let at_a_fact = Installed { point: OnIdle::INFO, ..hook("a", "") };
-    let refused = bus.of_dialect("theirs").add(at_a_fact).err();
+    let refused = bus.of_dialect("theirs").attach(at_a_fact).err();
     assert!(matches!(refused, Some(RegisterHookError::NoAuthority { point: "on_idle", .. })), "{refused:?}");
 }

@@ -9,7 +9,7 @@ use lineside_bus::{BackgroundRuns, Bus, Cx, Installed, Interceptor, Release, Ses
 use lineside_core::hook::{Hook, Join};
 use lineside_core::json::json;
 use lineside_core::{
-    AnyEvent, Failure, FailureKind, Outcome, Part, Receipt, Said, SessionId, SkipReason, Verdict,
+    AnyEvent, Failure, FailureKind, Outcome, Part, Receipt, Response, SessionId, SkipReason, Verdict,
 };
 use lineside_points::BeforeTool;
 
@@ -37,7 +37,7 @@ impl Panics {
 struct Hooked(Arc<Panics>);
 
 impl Interceptor for Hooked {
-    fn intercept(&self, _: AnyEvent, _: Cx) -> BoxFuture<Result<Said, Failure>> {
+    fn intercept(&self, _: AnyEvent, _: Cx) -> BoxFuture<Result<Response, Failure>> {
         Box::pin(async { Ok(Verdict::Continue.into()) })
     }
 

@@ -10,7 +10,7 @@ use lineside_bus::{BackgroundRuns, Bus, Cx, Installed, Interceptor, Release, Sig
 use lineside_core::hook::{Hook, Join, Lane};
 use lineside_core::json::json;
 use lineside_core::{
-    Answer, AnyEvent, Append, Failure, FailureKind, Notice, Outcome, Part, Reply, Said, SessionId,
+    Answer, AnyEvent, Append, Failure, FailureKind, Notice, Outcome, Part, Reply, Response, SessionId,
     SkipReason, Verdict,
 };
 use lineside_points::{AfterToolBatch, BeforeTool, OnIdle};
@@ -24,7 +24,7 @@ struct Told {
 }
 
 impl Interceptor for Told {
-    fn intercept(&self, event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+    fn intercept(&self, event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Response, Failure>> {
         let (name, gate, log) = (self.name, self.gate.clone(), Arc::clone(&self.log));
         Box::pin(async move {
             if let Some(gate) = gate {
@@ -165,7 +165,7 @@ struct Holds {
 struct Hooked(Arc<Holds>);
 
 impl Interceptor for Hooked {
-    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Response, Failure>> {
         self.0.told.intercept(event, cx)
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use lineside_bus::approver::{Approver, Asked, Question};
-use lineside_bus::publish::Stops;
+use lineside_bus::publish::StopBound;
 use lineside_bus::{Bus, Session};
 use lineside_core::json::{Map, json};
 use lineside_core::{Receipt, Strength, Verdict};
@@ -51,7 +51,7 @@ async fn what_was_decided_before_is_asked_of_no_hook_and_heard_by_observers() {
     assert_eq!(asked.load(Ordering::Relaxed), 0);
 }
 
-async fn stop(session: &Session, stops: Stops) -> Arc<Receipt> {
+async fn stop(session: &Session, stops: StopBound) -> Arc<Receipt> {
     session.any_event(Arc::new(BeforeStop::new(false))).stops(stops).publish_any().await.unwrap()
 }
 
@@ -61,12 +61,12 @@ async fn a_publisher_that_counts_stops_itself_gets_every_block_and_no_message_of
     bus.intercept::<BeforeStop>("more").gate(async |_, _| Verdict::block("not yet")).unwrap();
     let session = bus.session("s").open().await.unwrap();
     for _ in 0..20 {
-        let receipt = stop(&session, Stops::OfPublisher).await;
+        let receipt = stop(&session, StopBound::Publisher).await;
         assert_eq!((&receipt.verdict, receipt.context.len()), (&Verdict::block("not yet"), 0));
     }
     // Nothing was counted: the bus begins with the first that is left to it.
     let mut blocks = 0;
-    while stop(&session, Stops::Limited).await.verdict.strength() == Strength::Block {
+    while stop(&session, StopBound::Bus).await.verdict.strength() == Strength::Block {
         blocks += 1;
         assert!(blocks < 20, "the bus lets an agent stop at last");
     }

@@ -10,7 +10,7 @@ use lineside_bus::{Bus, Cx, Decision, Installed, Registration, Session};
 use lineside_core::hook::{Hook, Layer, Part};
 use lineside_core::json::{Map, Value, json};
 use lineside_core::matcher::{MatcherDraft, tool};
-use lineside_core::{AnyEvent, Failure, Outcome, Payload, PointInfo, Reach, Said, SkipReason, Verdict};
+use lineside_core::{AnyEvent, Failure, Outcome, Payload, PointInfo, Reach, Response, SkipReason, Verdict};
 use lineside_points::{AfterToolBatch, BeforeStop, BeforeTool, Custom, ToolCall};
 use proptest::prelude::*;
 
@@ -36,7 +36,7 @@ fn ran<P: lineside_core::Point>(decision: &Decision<P>) -> Vec<String> {
 struct Says(Verdict);
 
 impl Interceptor for Says {
-    fn intercept(&self, _: AnyEvent, _: Cx) -> BoxFuture<Result<Said, Failure>> {
+    fn intercept(&self, _: AnyEvent, _: Cx) -> BoxFuture<Result<Response, Failure>> {
         Box::pin(std::future::ready(Ok(self.0.clone().into())))
     }
 }
@@ -185,14 +185,14 @@ fn every_way_of_registering_gives_a_hook_the_layer_of_its_place() {
         installed
     };
     session.attach(installed("attached")).unwrap();
-    session.of_dialect("test").add(installed("of its format")).unwrap();
+    session.of_dialect("test").attach(installed("of its format")).unwrap();
     let typed = session.intercept::<BeforeTool>("typed").layer(Layer::Managed);
     typed.gate(async |_, _| Verdict::Continue).unwrap();
     for (_, hook) in session.hooks() {
         assert_eq!((hook.layer, hook.depth), (Layer::Session, 1), "{}", hook.name);
     }
     bus.attach(installed("attached")).unwrap();
-    bus.of_dialect("test").add(installed("of its format")).unwrap();
+    bus.of_dialect("test").attach(installed("of its format")).unwrap();
     bus.install("set", vec![installed("of a set")]).unwrap();
     let of_the_bus = root.hooks();
     assert_eq!(of_the_bus.len(), 3);

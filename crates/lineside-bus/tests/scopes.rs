@@ -9,14 +9,16 @@ use lineside_bus::{Bus, Cx, Installed, Scope, Session};
 use lineside_core::hook::Tighter;
 use lineside_core::json::json;
 use lineside_core::payload::Point as _;
-use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Hook, Layer, OnFailure, Part, Said, Verdict};
+use lineside_core::{
+    Answer, AnyEvent, Failure, FailureKind, Hook, Layer, OnFailure, Part, Response, Verdict,
+};
 use lineside_points::BeforeTool;
 
 /// Refuses everything, with its name.
 struct Refusing(&'static str);
 
 impl Interceptor for Refusing {
-    fn intercept(&self, _event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+    fn intercept(&self, _event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Response, Failure>> {
         let answer = Answer { verdict: Verdict::block(self.0), ..Answer::default() };
         Box::pin(std::future::ready(Ok(answer.into())))
     }
@@ -126,7 +128,7 @@ async fn a_session_that_was_opened_in_no_scope_may_enter_one_once() {
 struct Failing(Duration);
 
 impl Interceptor for Failing {
-    fn intercept(&self, _event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+    fn intercept(&self, _event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Response, Failure>> {
         let wait = self.0;
         Box::pin(async move {
             tokio::time::sleep(wait).await;

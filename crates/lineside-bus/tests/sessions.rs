@@ -56,7 +56,7 @@ async fn registering_on_a_closed_session_is_an_error() {
         run: scripted(async || ()),
     };
     assert_eq!(session.attach(installed()).err(), closed);
-    assert_eq!(session.of_dialect("test").add(installed()).err(), closed);
+    assert_eq!(session.of_dialect("test").attach(installed()).err(), closed);
     // What its subagents inherit can still be taken away.
     assert!(child.hooks().iter().any(|(_, hook)| &*hook.name == "earlier"));
     assert!(earlier.remove());

@@ -15,7 +15,7 @@ use lineside_bus::{Bus, Cx, Heard, Installed, Interceptor, Registration, Session
 use lineside_core::hook::{Hook, Join, Lane};
 use lineside_core::json::json;
 use lineside_core::payload::Point as _;
-use lineside_core::{AnyEvent, EventId, Failure, OnFailure, Part, Said, Verdict};
+use lineside_core::{AnyEvent, EventId, Failure, OnFailure, Part, Response, Verdict};
 use lineside_points::{AfterTool, BeforeTool};
 use tokio::task::{JoinSet, yield_now};
 
@@ -36,7 +36,7 @@ impl Drop for Call {
 struct Anything(Calls);
 
 impl Interceptor for Anything {
-    fn intercept(&self, _: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+    fn intercept(&self, _: AnyEvent, cx: Cx) -> BoxFuture<Result<Response, Failure>> {
         let Calls(count) = &self.0;
         count.fetch_add(1, Ordering::SeqCst);
         let call = Call(self.0.clone());

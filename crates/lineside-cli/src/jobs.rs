@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 use lineside::automation::unix_micros::UnixMicros;
-use lineside::durable::{Look, OpenDurableError};
+use lineside::durable::{JournalView, OpenDurableError};
 use lineside::journal::{Holder, OpenJournalError};
 use lineside::json::{Map, Value};
 use lineside::{Bus, Durable};
@@ -168,7 +168,7 @@ pub(crate) async fn run(args: &JobsArgs, styles: Styles) -> Result<ExitCode> {
     }
 }
 
-fn jobs(look: Look) -> Vec<Job> {
+fn jobs(look: JournalView) -> Vec<Job> {
     let is_held = look.holder.is_some();
     look.jobs.into_iter().map(|looked| Job::new(looked, is_held)).collect()
 }

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use lineside::bus::ContextMessage;
-use lineside::core::outcome::By;
+use lineside::core::outcome::FromHook;
 use lineside::core::{Change, Hook, Layer, Outcome, Receipt, Run, SkipReason, Source, Strength};
 
 use difference::difference;
@@ -138,7 +138,7 @@ impl Page {
     }
 
     /// An amendment, before and after.
-    fn change(&self, receipt: &Receipt, By { hook, what }: &By<Change>) -> Vec<String> {
+    fn change(&self, receipt: &Receipt, FromHook { hook, what }: &FromHook<Change>) -> Vec<String> {
         let field = &what.field;
         let text =
             receipt.hook(*hook).map_or(field.clone(), |hook| format!("{field} by {}", self.whose(hook)));
@@ -211,7 +211,11 @@ impl Page {
     }
 
     /// What a person should know of a hook.
-    fn remark(&self, receipt: &Receipt, By { hook, what }: &By<Cow<'static, str>>) -> Vec<String> {
+    fn remark(
+        &self,
+        receipt: &Receipt,
+        FromHook { hook, what }: &FromHook<Cow<'static, str>>,
+    ) -> Vec<String> {
         let text = format!("{}: {what}", receipt.name(*hook));
         self.detail(Tone::Asked, "remark", Tone::Plain, &text)
     }

@@ -297,7 +297,7 @@ pub(crate) async fn run(args: &RunArgs, styles: Styles) -> Result<ExitCode> {
         }
     };
     let flow = args.flow(&ground, &assembly, &report, background, goes_nowhere, styles);
-    let ending = Ending::of(flow.intake.run(lines, &flow), flow.output.at_rest(), &mut interrupt).await;
+    let ending = Ending::of(flow.intake.run(lines, &flow), flow.output.all_settled(), &mut interrupt).await;
     let ended = end(flow, &assembly, kept.as_ref(), ending, interrupt).await?;
     let is_logged = match logged {
         Some(logged) => logged.end(styles.err).await,
@@ -346,7 +346,7 @@ async fn drain(
 ) -> DrainReport {
     let all = async {
         if let Some(kept) = kept {
-            kept.at_rest().await;
+            kept.all_settled().await;
         }
         assembly.drain(UNHURRIED).await
     };

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use lineside_core::json::Value;
-use lineside_core::{Answer, Said};
+use lineside_core::{Answer, Response};
 
 /// The answer of an interceptor.
-pub(crate) fn written(said: Said) -> Value {
+pub(crate) fn written(said: Response) -> Value {
     Value::Object(Answer::from(said).to_json())
 }
 

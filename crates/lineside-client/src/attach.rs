@@ -138,7 +138,7 @@ impl Registration {
     }
 }
 
-/// Takes a hook away whose registration was given up, until the daemon has heard it, or the client is gone, and its hooks
+/// Removes a hook whose registration was given up, until the daemon has heard it, or the client is gone, and its hooks
 /// with it.
 async fn take_away(hooks: Weak<Hooks>, called: &str) {
     let mut wait = FIRST;
@@ -339,7 +339,7 @@ impl Hooks {
         found
     }
 
-    /// Takes a hook away; it is known until the daemon has confirmed that.
+    /// Removes a hook; it is known until the daemon has confirmed that.
     async fn remove(&self, called: &str) -> Result<bool, RequestError> {
         let Some((path, number, session)) = self.silence(called) else { return Ok(false) };
         let removed = self.take_away(&path, number).await;

@@ -8,10 +8,10 @@ use crate::segment::segment;
 
 impl Client {
     /// What was decided on all machines of the daemon's cluster: an object with `machines`, as the API describes it. Of each
-    /// machine at most so many decisions that a query finds, the latest; or everything about the event of this id.
+    /// machine at most this many decisions that a query finds, the latest; or everything about the event of this id.
     ///
     /// # Errors
-    /// As [`get`](Self::get); the daemon is in no cluster, or the query is none.
+    /// As [`get`](Self::get); the daemon is in no cluster, or the query is invalid.
     pub async fn logs_of_cluster(
         &self,
         query: &str,

@@ -118,7 +118,7 @@ impl<P: Point> Observing<P> {
         self
     }
 
-    /// Which sessions it hears; the session and everything below when this is not called.
+    /// Which sessions it hears; the session and everything below by default.
     pub fn reach(mut self, reach: Reach) -> Self {
         self.reach = reach;
         self

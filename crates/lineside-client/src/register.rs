@@ -10,7 +10,7 @@ use lineside_core::control::Control;
 use lineside_core::json::{Map, Value, json};
 use lineside_core::payload::{Amend, Interceptable, Point};
 use lineside_core::report::Report;
-use lineside_core::{AnyEvent, Event, Failure, Judgement, MatcherDraft, OnFailure, Reach, Reply, Said};
+use lineside_core::{AnyEvent, Event, Failure, Judgement, MatcherDraft, OnFailure, Reach, Reply, Response};
 
 use crate::answer::{self, millis};
 use crate::attach::{BoxFuture, Registration, Run};
@@ -109,7 +109,7 @@ macro_rules! settings {
             self
         }
 
-        /// Which sessions it hears; the session and everything below when this is not called.
+        /// Which sessions it hears; the session and everything below by default.
         pub fn reach(mut self, reach: Reach) -> Self {
             self.draft.reach = reach;
             self
@@ -117,7 +117,7 @@ macro_rules! settings {
     };
 }
 
-/// How long an interceptor may take when nothing else is said.
+/// How long an interceptor may take by default.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// An interceptor about to be registered.
@@ -132,7 +132,7 @@ pub struct Intercepting<P> {
 impl<P: Interceptable> Intercepting<P> {
     settings!();
 
-    /// Greater runs first; 0 when this is not called.
+    /// Greater runs first; 0 by default.
     pub fn priority(mut self, priority: i32) -> Self {
         self.draft.put("priority", json!(priority));
         self
@@ -239,7 +239,7 @@ impl<P: Amend> Intercepting<P> {
         F: Fn(Event<P>, Cx) -> Fut + Send + Sync + 'static,
         Fut: Future<Output: Into<Reply<P>>> + Send + 'static,
     {
-        let run = typed::<P, _, _>(run, |reply| Ok(answer::written(Said::from(reply.into()))));
+        let run = typed::<P, _, _>(run, |reply| Ok(answer::written(Response::from(reply.into()))));
         self.register(OnFailure::Continue, true, run).await
     }
 
@@ -255,7 +255,7 @@ impl<P: Amend> Intercepting<P> {
         E: Display + 'static,
     {
         let run = typed::<P, _, _>(run, |result| {
-            tried(result.map(|reply| answer::written(Said::from(reply.into()))))
+            tried(result.map(|reply| answer::written(Response::from(reply.into()))))
         });
         self.register(OnFailure::Continue, true, run).await
     }

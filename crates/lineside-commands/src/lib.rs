@@ -15,7 +15,11 @@
 //! assert_eq!(rm.way, ["sudo", "bash"]);
 //! assert_eq!(analysis.paths(Access::Delete).next().unwrap().path, "/etc");
 //! ```
+//!
+//! The [`guide`] says what is read, what is promised, and what is not.
 
+#[cfg(any(doc, doctest))]
+pub mod guide;
 pub mod filter;
 
 mod address;

@@ -11,7 +11,7 @@ use crate::json::{Map, json};
 
 /// What a background worker did with an event that it was offered.
 ///
-/// It is said before the record of it is kept, because no publisher waits for a disk: the durability is what the event
+/// It is returned before its record is kept, because no publisher waits for a disk: the durability is what the event
 /// survives from the moment on at which the taker tells that it is kept.
 ///
 /// ```
@@ -24,6 +24,7 @@ use crate::json::{Map, json};
 /// assert!(!Acceptance::Refused("the session has ended".into()).is_accepted());
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Acceptance {
     /// It is held, and there will be one run for it and others.
     Held(Durability),
@@ -31,11 +32,11 @@ pub enum Acceptance {
     Queued(Durability),
     /// There is a job for it, which starts now.
     Started(Durability),
-    /// It cancels work that waits: so many jobs.
+    /// It cancels this many jobs that wait.
     Cancels(usize),
     /// There will be no run for it, for this reason.
     Refused(Cow<'static, str>),
-    /// Nothing is accepted any more, because records are not kept. There will be no run for it.
+    /// Nothing is accepted, because records are no longer kept. There will be no run for it.
     Unavailable(Unavailable),
 }
 

@@ -132,7 +132,7 @@ pub enum ApplyAmendmentError {
         /// The field.
         field: String,
     },
-    /// The new value is none that the field can have, or there is no such field.
+    /// The field cannot have the new value, or does not exist.
     #[error(transparent)]
     Value(#[from] DecodePayloadError),
 }

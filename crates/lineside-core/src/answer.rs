@@ -127,23 +127,23 @@ impl From<Verdict> for Answer {
 /// An answer as it travels: most are a verdict and nothing else, and those stay small.
 ///
 /// ```
-/// use lineside_core::{Answer, Append, Said, Verdict};
+/// use lineside_core::{Answer, Append, Response, Verdict};
 ///
-/// let said = Said::from(Verdict::block("no push"));
+/// let said = Response::from(Verdict::block("no push"));
 /// assert_eq!(said.verdict(), &Verdict::block("no push"));
 ///
 /// let answer = Answer { context: vec![Append::system("main is protected")], ..said.into() };
-/// assert!(matches!(Said::from(answer), Said::Answer(_)));
+/// assert!(matches!(Response::from(answer), Response::Answer(_)));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Said {
+pub enum Response {
     /// A verdict and nothing else.
     Verdict(Verdict),
     /// More than that.
     Answer(Box<Answer>),
 }
 
-impl Said {
+impl Response {
     /// The verdict.
     #[must_use]
     pub fn verdict(&self) -> &Verdict {
@@ -165,29 +165,29 @@ impl Said {
     }
 }
 
-impl Default for Said {
+impl Default for Response {
     fn default() -> Self {
         Self::Verdict(Verdict::Continue)
     }
 }
 
-impl From<Verdict> for Said {
+impl From<Verdict> for Response {
     fn from(verdict: Verdict) -> Self {
         Self::Verdict(verdict)
     }
 }
 
-impl From<Answer> for Said {
+impl From<Answer> for Response {
     fn from(answer: Answer) -> Self {
         Self::Answer(Box::new(answer))
     }
 }
 
-impl From<Said> for Answer {
-    fn from(said: Said) -> Self {
+impl From<Response> for Answer {
+    fn from(said: Response) -> Self {
         match said {
-            Said::Verdict(verdict) => verdict.into(),
-            Said::Answer(answer) => *answer,
+            Response::Verdict(verdict) => verdict.into(),
+            Response::Answer(answer) => *answer,
         }
     }
 }
@@ -195,17 +195,17 @@ impl From<Said> for Answer {
 /// What a gate says: everything but an amendment.
 ///
 /// ```
-/// use lineside_core::{Answer, Judgement, Notice, Said, Verdict};
+/// use lineside_core::{Answer, Judgement, Notice, Response, Verdict};
 ///
 /// let judgement = Judgement::from(Verdict::Continue)
 ///     .append("the formatter changed 2 files")
 ///     .notify(Notice::info("formatted"));
-/// let answer = Answer::from(Said::from(judgement));
+/// let answer = Answer::from(Response::from(judgement));
 /// assert_eq!(answer.context[0].text, "the formatter changed 2 files");
 /// assert_eq!(answer.notices, [Notice::info("formatted")]);
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Judgement(Said);
+pub struct Judgement(Response);
 
 impl Judgement {
     /// Adds a message for the agent's context; a text stands beside the conversation.
@@ -229,7 +229,7 @@ impl From<Verdict> for Judgement {
     }
 }
 
-impl From<Judgement> for Said {
+impl From<Judgement> for Response {
     fn from(judgement: Judgement) -> Self {
         judgement.0
     }
@@ -238,7 +238,7 @@ impl From<Judgement> for Said {
 /// What an amender of the point `P` says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply<P> {
-    said: Said,
+    said: Response,
     point: std::marker::PhantomData<fn() -> P>,
 }
 
@@ -265,7 +265,7 @@ impl<P> Reply<P> {
         self
     }
 
-    fn from(said: Said) -> Self {
+    fn from(said: Response) -> Self {
         Self { said, point: std::marker::PhantomData }
     }
 }
@@ -282,7 +282,7 @@ impl<P> From<Judgement> for Reply<P> {
     }
 }
 
-impl<P> From<Reply<P>> for Said {
+impl<P> From<Reply<P>> for Response {
     fn from(reply: Reply<P>) -> Self {
         reply.said
     }
@@ -290,15 +290,15 @@ impl<P> From<Reply<P>> for Said {
 
 #[cfg(test)]
 mod tests {
-    use super::{Answer, Judgement, Reply, Said};
+    use super::{Answer, Judgement, Reply, Response};
     use crate::context::{Append, Notice};
     use crate::verdict::Verdict;
 
     #[test]
     fn a_verdict_stays_small_and_is_the_same_as_an_answer() {
         let verdict = Verdict::block("no");
-        let small = Said::from(Judgement::from(verdict.clone()));
-        assert_eq!(small, Said::Verdict(verdict.clone()));
+        let small = Response::from(Judgement::from(verdict.clone()));
+        assert_eq!(small, Response::Verdict(verdict.clone()));
         assert_eq!(small.verdict(), &verdict);
         assert_eq!(Answer::from(small), Answer { verdict, ..Answer::default() });
     }
@@ -309,7 +309,7 @@ mod tests {
             .append("first")
             .append("second")
             .notify(Notice::info("seen"));
-        let said = Said::from(judgement);
+        let said = Response::from(judgement);
         assert_eq!(said.verdict(), &Verdict::ask("sure?"));
         let answer = Answer::from(said);
         assert_eq!(answer.verdict, Verdict::ask("sure?"));
@@ -320,7 +320,7 @@ mod tests {
     #[test]
     fn an_answer_travels_whole() {
         let answer = Answer { verdict: Verdict::allow(), ends_chain: true, ..Answer::default() };
-        let said = Said::from(answer.clone());
+        let said = Response::from(answer.clone());
         assert_eq!(said.verdict(), &Verdict::allow());
         assert_eq!(Answer::from(said), answer);
     }
@@ -330,9 +330,9 @@ mod tests {
         struct OfNoPoint;
         let of = |judgement: Judgement| -> Reply<OfNoPoint> { judgement.into() };
         let judged = Judgement::from(Verdict::block("no")).append("why");
-        assert_eq!(Said::from(of(judged.clone())), Said::from(judged));
+        assert_eq!(Response::from(of(judged.clone())), Response::from(judged));
         let told = of(Judgement::default()).append("first").notify(Notice::info("seen"));
-        let answer = Answer::from(Said::from(told));
+        let answer = Answer::from(Response::from(told));
         assert_eq!(
             (answer.context, answer.notices),
             (vec![Append::from("first")], vec![Notice::info("seen")])
@@ -341,7 +341,7 @@ mod tests {
 
     #[test]
     fn nothing_said_is_no_objection() {
-        assert_eq!(Said::default(), Said::from(Verdict::Continue));
-        assert_eq!(Said::from(Judgement::default()), Said::default());
+        assert_eq!(Response::default(), Response::from(Verdict::Continue));
+        assert_eq!(Response::from(Judgement::default()), Response::default());
     }
 }

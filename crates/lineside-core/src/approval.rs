@@ -59,7 +59,7 @@ pub struct Approval {
     /// What takes the place of `ask`; none that is weaker than `allow`.
     #[serde(serialize_with = "as_word")]
     pub verdict: Verdict,
-    /// Who has answered, for people: a person and the process, an earlier answer, or that none came.
+    /// Who answered, for people: a person and the process, an earlier answer, or that none came.
     pub by: Arc<str>,
     /// When.
     #[serde(serialize_with = "as_text")]

@@ -54,7 +54,7 @@ impl Chain {
         Self { hooks, runs, authors: Vec::new(), ended_by: None, answered: None }
     }
 
-    /// Why the hook at this place may not run any more; `None` when it may.
+    /// Why the hook at this place may no longer run; `None` when it may.
     ///
     /// ```
     /// use std::sync::Arc;

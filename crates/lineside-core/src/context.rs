@@ -82,7 +82,7 @@ pub struct Append {
     /// that still waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<Arc<str>>,
-    /// How long after it was said it is still worth reading; for ever when this is not said.
+    /// How long after it was said it is still worth reading; forever by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires: Option<Duration>,
 }
@@ -99,7 +99,7 @@ impl Append {
     }
 
     /// It takes the place of an earlier message of the same hook with the same key, if that still waits: the place in
-    /// the order too, so that what is renewed often is not put off for ever.
+    /// the order too, so that what is renewed often is not postponed forever.
     ///
     /// ```
     /// use lineside_core::Append;

@@ -21,7 +21,7 @@ mod template;
 pub use error::ControlError;
 pub use template::{KeyTemplate, TemplateError};
 
-/// At most so many starts in a period, for each key.
+/// At most this many starts in a period, for each key.
 ///
 /// ```
 /// use std::time::Duration;
@@ -33,11 +33,11 @@ pub use template::{KeyTemplate, TemplateError};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rate {
-    /// How many.
+    /// How many starts.
     pub starts: u32,
     /// In how long a time, whenever that begins.
     pub period: Duration,
-    /// For each what; the automation as a whole when this is not said.
+    /// The template of the key; the automation as a whole by default.
     pub key: Option<String>,
     /// What becomes of more than that.
     pub excess: Excess,
@@ -57,7 +57,7 @@ pub enum Excess {
 }
 
 impl Rate {
-    /// At most so many starts in a period; more than that waits. Attempts after the first are no starts of their own.
+    /// At most this many starts in a period; more than that waits. Attempts after the first are no starts of their own.
     #[must_use]
     pub const fn new(starts: u32, period: Duration) -> Self {
         Self { starts, period, key: None, excess: Excess::Wait, scope: Scope::Machine }
@@ -117,6 +117,7 @@ pub struct Batch {
 /// What happens when the key of a job that has just been accepted is taken.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum OnBusy {
     /// It waits in order.
     #[default]
@@ -167,7 +168,7 @@ pub enum Pause {
     },
 }
 
-/// The longest pause between two attempts when nothing else is said.
+/// The longest pause between two attempts by default.
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
 impl Retry {
@@ -175,13 +176,13 @@ impl Retry {
     pub const NONE: Self =
         Self { attempts: 1, pause: Pause::Constant(Duration::ZERO), after: RetryAfter::AnyFailure };
 
-    /// So many attempts in all, always as far apart.
+    /// This many attempts in all, always as far apart.
     #[must_use]
     pub const fn constant(attempts: u32, pause: Duration) -> Self {
         Self { attempts, pause: Pause::Constant(pause), after: RetryAfter::AnyFailure }
     }
 
-    /// So many attempts in all, each time up to twice as far apart, five minutes at most.
+    /// This many attempts in all, each time up to twice as far apart, five minutes at most.
     ///
     /// ```
     /// use std::time::Duration;
@@ -197,8 +198,7 @@ impl Retry {
     /// ```
     #[must_use]
     pub const fn exponential(attempts: u32, first: Duration) -> Self {
-        let pause = Pause::Exponential { first, at_most: LONGEST_PAUSE };
-        Self { attempts, pause, after: RetryAfter::AnyFailure }
+        Self { attempts, pause: Pause::Exponential { first, at_most: LONGEST_PAUSE }, ..Self::NONE }
     }
 
     /// The longest pause of an exponential one.
@@ -237,7 +237,7 @@ impl Retry {
         }
     }
 
-    /// The pause after so many attempts, the last of which failed like this; `None` when there is none after it.
+    /// The pause after this many attempts, the last of which failed like this; `None` when no attempt follows.
     /// `draw` decides which part of an exponential pause it is.
     #[must_use]
     pub fn pause(&self, attempts: u32, failed: FailureKind, draw: u64) -> Option<Duration> {
@@ -275,20 +275,20 @@ fn mix(number: u64) -> u64 {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AtEnd {
-    /// What is held runs at once; what has not ended after so long is cancelled.
+    /// What is held runs at once; what has not ended after this time is cancelled.
     Drain(Duration),
     /// It goes on as if nothing had happened; its result is discarded.
     LeaveRunning,
 }
 
 impl Default for AtEnd {
-    /// As long as a run may take when nothing else is said.
+    /// As long as a run may take by default.
     fn default() -> Self {
         Self::Drain(RUN)
     }
 }
 
-/// How long a run may take when nothing else is said: longer than a linter, shorter than a coffee.
+/// How long a run may take by default: longer than a linter, shorter than a coffee.
 const RUN: Duration = Duration::from_secs(120);
 
 /// How many events one burst may hold; with one more it is due.
@@ -323,20 +323,20 @@ pub const MOST_ATTEMPTS: u32 = 1000;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Control {
-    /// At most so many starts in a period.
+    /// At most this many starts in a period.
     pub rate: Option<Rate>,
     /// Held until it is quiet.
     pub debounce: Option<Debounce>,
     /// Held until there are enough.
     pub batch: Option<Batch>,
-    /// What is held together; what concerns the same agent of the same session when this is not said, and with the scope
+    /// What is held together; what concerns the same agent of the same session by default, and with the scope
     /// of the cluster all of the automation.
     pub hold_key: Option<String>,
     /// Of which machines events are held together.
     pub hold_scope: Scope,
     /// Greater goes first where several wait.
     pub priority: i32,
-    /// Runs with the same key go one at a time; no key when this is not said.
+    /// Runs with the same key go one at a time; no key by default.
     pub concurrency: Option<String>,
     /// How many at a time instead of one.
     pub limit: u32,
@@ -420,7 +420,7 @@ pub enum Place {
 /// The settings of an automation, checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rules {
-    /// At most so many starts in a period, for each key of the template.
+    /// At most this many starts in a period, for each key of the template.
     pub rate: Option<(Rate, KeyTemplate)>,
     /// How events are held, if they are.
     pub hold: Option<Hold>,
@@ -462,7 +462,7 @@ pub enum Work {
     Own,
     /// Its own as well, but what a run starts waits for a turn outside of the machine: an attempt counts when it has
     /// that, and one that fails without counts when it fails.
-    InTurn,
+    ExternalSlot,
     /// That of a session, done by a hook which has rules of its own. It goes on when the session is there and has the
     /// hook, needs no place of its own, paces its attempts itself, and pauses when the session has no more time for it. An
     /// event that comes twice counts twice, as it does for every hook.
@@ -514,7 +514,7 @@ impl Rules {
 pub struct Hold {
     /// For how long.
     pub pace: Debounce,
-    /// With so many it is over.
+    /// It is due with this many.
     pub count: usize,
     /// Of which machines.
     pub scope: Scope,

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::answer::Answer;
 use crate::event::AnyEvent;
-use crate::outcome::By;
+use crate::outcome::FromHook;
 
 /// The rule by which the answers of several hooks of one format count.
 ///
@@ -21,7 +21,7 @@ pub trait Ensemble: Send + Sync {
     /// Which payload a member is shown.
     fn sees(&self) -> Sees;
 
-    /// For how long members may be started, from the start of the first; for ever by default. A member that runs is
+    /// For how long members may be started, from the start of the first; forever by default. A member that runs is
     /// not cut short by it.
     fn time(&self) -> Option<Duration> {
         None
@@ -44,7 +44,7 @@ pub trait Ensemble: Send + Sync {
     /// Only members that gave an answer, or whose failure is taken as more than `continue`, are in `given`.
     /// `event` is as it stands without the amendments of the members. With [`Pace::InTurn`], a member that has blocked
     /// or stopped is the last one of `given`. A panic counts as a failure of each of them.
-    fn finalize(&self, event: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>>;
+    fn finalize(&self, event: &AnyEvent, given: Vec<FromHook<Answer>>) -> Vec<FromHook<Answer>>;
 }
 
 /// Which payload a member of an ensemble is shown.

@@ -22,6 +22,7 @@ use lineside_redact::redact;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum FailureKind {
     /// Its process ended with a status that means failure.
     Exit,
@@ -177,7 +178,7 @@ impl OnFailure {
 }
 
 /// Drops what a panic carried, which may panic in its turn; what that carries is never dropped.
-pub fn let_go(panic: Box<dyn Any + Send>) {
+pub fn drop_payload(panic: Box<dyn Any + Send>) {
     if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
         let _leaked = Box::leak(again);
     }

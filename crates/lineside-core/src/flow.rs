@@ -19,20 +19,20 @@ use crate::failure::FailureKind;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Debounce {
-    /// For so long no further event may come.
+    /// No further event may come for this long.
     pub quiet: Duration,
-    /// So long after the first event the run starts in any case.
+    /// The run starts this long after the first event in any case.
     pub at_most: Duration,
 }
 
 impl Debounce {
-    /// For so long no further event may come; ten times as long after the first event the run starts in any case.
+    /// No further event may come for this long; the run starts ten times as long after the first event in any case.
     #[must_use]
     pub const fn quiet(quiet: Duration) -> Self {
         Self { quiet, at_most: quiet.saturating_mul(10) }
     }
 
-    /// So long after the first event the run starts in any case.
+    /// The run starts this long after the first event in any case.
     #[must_use]
     pub const fn at_most(self, at_most: Duration) -> Self {
         Self { at_most, ..self }

@@ -18,7 +18,7 @@ use crate::answer::millis;
 use crate::diagnostic::Origin;
 use crate::ensemble::Ensemble;
 use crate::event::AnyEvent;
-use crate::failure::{Failure, OnFailure, let_go};
+use crate::failure::{Failure, OnFailure, drop_payload};
 use crate::json::{Map, Value, json};
 use crate::outcome::SkipReason;
 use crate::point::PointInfo;
@@ -115,6 +115,7 @@ impl Reach {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Part {
     /// Judges; runs together with the gates beside it that have the same priority.
     Gate,
@@ -517,7 +518,7 @@ impl Hook {
             // What users write may panic, and the publisher must not; a hook that may refuse is safer run than left out.
             (Standby::Ready, Some(select)) => catch_unwind(AssertUnwindSafe(|| select.select(event)))
                 .unwrap_or_else(|panic| {
-                    let_go(panic);
+                    drop_payload(panic);
                     if select.is_certain() {
                         return Selected::Skipped(SkipReason::Filter);
                     }

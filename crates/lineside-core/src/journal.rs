@@ -93,7 +93,7 @@ impl Durability {
     }
 }
 
-/// What is said of records that were accepted.
+/// The acknowledgement of accepted records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AppendAck {
     /// The place of the last of them; the others stand directly before it.

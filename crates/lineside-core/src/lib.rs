@@ -53,7 +53,7 @@ mod sample;
 pub use acceptance::Acceptance;
 pub use acknowledgement::{AcknowledgedAs, Acknowledgement};
 pub use amendment::{Amendment, Change};
-pub use answer::{Answer, Judgement, KeepWorking, Reply, Said};
+pub use answer::{Answer, Judgement, KeepWorking, Reply, Response};
 pub use approval::{Approval, ApprovalScope};
 pub use context::{Append, ContextMessage, MessageId, Notice, NoticeLevel, Role};
 pub use diagnostic::{Diagnostic, Origin, Severity};

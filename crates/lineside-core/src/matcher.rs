@@ -215,8 +215,8 @@ impl MatcherDraft {
     /// Prepares the filters.
     ///
     /// # Errors
-    /// A glob or regular expression that cannot be compiled, or one whose program would exceed 1 MiB; a condition that is
-    /// none.
+    /// A glob or regular expression that cannot be compiled, or one whose program would exceed 1 MiB; an invalid
+    /// condition.
     pub fn compile(&self) -> Result<Matcher, CompileMatcherError> {
         if let Some(detail) = self.conditions().find_map(Condition::fault) {
             return Err(CompileMatcherError::Condition { detail });
@@ -346,7 +346,7 @@ impl Matcher {
     /// One more condition, as [`MatcherDraft::and`] adds it. What is prepared is not prepared again.
     ///
     /// # Errors
-    /// The condition is none.
+    /// The condition is invalid.
     pub fn and(mut self, condition: impl Into<Arc<dyn Condition>>) -> Result<Self, CompileMatcherError> {
         let condition = condition.into();
         if let Some(detail) = condition.fault() {

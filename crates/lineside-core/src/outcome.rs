@@ -19,6 +19,7 @@ use crate::verdict::Verdict;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum SkipReason {
     /// Its matcher left the event out.
     Filter,
@@ -156,7 +157,7 @@ impl Run {
 
 /// Something that one hook gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct By<T> {
+pub struct FromHook<T> {
     /// The hook's place in plan order.
     pub hook: u32,
     /// What it gave.

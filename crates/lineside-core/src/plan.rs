@@ -292,7 +292,7 @@ mod tests {
     use crate::event::AnyEvent;
     use crate::failure::OnFailure;
     use crate::hook::{AfterBlock, Hook, Join, Lane, Layer, Mode, Part, Reach, Select, Selected, Standby};
-    use crate::outcome::{By, SkipReason};
+    use crate::outcome::{FromHook, SkipReason};
 
     struct Together(Option<Duration>, Sees, bool);
 
@@ -309,7 +309,7 @@ mod tests {
             self.2
         }
 
-        fn finalize(&self, _: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
+        fn finalize(&self, _: &AnyEvent, given: Vec<FromHook<Answer>>) -> Vec<FromHook<Answer>> {
             given
         }
     }

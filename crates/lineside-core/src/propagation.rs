@@ -67,7 +67,7 @@ impl Propagation {
         self.0.iter().map(|(name, value)| (*name, value.as_str()))
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

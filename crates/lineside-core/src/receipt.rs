@@ -17,7 +17,7 @@ use crate::context::{Append, MessageId, Notice};
 use crate::event::AnyEvent;
 use crate::hook::Hook;
 use crate::journal::Unavailable;
-use crate::outcome::{By, Outcome, Round, Run, SkipReason};
+use crate::outcome::{FromHook, Outcome, Round, Run, SkipReason};
 use crate::payload::{fields_weight, json_weight};
 use crate::roster::Named;
 use crate::verdict::Verdict;
@@ -65,16 +65,16 @@ pub struct Receipt {
 #[derive(Debug, Clone, Default)]
 pub struct Given {
     /// Each field changed, in order.
-    pub changes: Vec<By<Change>>,
+    pub changes: Vec<FromHook<Change>>,
     /// Messages appended to the context, in order.
-    pub context: Vec<By<Append>>,
+    pub context: Vec<FromHook<Append>>,
     /// Messages for the user, in order.
-    pub notices: Vec<By<Notice>>,
+    pub notices: Vec<FromHook<Notice>>,
     /// The messages of the mailbox that are the reason of a block which keeps an agent working. They wait there until the
     /// publisher accepts them.
     pub results: Vec<MessageId>,
     /// What else is worth knowing: refused fields, overridden blocks.
-    pub remarks: Vec<By<Cow<'static, str>>>,
+    pub remarks: Vec<FromHook<Cow<'static, str>>>,
     /// What hooks have for the publisher beside the verdict, under names of their formats.
     pub extra: Map,
 }
@@ -85,7 +85,8 @@ impl Given {
     pub fn weight(&self) -> usize {
         let texts = self.context.iter().map(|given| given.what.text.len()).sum::<usize>()
             + self.notices.iter().map(|given| given.what.text.len()).sum::<usize>();
-        let change = |given: &By<Change>| json_weight(&given.what.before) + json_weight(&given.what.after);
+        let change =
+            |given: &FromHook<Change>| json_weight(&given.what.before) + json_weight(&given.what.after);
         let changes: usize = self.changes.iter().map(change).sum();
         let remarks: usize = self.remarks.iter().map(|given| given.what.len()).sum();
         texts + remarks + changes + fields_weight(&self.extra)
@@ -103,7 +104,7 @@ impl Deref for Receipt {
 }
 
 impl Receipt {
-    /// That of an event that was given up after so long before it was decided: it has no hooks, and says nothing.
+    /// The receipt of an event that was abandoned after this time, before its decision: it has no hooks and no verdict.
     #[must_use]
     pub fn undecided(event: AnyEvent, took: Duration) -> Self {
         Self {
@@ -150,7 +151,7 @@ impl Receipt {
         self.hook(self.author?)
     }
 
-    /// The hooks that accept nothing any more, because their records are not kept, each with what has happened.
+    /// The hooks that no longer accept anything, because their records are not kept, each with what has happened.
     pub fn unavailable(&self) -> impl Iterator<Item = (&Hook, &Unavailable)> {
         self.runs.iter().filter_map(|run| match &run.outcome {
             Outcome::Offered(Acceptance::Unavailable(unavailable)) => {
@@ -204,7 +205,7 @@ impl Receipt {
         let changes: Vec<Value> = self
             .changes
             .iter()
-            .map(|By { hook, what }| {
+            .map(|FromHook { hook, what }| {
                 json!({"by": self.name(*hook), "field": what.field, "before": what.before, "after": what.after})
             })
             .collect();

@@ -9,7 +9,7 @@ use crate::context::{Size, cut, tokens};
 /// ```
 /// use lineside_core::report::{Found, Report};
 ///
-/// let report = Report::failed("2 tests fail").body("parse::empty\nparse::nested");
+/// let report = Report::failure("2 tests fail").body("parse::empty\nparse::nested");
 /// assert_eq!((report.summary.as_str(), report.found), ("2 tests fail", Found::Failure));
 /// assert_eq!(report.body.lines().count(), 2);
 /// assert_eq!(Report::success("all pass").found, Found::Success);
@@ -42,7 +42,7 @@ impl Report {
     }
 
     /// Something is not in order.
-    pub fn failed(summary: impl Into<String>) -> Self {
+    pub fn failure(summary: impl Into<String>) -> Self {
         Self { summary: summary.into(), body: String::new(), found: Found::Failure }
     }
 
@@ -60,7 +60,7 @@ impl Report {
 /// use lineside_core::report::{Report, ResultRule};
 ///
 /// let rule = ResultRule { lines: 1, ..ResultRule::default() };
-/// let report = Report::failed("2 tests fail").body("parse::empty\nparse::nested");
+/// let report = Report::failure("2 tests fail").body("parse::empty\nparse::nested");
 /// assert_eq!(rule.text(&report), "2 tests fail\n… 1 of 2 lines left out\nparse::nested");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -69,11 +69,11 @@ pub struct ResultRule {
     pub when: ResultWhen,
     /// How much of it.
     pub format: Format,
-    /// At most so many lines of the body; what is left out is said.
+    /// At most this many lines of the body; a marker says what is left out.
     pub lines: usize,
-    /// At most so many bytes in all.
+    /// At most this many bytes in all.
     pub bytes: usize,
-    /// At most so many tokens in all, by the rule of [`tokens`].
+    /// At most this many tokens in all, by the rule of [`tokens`].
     pub tokens: usize,
 }
 
@@ -105,7 +105,7 @@ pub enum ResultWhen {
 /// ```
 /// use lineside_core::report::{Format, Report, ResultRule};
 ///
-/// let report = Report::failed("2 tests fail").body("parse::empty\nparse::nested");
+/// let report = Report::failure("2 tests fail").body("parse::empty\nparse::nested");
 /// let rule = ResultRule { format: Format::Summary, ..ResultRule::default() };
 /// assert_eq!(rule.text(&report), "2 tests fail");
 /// ```
@@ -150,7 +150,7 @@ impl ResultRule {
     ///
     /// let rule = ResultRule::default();
     /// assert_eq!(rule.hand_over(&Report::success("all pass")), None);
-    /// let handover = rule.hand_over(&Report::failed("1 test fails"));
+    /// let handover = rule.hand_over(&Report::failure("1 test fails"));
     /// assert_eq!(handover, Some(Handover::Append("1 test fails".into())));
     /// ```
     #[must_use]
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn the_tail_says_what_it_leaves_out() {
-        let report = Report::failed("2 errors").body("a\nb\nc\nd\n");
+        let report = Report::failure("2 errors").body("a\nb\nc\nd\n");
         assert_eq!(rule(Format::Tail, 2, 100).text(&report), "2 errors\n… 2 of 4 lines left out\nc\nd");
         assert_eq!(rule(Format::Full, 2, 100).text(&report), "2 errors\na\nb\n… 2 of 4 lines left out");
         assert_eq!(rule(Format::Summary, 2, 100).text(&report), "2 errors");
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn no_text_is_longer_than_its_bytes() {
-        let report = Report::failed("zwölf Fehler").body("äöü äöü äöü\n".repeat(50));
+        let report = Report::failure("zwölf Fehler").body("äöü äöü äöü\n".repeat(50));
         for format in [Format::Summary, Format::Tail, Format::Full] {
             for bytes in 0..200 {
                 let text = rule(format, 10, bytes).text(&report);
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn no_text_is_longer_than_its_tokens() {
         let body = ["你好 世界", "plain text", "🦀🦀", "", "х"].join("\n").repeat(9);
-        let report = Report::failed("двенадцать ошибок").body(body);
+        let report = Report::failure("двенадцать ошибок").body(body);
         for format in [Format::Summary, Format::Tail, Format::Full] {
             let mut longest = 0;
             for most in 0..300 {
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_report_that_fits_is_shown_whole() {
-        let report = Report::failed("2 errors").body("one\n\nзвено\nthree\n");
+        let report = Report::failure("2 errors").body("one\n\nзвено\nthree\n");
         let whole = "2 errors\none\n\nзвено\nthree";
         for format in [Format::Tail, Format::Full] {
             for bytes in 0..2 * whole.len() {
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn success_goes_to_the_context_only_when_asked_for() {
-        let (good, bad) = (Report::success("ok"), Report::failed("no"));
+        let (good, bad) = (Report::success("ok"), Report::failure("no"));
         let rule = |when| ResultRule { when, ..ResultRule::default() };
         assert_eq!(rule(ResultWhen::AppendOnFailure).hand_over(&good), None);
         assert_eq!(

@@ -54,7 +54,7 @@ impl<H: Clone> Roster<H> {
         }
     }
 
-    /// Takes a hook away that was inserted at this point.
+    /// Removes a hook that was inserted at this point.
     pub fn remove(&mut self, point: &PointInfo, hook: &Hook) {
         let Some(tools) = tools_of(point, hook) else {
             self.any = self.any.as_ref().and_then(|line| line.without(hook));

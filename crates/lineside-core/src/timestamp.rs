@@ -22,7 +22,7 @@ impl Timestamp {
     /// The beginning of 1970 in UTC; the default.
     pub const UNIX_EPOCH: Self = Self(jiff::Timestamp::UNIX_EPOCH);
 
-    /// Returns the time so many milliseconds after 1970; `None` beyond the range.
+    /// Returns the time this many milliseconds after 1970; `None` beyond the range.
     ///
     /// ```
     /// use lineside_core::Timestamp;
@@ -36,7 +36,7 @@ impl Timestamp {
         jiff::Timestamp::from_millisecond(millis).ok().map(Self)
     }
 
-    /// Returns the time so many microseconds after 1970; `None` beyond the range.
+    /// Returns the time this many microseconds after 1970; `None` beyond the range.
     #[must_use]
     pub fn from_microsecond(micros: i64) -> Option<Self> {
         jiff::Timestamp::from_microsecond(micros).ok().map(Self)

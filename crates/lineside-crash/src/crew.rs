@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use anyhow::Result;
 use lineside::automation::automate::Automating;
 use lineside::automation::jobs::{Which, WhichState};
-use lineside::automation::machine::Standing;
+use lineside::automation::machine::JobStatus;
 use lineside::automation::{Automations, Format};
 use lineside::core::envelope::Envelope;
 use lineside::core::payload::Point;
@@ -184,9 +184,9 @@ impl Crew {
         let which = Which { automation: Some(name.to_owned()), state: WhichState::Live, ..Which::default() };
         let jobs = self.automations.get().map(|automations| automations.jobs().list(&which));
         let own = jobs.unwrap_or_default().into_iter().rev().filter(|job| job.events.contains(&envelope.id));
-        let own = own.filter(|job| matches!(job.standing, Standing::Running { .. }));
+        let own = own.filter(|job| matches!(job.standing, JobStatus::Running { .. }));
         // One that is being cancelled may have the event as well.
-        let own = own.min_by_key(|job| matches!(job.standing, Standing::Running { cancelling: true, .. }));
+        let own = own.min_by_key(|job| matches!(job.standing, JobStatus::Running { cancelling: true, .. }));
         let (job, attempt, fence) = own.map_or((0, 0, 0), |job| {
             let attempt = u32::try_from(job.attempts.len()).unwrap_or(u32::MAX);
             (job.job.0, attempt, job.attempts.last().map_or(0, |attempt| attempt.fence.0))

@@ -11,7 +11,7 @@ use fastrand::Rng;
 use lineside::automation::Automations;
 use lineside::automation::jobs::{Which, WhichState};
 use lineside::automation::machine::job::{Settled, Why};
-use lineside::automation::machine::{Bounds, Shown, Standing};
+use lineside::automation::machine::{Bounds, JobStatus, JobSummary};
 use lineside::durable::{Durable, JOBS};
 use lineside::journal::{EmbeddedJournal, Finding};
 use lineside::prelude::*;
@@ -143,11 +143,11 @@ async fn drain(
 }
 
 /// How a job rests.
-pub(crate) fn rests(job: &Shown) -> Line {
+pub(crate) fn rests(job: &JobSummary) -> Line {
     let how = match &job.standing {
-        Standing::Settled { settled: Settled::Done, .. } => Rest::Done,
-        Standing::Settled { settled: Settled::Dead(_), .. } => Rest::Dead,
-        Standing::Settled { settled: Settled::Cancelled(Why::Coalesced(_) | Why::Restarted(_)), .. } => {
+        JobStatus::Settled { settled: Settled::Done, .. } => Rest::Done,
+        JobStatus::Settled { settled: Settled::Dead(_), .. } => Rest::Dead,
+        JobStatus::Settled { settled: Settled::Cancelled(Why::Coalesced(_) | Why::Restarted(_)), .. } => {
             Rest::Replaced
         }
         other => Rest::Otherwise(other.to_string()),

@@ -185,7 +185,7 @@ impl Attachments {
         let place =
             self.state().programs.get(token).map(|program| program.place.clone()).ok_or_else(unknown)?;
         for _ in 0..GREETING {
-            if timeout(STEP, place.comes()).await.is_ok() {
+            if timeout(STEP, place.connected()).await.is_ok() {
                 return Ok(());
             }
         }

@@ -46,7 +46,7 @@ mod source;
 mod near_keys;
 mod payload_field;
 mod programs;
-mod unspoken;
+mod unsupported_files;
 mod layers;
 mod web_address;
 mod lined_json;
@@ -93,7 +93,7 @@ pub use names::meant;
 pub use near_keys::AnswerKeys;
 pub use once::only_once;
 pub use rivals::{exposed, outrun};
-pub use unspoken::{HostPayload, UnspokenFile, host_payload, unspoken_files};
+pub use unsupported_files::{HostPayload, UnspokenFile, host_payload, unspoken_files};
 pub use web_address::is_web_address;
 pub use yaml::{ReadYamlError, yaml_value};
 

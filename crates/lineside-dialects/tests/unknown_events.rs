@@ -6,14 +6,14 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 
 use lineside_dialects::hosts::Host;
-use lineside_dialects::hosts::serve::{Arrived, HostCall, Reading, Served, read};
+use lineside_dialects::hosts::serve::{HostCall, NextStep, Reading, Served, read};
 
 fn point(served: &Served, event: &str) -> &'static str {
     let stdin = format!("{{\"hook_event_name\": \"{event}\", \"session_id\": \"s\"}}").into_bytes();
     let call = HostCall { host: Host::Gemini, event: None, stdin };
     let Reading::Event(arrival) = read(call) else { panic!("{event} is no event") };
     match served.arrive(arrival, Instant::now()) {
-        Arrived::Publish(publishing) => publishing.incoming.point.name,
+        NextStep::Publish(publishing) => publishing.incoming.point.name,
         other => panic!("{other:?}"),
     }
 }

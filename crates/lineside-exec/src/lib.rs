@@ -12,6 +12,8 @@
 //!
 //! Linux only today: another system needs its own way to learn of an exit without reaping, and of the members of a
 //! process group; the public interface says nothing of either.
+//!
+//! The [`guide`] explains workers: their protocol, their kits, and what becomes of them.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 #[cfg(not(target_os = "linux"))]
@@ -19,6 +21,8 @@ compile_error!(
     "lineside-exec runs hooks on Linux only today: see `watch.rs` and `group.rs` for what is to be ported"
 );
 
+#[cfg(any(doc, doctest))]
+pub mod guide;
 mod admission;
 
 mod environment;

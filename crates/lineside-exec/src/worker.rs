@@ -23,7 +23,7 @@ use tokio::time::{Instant, sleep_until};
 use self::calls::{Calls, Order, Ticket};
 pub use self::client::{HookWorkerClient, WorkerSeat};
 use self::frames::Reason;
-use self::helped::Helped;
+use self::helped::CallerPolled;
 pub use self::kits::{KITS, Kit};
 pub use self::line_worker::LineWorker;
 pub use self::lines::LineRoom;
@@ -127,7 +127,7 @@ struct Kept {
     shared: Arc<Shared>,
     task: Background,
     /// What that does; absent before its start.
-    helped: OnceLock<Arc<Helped>>,
+    helped: OnceLock<Arc<CallerPolled>>,
     frame: usize,
 }
 
@@ -288,7 +288,7 @@ impl Kept {
         let shared = Arc::clone(&self.shared);
         let supervisor = Supervisor { shared, profile, connect, log_sink };
         let runtime = Handle::current();
-        let (helped, task) = Helped::new(supervisor.run(first), &runtime);
+        let (helped, task) = CallerPolled::new(supervisor.run(first), &runtime);
         // A worker is kept once.
         self.helped.set(helped).ok();
         self.task.start(task, &runtime);

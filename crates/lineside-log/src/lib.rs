@@ -8,8 +8,12 @@
 //! the log and nothing else; [`Log::state`] names it.
 //!
 //! The modules stand in the order in which a record meets them.
+//!
+//! The [`guide`] explains the log and its queries.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+#[cfg(any(doc, doctest))]
+pub mod guide;
 mod record;
 mod queue;
 mod writer;

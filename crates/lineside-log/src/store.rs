@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use lineside_core::json::{Value, json};
-use lineside_core::outcome::By;
+use lineside_core::outcome::FromHook;
 use lineside_core::receipt::Given;
 use lineside_core::{Acceptance, Hook, Outcome, Receipt, Run, SkipReason, Strength, Verdict};
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Transaction, params};
@@ -457,13 +457,13 @@ struct Said {
 /// What was given, each by the hook at a place.
 fn said(given: &Given, [change, context, notice, remark]: &[&'static str; 4]) -> Vec<(u32, Said)> {
     let text = |what, text: &str| Said { what, field: None, before: None, after: redacted::remark(text) };
-    let changes = given.changes.iter().map(|By { hook, what }| {
+    let changes = given.changes.iter().map(|FromHook { hook, what }| {
         let (before, after) = (Some(redacted::value(&what.before)), redacted::value(&what.after));
         (*hook, Said { what: change, field: Some(what.field.to_string()), before, after })
     });
-    let context = given.context.iter().map(|By { hook, what }| (*hook, text(context, &what.text)));
-    let notices = given.notices.iter().map(|By { hook, what }| (*hook, text(notice, &what.text)));
-    let remarks = given.remarks.iter().map(|By { hook, what }| (*hook, text(remark, what)));
+    let context = given.context.iter().map(|FromHook { hook, what }| (*hook, text(context, &what.text)));
+    let notices = given.notices.iter().map(|FromHook { hook, what }| (*hook, text(notice, &what.text)));
+    let remarks = given.remarks.iter().map(|FromHook { hook, what }| (*hook, text(remark, what)));
     changes.chain(context).chain(notices).chain(remarks).collect()
 }
 

@@ -16,7 +16,7 @@ const LOOK: Duration = Duration::from_secs(60);
 /// A rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StartsIn {
-    /// How many starts.
+    /// How many.
     pub starts: usize,
     /// In how long a time, whenever that begins.
     pub period: Duration,

@@ -6,8 +6,12 @@
 //! hold is left out unless the settings ask for it.
 //!
 //! This crate is the only one that knows OpenTelemetry. Where signals come from, and when is sent, is left to others.
+//!
+//! The [`guide`] explains what a collector is given.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+#[cfg(any(doc, doctest))]
+pub mod guide;
 mod settings;
 mod weight;
 mod queue;

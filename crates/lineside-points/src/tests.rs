@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use lineside_core::amendment::{Amendment, ApplyAmendmentError};
 use lineside_core::json::{Map, Value, json};
 use lineside_core::point::PointRole;
-use lineside_core::{Answer, Append, Notice, Phase, Reply, Said, Verdict};
+use lineside_core::{Answer, Append, Notice, Phase, Reply, Response, Verdict};
 
 use super::{BeforeTool, CATALOGUE, find};
 
@@ -188,12 +188,12 @@ fn a_field_that_the_point_does_not_have_is_named() {
 #[test]
 fn a_reply_carries_its_amendment_and_what_stands_beside_it() {
     let reply = Reply::<BeforeTool>::amend(BeforeTool::amend().tool_input(json!({"a": 2})));
-    let answer = Answer::from(Said::from(reply.append("why").notify(Notice::info("seen"))));
+    let answer = Answer::from(Response::from(reply.append("why").notify(Notice::info("seen"))));
     assert_eq!(answer.amendment, Amendment::default().with("tool_input", json!({"a": 2})));
     assert_eq!(answer.verdict, Verdict::Continue);
     assert_eq!((answer.context, answer.notices), (vec![Append::from("why")], vec![Notice::info("seen")]));
     let refusal = Reply::<BeforeTool>::from(Verdict::block("no"));
-    assert_eq!(Said::from(refusal), Said::from(Verdict::block("no")));
+    assert_eq!(Response::from(refusal), Response::from(Verdict::block("no")));
 }
 
 /// How many bytes all strings in a JSON value have, its names among them.

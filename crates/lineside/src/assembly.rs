@@ -30,15 +30,15 @@ pub use self::files::HookFiles;
 use crate::binding::{Binder, Bound};
 use crate::content::Contents;
 use crate::debug_log::DebugLog;
+use crate::handler_runtime::{Effects, HandlerRuntime};
 use crate::last_good::LastGood;
 use crate::limits::Limits;
+use crate::matcher_budget::MatcherBudget;
 use crate::of_project::OfProject;
-use crate::outside::{Effects, Outside};
-use crate::patience::Patience;
 use crate::project::keep_keys_within;
 use crate::workers::{HookWorkers, PluginLine, Workers};
 
-/// A bus, and the foreign hooks installed on it.
+/// A bus, and the hooks that its files declare: found, installed, reloaded.
 ///
 /// ```
 /// use lineside::dialects::{Places, Trust};
@@ -74,9 +74,9 @@ pub struct Assembly {
     bus: Bus,
     /// The project whose hooks these are, and of whose sessions alone.
     pub(crate) project: Option<OfProject>,
-    pub(crate) outside: Outside,
+    pub(crate) outside: HandlerRuntime,
     workers: Workers,
-    patience: Patience,
+    patience: MatcherBudget,
     dialects: Vec<&'static dyn Dialect>,
     pub(crate) managed: Managed,
     last_good: Option<Mutex<LastGood>>,
@@ -89,7 +89,7 @@ pub struct Assembly {
 struct Prepared {
     dialect: &'static dyn Dialect,
     loaded: Loaded,
-    outside: Outside,
+    outside: HandlerRuntime,
 }
 
 /// One hook that was found, at one of its points.
@@ -113,7 +113,7 @@ pub struct LoadedHook {
     pub says: Option<Strength>,
 }
 
-/// Whether a hook that was found can run.
+/// Whether a hook can run.
 ///
 /// ```
 /// use lineside::assembly::State;
@@ -125,7 +125,7 @@ pub struct LoadedHook {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// It can.
+    /// It can run.
     Ready,
     /// It is listed and never started.
     Off(SkipReason),
@@ -246,13 +246,13 @@ impl Assembly {
     /// A bus without foreign hooks, for all dialects.
     #[must_use]
     pub fn new(bus: Bus) -> Self {
-        let outside = Outside::new(Arc::new(HookWorkers::new(&bus)));
+        let outside = HandlerRuntime::new(Arc::new(HookWorkers::new(&bus)));
         Self {
             bus,
             project: None,
             outside,
             workers: Workers::default(),
-            patience: Patience::default(),
+            patience: MatcherBudget::default(),
             dialects: DIALECTS.to_vec(),
             managed: Managed::default(),
             last_good: None,
@@ -275,7 +275,7 @@ impl Assembly {
     /// ```
     #[must_use]
     pub fn of_project(&self, root: &Path) -> Self {
-        let outside = Outside {
+        let outside = HandlerRuntime {
             warm: Arc::new(HookWorkers::new(&self.bus)),
             exported: Arc::default(),
             ..self.outside.clone()
@@ -285,7 +285,7 @@ impl Assembly {
             project: Some(OfProject::new(root, self.bus.scope())),
             outside,
             workers: Workers::of(root, self.workers.log.clone()),
-            patience: Patience::default(),
+            patience: MatcherBudget::default(),
             dialects: DIALECTS.to_vec(),
             managed: self.managed.clone(),
             last_good: None,
@@ -302,12 +302,12 @@ impl Assembly {
 
     /// Ends the workers of a project's hooks, of which none is in force any more. Not cancel safe: dropping it leaves
     /// workers to be killed with the process.
-    pub async fn let_go(&self) {
+    pub async fn shut_down_workers(&self) {
         self.workers.end().await;
         self.outside.warm.end().await;
     }
 
-    /// Only these dialects.
+    /// Loads hooks of these dialects only.
     ///
     /// ```
     /// use lineside::{Assembly, Bus, dialects};
@@ -322,7 +322,7 @@ impl Assembly {
         self
     }
 
-    /// The administrator of the machine has hooks here; otherwise they are those in `/etc/lineside` of the superuser.
+    /// Sets where the hooks of the machine's administrator are; by default, in `/etc/lineside`.
     #[must_use]
     pub fn managed(mut self, managed: Managed) -> Self {
         self.managed = managed;
@@ -346,7 +346,7 @@ impl Assembly {
         self
     }
 
-    /// Hooks start nothing outside this process but those that say that they do nothing but answer: the others answer
+    /// Starts nothing outside this process, except hooks that declare that they only answer: the others answer
     /// `continue`, with [`NOT_RUN`](crate::NOT_RUN) as a remark, and no plugin is loaded.
     ///
     /// ```
@@ -387,12 +387,12 @@ impl Assembly {
 
     /// Keeps the processes of hooks together in this way; by default, that of [`Containment::new`].
     #[must_use]
-    pub fn contained(mut self, containment: Containment) -> Self {
+    pub fn containment(mut self, containment: Containment) -> Self {
         self.outside.runner = Runner::contained(containment);
         self
     }
 
-    /// This function receives what plugins log and print, for those of formats whose hooks are functions. It is called
+    /// Sets the function that receives what plugins log and print, for those of formats whose hooks are functions. It is called
     /// in the task of their worker and must not block; `tracing` hears the same.
     #[must_use]
     pub fn plugin_log(mut self, told: impl Fn(&PluginLine) + Send + Sync + 'static) -> Self {
@@ -400,10 +400,10 @@ impl Assembly {
         self
     }
 
-    /// Posts of hooks go through this proxy. It is for the user to name: nothing that a project says may choose it.
+    /// Sends the posts of hooks through this proxy. Only the user names it: no file of a project may choose it.
     #[cfg(feature = "http")]
     #[must_use]
-    pub fn proxied(mut self, proxy: Proxy) -> Self {
+    pub fn proxy(mut self, proxy: Proxy) -> Self {
         self.outside.http = lineside_exec::HttpClient::new().through(proxy);
         self
     }
@@ -504,7 +504,7 @@ impl Assembly {
     }
 
     /// Puts hooks in the place of those that were installed before, all dialects at once. Events under way end with the
-    /// hooks that they began with, and workers that no hook has any more end after these. Starts the workers of formats whose hooks are functions.
+    /// hooks that they began with, and workers that no hook uses end after these. Starts the workers of formats whose hooks are functions.
     ///
     /// With [`keeping_last_good`](Self::keeping_last_good), a file that is broken, and was not when it was last read, keeps
     /// the hooks that it had then; the report has a finding about it. Plugins that share a worker are kept as one.
@@ -537,7 +537,7 @@ impl Assembly {
                     format!("the plugins of {} are not loaded, because that runs them", dialect.name());
                 loaded.diagnostics.push(Diagnostic::warning(None, text));
             }
-            let mut outside = Outside { inherit, ground, seal, ..self.outside.clone() };
+            let mut outside = HandlerRuntime { inherit, ground, seal, ..self.outside.clone() };
             let worker = self.workers.load(dialect.name(), &mut loaded, &outside, &self.bus).await;
             outside.worker = worker.or(outside.worker);
             prepared.push(Prepared { dialect, loaded, outside });
@@ -604,7 +604,7 @@ impl Assembly {
                 let source = self.project.as_ref().map(|project| project.source(dialect));
                 let source = source.as_deref().unwrap_or(dialect);
                 automated.declared(automations, source);
-                automations.adoptions().replaced(&self.bus, source, &adopted);
+                automations.hook_jobs().replaced(&self.bus, source, &adopted);
             }
             report.add(dialect, found, diagnostics, inert);
         }

@@ -30,8 +30,11 @@ use crate::workers::{HookWorkers, Seated};
 /// ```
 /// use lineside::Attachment;
 ///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
 /// // The hooks of a program that is not there yet can be registered already.
 /// assert!(!Attachment::new().is_there());
+/// # }
 /// ```
 #[derive(Debug, Clone)]
 pub struct Attachment {
@@ -73,8 +76,8 @@ impl Attachment {
     }
 
     /// Waits until the program is there. Cancel safe.
-    pub async fn comes(&self) {
-        self.worker.comes().await;
+    pub async fn connected(&self) {
+        self.worker.connected().await;
     }
 
     /// Calls a hook of the program, as an event does.
@@ -140,12 +143,12 @@ impl AttachedHook {
         &self.warnings
     }
 
-    /// Takes it away. Events under way end with it.
+    /// Removes it. Events under way end with it.
     pub fn remove(self) {
         self.give_way(None);
     }
 
-    /// Takes it away after another one of its name has been registered on its session, which has its work now, if both
+    /// Removes it after another one of its name has been registered on its session, which has its work now, if both
     /// are automations.
     pub fn give_way_to(self, next: &Self) {
         self.give_way(next.declared.as_ref());
@@ -181,15 +184,15 @@ impl DeclaredHook {
     /// ```
     /// use lineside::{AttachHookError, DeclaredHook};
     ///
-    /// assert!(DeclaredHook::read("guard", r#"{"on": "before_tool", "match": {"tool": "Shell"}}"#).is_ok());
-    /// let Err(AttachHookError::Entry(wrong)) = DeclaredHook::read("guard", r#"{"on": "befor_tool"}"#) else {
+    /// assert!(DeclaredHook::read("guard", r#"{"name": "g", "on": "before_tool"}"#).is_ok());
+    /// let Err(AttachHookError::Entry(wrong)) = DeclaredHook::read("guard", r#"{"name": "g", "on": "befor_tool"}"#) else {
     ///     panic!("there is no such point")
     /// };
     /// assert!(wrong[0].contains("before_tool"));
     /// ```
     ///
     /// # Errors
-    /// The entry is none, or its patterns are too large.
+    /// The entry is invalid, or its patterns are too large.
     pub fn read(called: &str, entry: &str) -> Result<Self, AttachHookError> {
         let number = LAST.fetch_add(1, Ordering::Relaxed) + 1;
         Ok(Self { number, read: attached(entry, number, called).map_err(AttachHookError::Entry)? })
@@ -224,19 +227,18 @@ impl Assembly {
         self.seat(session, Seated::Program(to.worker.clone()), reach, hook)
     }
 
-    /// The same for a hook that lives elsewhere, from its entry.
+    /// The same for a hook that lives elsewhere.
     ///
     /// # Errors
-    /// As [`attach`](Self::attach), and [`DeclaredHook::read`].
+    /// As [`attach`](Self::attach).
     pub fn attach_elsewhere(
         &self,
         session: &Session,
         to: Arc<dyn Elsewhere>,
-        called: &str,
         reach: Reach,
-        entry: &str,
+        hook: DeclaredHook,
     ) -> Result<AttachedHook, AttachHookError> {
-        self.seat(session, Seated::Elsewhere(to), reach, DeclaredHook::read(called, entry)?)
+        self.seat(session, Seated::Elsewhere(to), reach, hook)
     }
 
     fn seat(
@@ -302,7 +304,7 @@ impl Assembly {
             }
         }
         for one in installed {
-            hook.registrations.push(session.of_dialect(NATIVE).add(one)?);
+            hook.registrations.push(session.of_dialect(NATIVE).attach(one)?);
         }
         Ok(())
     }

@@ -17,7 +17,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::content::digest_of;
 use crate::foreign::propagated;
-use crate::outside::{NOT_RUN, Outside};
+use crate::handler_runtime::{HandlerRuntime, NOT_RUN};
 
 /// The automations of one load of a dialect.
 #[derive(Default)]
@@ -47,7 +47,7 @@ impl Automated {
         automations: &Automations,
         found: &ForeignHook,
         automation: &Automation,
-        outside: &Outside,
+        outside: &HandlerRuntime,
     ) -> Vec<DeclaredHook> {
         let hook = &found.hook;
         let mut hooks = Vec::new();
@@ -94,7 +94,7 @@ pub(crate) fn place_of(hook: &Hook) -> String {
 /// What a hook of a file is called on every machine that has it: the digest of the content that it is of, as a person has
 /// trusted it, and its own digest within that, with a dot between them. None for one of a project that is in force without
 /// having been trusted by its content, and for one of a program.
-fn everywhere(found: &ForeignHook, point: &PointInfo, outside: &Outside) -> Option<Arc<str>> {
+fn everywhere(found: &ForeignHook, point: &PointInfo, outside: &HandlerRuntime) -> Option<Arc<str>> {
     let hook = &found.hook;
     let content = match (&outside.seal, hook.layer) {
         (Some(seal), _) => seal.digest().to_owned(),
@@ -106,7 +106,7 @@ fn everywhere(found: &ForeignHook, point: &PointInfo, outside: &Outside) -> Opti
     Some(format!("{content}.{own}").into())
 }
 
-fn run(work: Arc<dyn Work>, outside: Outside) -> RunInTurn {
+fn run(work: Arc<dyn Work>, outside: HandlerRuntime) -> RunInTurn {
     Arc::new(move |event, assignment, cx, turn| {
         let (work, outside) = (Arc::clone(&work), outside.clone());
         Box::pin(async move {

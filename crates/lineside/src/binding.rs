@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use lineside_automation::engine::OpenError;
-use lineside_automation::{Adopted, Automations, Recording};
+use lineside_automation::{Automations, HookJobs, Recording};
 use lineside_bus::{Bus, Installed};
 use lineside_core::hook::Standby;
 use lineside_core::invocation::{Environment, Program};
@@ -19,9 +19,9 @@ use crate::automated::{Automated, DeclaredHook, place_of};
 use crate::content::Contents;
 use crate::debug_log::DebugLog;
 use crate::foreign::{Foreign, is_background, runs_in_a_set};
+use crate::handler_runtime::HandlerRuntime;
+use crate::matcher_budget::MatcherBudget;
 use crate::missing::missing;
-use crate::outside::Outside;
-use crate::patience::Patience;
 use crate::safe_path::exposed;
 use crate::sealed_program;
 
@@ -29,8 +29,8 @@ use crate::sealed_program;
 pub(crate) struct Binder<'a> {
     pub(crate) bus: &'a Bus,
     pub(crate) places: &'a Places,
-    pub(crate) outside: Outside,
-    pub(crate) patience: &'a Patience,
+    pub(crate) outside: HandlerRuntime,
+    pub(crate) patience: &'a MatcherBudget,
     /// The automations of the bus, made for the first hook whose runs are jobs.
     pub(crate) automations: &'a mut Option<Automations>,
     pub(crate) log: Option<Arc<DebugLog>>,
@@ -43,7 +43,7 @@ pub(crate) struct Bound {
     pub(crate) installed: Vec<Installed>,
     pub(crate) automated: Automated,
     /// Those whose runs are jobs.
-    pub(crate) adopted: Vec<Arc<Adopted>>,
+    pub(crate) adopted: Vec<Arc<HookJobs>>,
     /// Numbered from 1.
     pub(crate) found: Vec<LoadedHook>,
     pub(crate) diagnostics: Vec<Diagnostic>,
@@ -135,7 +135,7 @@ impl Binder<'_> {
         if is_background(&found.hook) && !runs_in_a_set(&found.hook, &self.outside) {
             let known = self.contents.id_of(&found);
             match self.automations() {
-                Ok(automations) => run = run.adopted(&found, &automations.adoptions(), known),
+                Ok(automations) => run = run.adopted(&found, &automations.hook_jobs(), known),
                 Err(error) => return bound.diagnostics.push(unbound(&found, &error)),
             }
         }
@@ -231,7 +231,7 @@ impl Binder<'_> {
         folder: &Path,
         findings: &mut Vec<Diagnostic>,
     ) -> Option<State> {
-        let Outside { seal, ground, .. } = &self.outside;
+        let HandlerRuntime { seal, ground, .. } = &self.outside;
         let is_of_project = ground.as_ref().is_some_and(|ground| ground.declares(&found.hook));
         let seal = seal.as_ref().filter(|_| is_of_project)?;
         let inherited = |name: &str| self.outside.inherited(environment, name);

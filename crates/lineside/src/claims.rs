@@ -90,6 +90,25 @@ impl Claims {
     }
 
     /// What became of an event in the background, as the receipt says it, before anything is kept.
+    ///
+    /// ```
+    /// use lineside::LoadReport;
+    /// use lineside::claims::Claims;
+    /// use lineside::core::AcknowledgedAs;
+    /// use lineside::prelude::*;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = Bus::new().session("s1").open().await?;
+    /// let tidy = session.automate::<OnIdle>("tidy").debounce(Debounce::quiet(secs(1)));
+    /// tidy.run(async |_event, _cx| Ok(Report::success("all is in order")))?;
+    /// let decision = session.publish(OnIdle::new()).await?;
+    /// let claims = Claims::new(None, &LoadReport::default());
+    /// let claimed = claims.unkept(decision.receipt().expect("an automation listens"));
+    /// assert_eq!(claimed[0].accepted.verb, AcknowledgedAs::Held);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn unkept(&self, receipt: &Receipt) -> Vec<Claim> {
         let mut claims = first_word(receipt);

@@ -27,7 +27,7 @@ impl fmt::Debug for ClosedGuards {
 }
 
 impl ClosedGuards {
-    /// Takes them away. Events under way end with them.
+    /// Removes them. Events under way end with them.
     pub fn remove(self) {
         self.0.iter().for_each(|registration| {
             registration.remove();
@@ -73,7 +73,7 @@ impl PreparedGuards {
         let mut all = ClosedGuards(Vec::with_capacity(self.0.len()));
         for Prepared { point, hook, run } in &*self.0 {
             let installed = Installed { point, hook: hook.clone(), run: Arc::clone(run) };
-            match session.of_dialect(hook.dialect).add(installed) {
+            match session.of_dialect(hook.dialect).attach(installed) {
                 Ok(registration) => all.0.push(registration),
                 Err(error) => {
                     all.remove();

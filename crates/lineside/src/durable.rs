@@ -19,7 +19,7 @@ use crate::text_files::TextFiles;
 
 mod look;
 
-pub use look::{Look, Looked};
+pub use look::{JournalView, RecordedJob};
 
 /// The folder of the journal of jobs, within the folder of all of them.
 pub const JOBS: &str = "jobs";

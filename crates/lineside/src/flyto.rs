@@ -51,7 +51,7 @@ pub use lineside_dialects::flyto::{HookResult, HookType};
 use self::function::{Called, adopted};
 use crate::assembly::Assembly;
 use crate::foreign::Foreign;
-use crate::outside::Outside;
+use crate::handler_runtime::HandlerRuntime;
 
 /// The hooks of one place: of the runtime, or of a session.
 ///
@@ -73,7 +73,7 @@ pub struct Manager {
     hooks: OfDialect,
     /// The depth of the session; absent for the runtime.
     depth: Option<u32>,
-    outside: Outside,
+    outside: HandlerRuntime,
     bus: Bus,
     cwd: PathBuf,
 }
@@ -82,7 +82,7 @@ impl Manager {
     /// The runtime's. Programs that it starts are its own; use [`Assembly::flyto`] to have a drain wait for them.
     #[must_use]
     pub fn of_bus(bus: &Bus) -> Self {
-        Self::new(bus.clone(), bus.of_dialect(DIALECT), None, Outside::new(Arc::default()))
+        Self::new(bus.clone(), bus.of_dialect(DIALECT), None, HandlerRuntime::new(Arc::default()))
     }
 
     /// That of a session, which its sub-agents' sessions inherit (FL-45).
@@ -92,11 +92,11 @@ impl Manager {
             session.bus(),
             session.of_dialect(DIALECT),
             Some(session.source().depth),
-            Outside::new(Arc::default()),
+            HandlerRuntime::new(Arc::default()),
         )
     }
 
-    fn new(bus: Bus, hooks: OfDialect, depth: Option<u32>, outside: Outside) -> Self {
+    fn new(bus: Bus, hooks: OfDialect, depth: Option<u32>, outside: HandlerRuntime) -> Self {
         let cwd = std::env::current_dir().unwrap_or_default();
         Self { hooks, depth, outside, bus, cwd }
     }
@@ -132,7 +132,7 @@ impl Manager {
                 Arc::new(run.in_memory(&foreign, &self.bus))
             }
         };
-        self.hooks.add(Installed { point: hook_type.point(), hook: known, run })?;
+        self.hooks.attach(Installed { point: hook_type.point(), hook: known, run })?;
         Ok(())
     }
 
@@ -144,8 +144,8 @@ impl Manager {
         hook.layer(Layer::Session).priority(priority)
     }
 
-    /// Takes away the hooks of a type that have exactly this source; the empty one is the global one (FL-37, FL-39).
-    /// Gives how many there were; an unknown source or type has none.
+    /// Removes the hooks of a type that have exactly this source; the empty one is the global one (FL-37, FL-39).
+    /// Returns how many there were; an unknown source or type has none.
     ///
     /// ```
     /// use lineside::flyto::{Definition, Manager};
@@ -163,12 +163,12 @@ impl Manager {
             .map_or(0, |hook_type| self.hooks.remove(Some(hook_type.point()), Some(source)))
     }
 
-    /// Takes away the hooks of every type that have exactly this source (FL-38). Gives how many there were.
+    /// Removes the hooks of every type that have exactly this source (FL-38). Returns how many there were.
     pub fn unregister_all_by_source(&self, source: &str) -> usize {
         self.hooks.remove(None, Some(source))
     }
 
-    /// Takes away all hooks of a type (FL-38). Gives how many there were.
+    /// Removes all hooks of a type (FL-38). Returns how many there were.
     pub fn unregister(&self, hook_type: &str) -> usize {
         HookType::find(hook_type).map_or(0, |hook_type| self.hooks.remove(Some(hook_type.point()), None))
     }

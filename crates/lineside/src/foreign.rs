@@ -8,13 +8,13 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use lineside_automation::engine::Last;
-use lineside_automation::{Adopted, Adoption, Adoptions, Automations, HookId, Recording};
+use lineside_automation::{Automations, HookId, HookJobRegistry, HookJobSpec, HookJobs, Recording};
 use lineside_bus::interceptor::{BoxFuture, Interceptor, Latency};
 use lineside_bus::{BackgroundRuns, Bus, ChainTime, Cx, Session};
 use lineside_core::flow::Retries;
 use lineside_core::propagation::TRACEPARENT;
 use lineside_core::{
-    Answer, AnyEvent, Failure, Hook, Layer, Part, Propagation, Said, SessionId, SkipReason, UntilOver,
+    Answer, AnyEvent, Failure, Hook, Layer, Part, Propagation, Response, SessionId, SkipReason, UntilOver,
 };
 use lineside_dialects::{Call, ForeignHook, Handler, LogStage};
 use tokio::runtime::Handle;
@@ -22,14 +22,14 @@ use tokio::time::{Instant, sleep};
 
 use crate::debug_log::DebugLog;
 use crate::exported::{Assignments, Root, root_of};
-use crate::outside::{NOT_RUN, Outside};
+use crate::handler_runtime::{HandlerRuntime, NOT_RUN};
 
 /// A foreign hook with everything that it needs to run.
 pub(crate) struct Foreign {
     attempts: Arc<Attempts>,
     key: Option<Arc<str>>,
     /// Has its runs that no publisher waits for, which are jobs.
-    adopted: Option<Arc<Adopted>>,
+    adopted: Option<Arc<HookJobs>>,
     /// Whether its calls are queued for the worker of its set in the moment in which they are due.
     queues: bool,
 }
@@ -37,7 +37,7 @@ pub(crate) struct Foreign {
 /// The attempts of one hook.
 struct Attempts {
     handler: Arc<dyn Handler>,
-    outside: Outside,
+    outside: HandlerRuntime,
     log: Option<Arc<DebugLog>>,
     retry: Retries,
     dialect: &'static str,
@@ -45,7 +45,7 @@ struct Attempts {
 }
 
 impl Foreign {
-    pub(crate) fn new(hook: &ForeignHook, outside: Outside, log: Option<Arc<DebugLog>>) -> Self {
+    pub(crate) fn new(hook: &ForeignHook, outside: HandlerRuntime, log: Option<Arc<DebugLog>>) -> Self {
         let handler = Arc::clone(&hook.handler);
         let (dialect, layer) = (hook.hook.dialect, hook.hook.layer);
         let queues = runs_in_a_set(&hook.hook, &outside);
@@ -58,18 +58,18 @@ impl Foreign {
     pub(crate) fn adopted(
         mut self,
         hook: &ForeignHook,
-        adoptions: &Adoptions,
+        adoptions: &HookJobRegistry,
         known: (HookId, Recording),
     ) -> Self {
         let (id, recording) = known;
-        let adopted = adoptions.adopt(Adoption {
+        let adopted = adoptions.adopt(HookJobSpec {
             id,
             recording,
             debounce: hook.debounce,
             retry: hook.retry,
             key: hook.key.clone(),
             last: last_look(hook, self.attempts.log.clone()),
-            ..Adoption::in_memory(&hook.hook)
+            ..HookJobSpec::in_memory(&hook.hook)
         });
         self.adopted = Some(adopted);
         self
@@ -81,14 +81,14 @@ impl Foreign {
         match Automations::of(bus) {
             Ok(automations) if is_background(&hook.hook) => {
                 let id = HookId::in_memory(hook.hook.dialect, &hook.hook.name);
-                self.adopted(hook, &automations.adoptions(), (id, Recording::Memory))
+                self.adopted(hook, &automations.hook_jobs(), (id, Recording::Memory))
             }
             _ => self,
         }
     }
 
     /// Itself as a hook whose runs are jobs.
-    pub(crate) fn as_adopted(&self) -> Option<&Arc<Adopted>> {
+    pub(crate) fn as_adopted(&self) -> Option<&Arc<HookJobs>> {
         self.adopted.as_ref()
     }
 }
@@ -101,7 +101,7 @@ pub(crate) fn is_background(hook: &Hook) -> bool {
 /// Whether no publisher waits for a hook that is a function in the worker of a set of plugins. A record of its call would
 /// be of no use, because what a plugin remembers ends with its process; and a plugin is called in the order in which
 /// events have happened, so that what was published before a call is known to it.
-pub(crate) fn runs_in_a_set(hook: &Hook, outside: &Outside) -> bool {
+pub(crate) fn runs_in_a_set(hook: &Hook, outside: &HandlerRuntime) -> bool {
     is_background(hook) && outside.worker.is_some()
 }
 
@@ -116,7 +116,7 @@ fn last_look(hook: &ForeignHook, log: Option<Arc<DebugLog>>) -> Last {
 }
 
 impl Interceptor for Foreign {
-    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Response, Failure>> {
         let attempts = Arc::clone(&self.attempts);
         // A job has its key when it starts. The place in the line is taken now, so that hooks go in the order in which
         // they became due.
@@ -127,7 +127,7 @@ impl Interceptor for Foreign {
                 Some(claim) => cx.holding(Some(UntilOver::new(claim.await))),
                 None => cx,
             };
-            attempts.run(&event, &cx).await.map(Said::from)
+            attempts.run(&event, &cx).await.map(Response::from)
         });
         if self.queues { polled_now(run) } else { run }
     }
@@ -147,7 +147,7 @@ impl Interceptor for Foreign {
 
 /// Polls a run once, whose first step puts its call into the queue of its worker. The task that has it afterwards polls
 /// it again and is woken then. Without a tokio runtime it is left as it is.
-fn polled_now(mut run: BoxFuture<Result<Said, Failure>>) -> BoxFuture<Result<Said, Failure>> {
+fn polled_now(mut run: BoxFuture<Result<Response, Failure>>) -> BoxFuture<Result<Response, Failure>> {
     if Handle::try_current().is_err() {
         return run;
     }

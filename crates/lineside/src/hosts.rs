@@ -12,14 +12,14 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use lineside_bus::publish::{PublishError, Stops};
+use lineside_bus::publish::{PublishError, StopBound};
 use lineside_bus::session::{OpenSession, OpenSessionError};
 use lineside_bus::{Bus, DeferredMessage, Session};
 use lineside_core::budget::after;
 use lineside_core::envelope::Cause;
 use lineside_core::{Append, EventId, Point as _, Receipt, Strength};
 use lineside_dialects::hosts::serve::{
-    self, Arrived, CallId, Coming, Derived, Incoming, Outcome, Publishing, Reading,
+    self, CallId, Coming, Derived, Incoming, NextStep, Outcome, Publishing, Reading,
 };
 use lineside_points::BeforePrompt;
 use tokio::sync::Notify;
@@ -241,9 +241,9 @@ impl Hosts {
             // What changes between the look and the wait is not missed.
             changed.as_mut().enable();
             match self.arrive(self.under(coming)) {
-                Arrived::Answer(answer) => return Ok(HostReply::of(answer)),
-                Arrived::Publish(publishing) => return self.publish(*publishing, origin, until).await,
-                Arrived::Later(again) => coming = *again,
+                NextStep::Answer(answer) => return Ok(HostReply::of(answer)),
+                NextStep::Publish(publishing) => return self.publish(*publishing, origin, until).await,
+                NextStep::Later(again) => coming = *again,
             }
             changed.await;
         }
@@ -286,13 +286,13 @@ impl Hosts {
         let answer = silent(call.clone());
         let ended = match serve::read(call) {
             Reading::Event(arrival) if arrival.is_end() => match self.arrive(arrival) {
-                Arrived::Publish(publishing) => {
+                NextStep::Publish(publishing) => {
                     let session = publishing.session.clone();
                     let settled = self.inner.served.settle(*publishing, &Outcome::default(), &[]);
                     self.inner.changed.notify_waiters();
                     settled.ends.then_some(session)
                 }
-                Arrived::Answer(_) | Arrived::Later(_) => None,
+                NextStep::Answer(_) | NextStep::Later(_) => None,
             },
             _ => None,
         };
@@ -306,7 +306,7 @@ impl Hosts {
         self.inner.subagents.end(session).await;
     }
 
-    fn arrive(&self, coming: impl Into<Coming>) -> Arrived {
+    fn arrive(&self, coming: impl Into<Coming>) -> NextStep {
         self.inner.served.arrive(coming, Instant::now())
     }
 
@@ -453,7 +453,7 @@ impl Hosts {
         let Incoming { payload, cwd, project_root, model, time, .. } = &publishing.incoming;
         let source = session.source();
         let extra = publishing.incoming.as_written();
-        let mut event = session.any_event(Arc::clone(payload)).extra(extra).stops(Stops::OfPublisher);
+        let mut event = session.any_event(Arc::clone(payload)).extra(extra).stops(StopBound::Publisher);
         if let Some(verdict) = &publishing.decided {
             event = event.decided(verdict.clone());
         }

@@ -74,7 +74,7 @@ impl Assembly {
         let number = numbers.max().map_or(0, |last| last.saturating_add(1));
         let found = session_hook(event, number, hook, places)?;
         let run = Foreign::new(&found, self.outside.clone(), None).in_memory(&found, self.bus());
-        Ok(registered.add(Installed { point, hook: found.hook, run: Arc::new(run) })?)
+        Ok(registered.attach(Installed { point, hook: found.hook, run: Arc::new(run) })?)
     }
 }
 

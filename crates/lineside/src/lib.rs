@@ -37,20 +37,20 @@
 //! | feature | adds |
 //! |---|---|
 //! | `actors` | actors of [`kameo`] as interceptors and observers |
-//! | `counter` | a counter of the processor for how long hooks take: gates cost less than with the system's clock |
-//! | `automation` | background work that is debounced, keyed and tried again |
+//! | `counter` | the time-stamp counter of the processor instead of the system's clock, which makes gates cheaper |
+//! | `automation` | background work that is debounced, keyed and retried |
 //! | `journal` | jobs, context and long texts that survive the process (`automation`) |
 //! | `exec` | programs and workers as handlers |
-//! | `http` | posts as handlers (`exec`) |
+//! | `http` | HTTP posts as handlers (`exec`) |
 //! | `dialects` | hooks in files, in lineside's own format (`automation`, `exec`) |
 //! | `agenthooks`, `chord`, `flyto`, `jcli`, `openclaw` | hooks in files of the format of that name (`dialects`) |
 //! | `claude`, `codex`, `copilot`, `cursor`, `gemini`, `kimi` | hooks in the files of the agent program of that name, and its hook command (`hosts`) |
 //! | `opencode`, `qwen` | the hook command of the agent program of that name (`hosts`) |
 //! | `hosts` | what agent programs share (`dialects`) |
-//! | `commands` | what a shell command does, told without starting it, and filters over it |
+//! | `commands` | analysis of what a shell command would do, without running it, and filters on the result |
 //! | `otel` | spans, metrics and logs for a collector of OpenTelemetry; not a default |
-//! | `client` | the verbs of the bus, over the socket of a daemon |
-//! | `fleet` | what many agents do now, of a bus or of a daemon |
+//! | `client` | the API of the bus, over the socket of a daemon |
+//! | `fleet` | a live view of what many agents do, on a bus or through a daemon |
 //! | `macros` | the derives of [`kameo`] (`actors`) |
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
@@ -103,11 +103,11 @@ mod started;
 #[cfg(feature = "dialects")]
 mod sealed_program;
 #[cfg(feature = "dialects")]
-mod patience;
+mod matcher_budget;
 #[cfg(feature = "dialects")]
 mod content;
 #[cfg(feature = "dialects")]
-mod outside;
+mod handler_runtime;
 #[cfg(feature = "dialects")]
 mod safe_path;
 #[cfg(feature = "dialects")]
@@ -155,6 +155,8 @@ pub use attached::{AttachHookError, AttachedHook, Attachment, DeclaredHook};
 pub use durable::Durable;
 #[cfg(feature = "dialects")]
 pub use elsewhere::Elsewhere;
+#[cfg(feature = "dialects")]
+pub use handler_runtime::NOT_RUN;
 #[cfg(feature = "actors")]
 pub use kameo;
 #[cfg(feature = "actors")]
@@ -169,8 +171,6 @@ pub use lineside_core::{Judgement, Reply, Verdict, json};
 pub use lineside_exec::{Containment, KITS, Kit};
 #[cfg(feature = "http")]
 pub use lineside_exec::{Proxy, ReadProxyError};
-#[cfg(feature = "dialects")]
-pub use outside::NOT_RUN;
 #[cfg(feature = "dialects")]
 pub use workers::PluginLine;
 

@@ -74,7 +74,7 @@ pub struct NoHook {
     pub file: Option<String>,
     /// The line there.
     pub line: Option<u32>,
-    /// Why it is none: `error`, `disabled`, [`WHEN_PUBLISHED`], or that it never fires here.
+    /// Why it does not run: `error`, `disabled`, [`WHEN_PUBLISHED`], or that it never fires here.
     pub state: String,
 }
 
@@ -247,11 +247,14 @@ pub fn listing(session: &Session, report: &LoadReport) -> Listing {
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let session = Bus::new().session("s1").open().await?;
-/// session.intercept::<BeforeTool>("guard").matching(tool("Shell")).gate(async |_, _cx| Verdict::Continue)?;
+/// session.intercept::<BeforeTool>("all").gate(async |_, _cx| Verdict::Continue)?;
+/// let shell = session.intercept::<BeforeTool>("shell").matching(tool("Shell"));
+/// shell.gate(async |_, _cx| Verdict::Continue)?;
 /// let decision = session.publish(BeforeTool::new("ReadFile", json!({}))).await?;
 /// let event = decision.receipt().map(|receipt| &receipt.event).expect("a hook listens");
 /// let explained = explain(&session, event, &LoadReport::default());
-/// assert_eq!(explained.hooks[0].misfit.as_deref(), Some("tool=Shell"));
+/// assert!(explained.hooks[0].runs);
+/// assert_eq!(explained.hooks[1].misfit.as_deref(), Some("tool=Shell"));
 /// # Ok(())
 /// # }
 /// ```

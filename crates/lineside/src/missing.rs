@@ -6,7 +6,7 @@ use std::time::Duration;
 use lineside_bus::interceptor::{BoxFuture, Interceptor};
 use lineside_bus::{Cx, Installed};
 use lineside_core::hook::{Hook, Standby};
-use lineside_core::{AnyEvent, Failure, OnFailure, Part, PointInfo, Said};
+use lineside_core::{AnyEvent, Failure, OnFailure, Part, PointInfo, Response};
 use lineside_dialects::Inert;
 
 /// What is installed for something that was found and could not be loaded: one hook at each point where it is missed.
@@ -32,7 +32,7 @@ pub(crate) fn missing(dialect: &'static str, inert: &Inert) -> Vec<Installed> {
 struct Nothing;
 
 impl Interceptor for Nothing {
-    fn intercept(&self, _event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Said, Failure>> {
-        Box::pin(std::future::ready(Ok(Said::default())))
+    fn intercept(&self, _event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Response, Failure>> {
+        Box::pin(std::future::ready(Ok(Response::default())))
     }
 }

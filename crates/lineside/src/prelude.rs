@@ -23,7 +23,7 @@ pub use lineside_points::{
     OnTaskCompleted, OnTaskCreated, OnWaitConfirm, OnWaitQuestion, SessionStart, ToolCall, Usage,
 };
 
-/// So many milliseconds.
+/// A duration of `n` milliseconds.
 ///
 /// ```
 /// use lineside::prelude::*;
@@ -35,7 +35,7 @@ pub const fn millis(n: u64) -> std::time::Duration {
     std::time::Duration::from_millis(n)
 }
 
-/// So many seconds.
+/// A duration of `n` seconds.
 ///
 /// ```
 /// use lineside::prelude::*;

@@ -312,7 +312,7 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
-    use crate::outside::Outside;
+    use crate::handler_runtime::HandlerRuntime;
     use crate::prelude::*;
     use crate::workers::HookWorkers;
 
@@ -464,8 +464,10 @@ mod tests {
             let (guard, over) = (guard.clone(), Arc::clone(&over));
             std::thread::spawn(move || exchange(&guard, &over))
         };
-        let outside =
-            Outside { seal: Some(Arc::new(seal)), ..Outside::new(Arc::new(HookWorkers::new(&Bus::new()))) };
+        let outside = HandlerRuntime {
+            seal: Some(Arc::new(seal)),
+            ..HandlerRuntime::new(Arc::new(HookWorkers::new(&Bus::new())))
+        };
         let bus = Bus::new();
         let session = bus.session("s").open().await.unwrap();
         session.intercept::<BeforeTool>("gate").gate(async |_, _| Verdict::Continue).unwrap();

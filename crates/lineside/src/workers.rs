@@ -20,7 +20,7 @@ use lineside_points::OnServiceStop;
 use tokio::sync::Mutex;
 
 use crate::elsewhere::Elsewhere;
-use crate::outside::Outside;
+use crate::handler_runtime::HandlerRuntime;
 use crate::sealed_program;
 
 /// The workers that hooks name, each started when it is first needed or before.
@@ -369,7 +369,7 @@ impl Workers {
         &self,
         dialect: &'static str,
         loaded: &mut Loaded,
-        outside: &Outside,
+        outside: &HandlerRuntime,
         bus: &Bus,
     ) -> Option<Worker> {
         let mut guard = self.kept.lock().await;

@@ -90,7 +90,7 @@ async fn the_text_of_a_decision_is_that_of_its_values() {
         let call = BeforeTool::new("Shell", json!({"command": command, "b": 1.10}));
         session
             .event(call)
-            .believing("another")
+            .expect_coverage("another")
             .extra(json!({"x": [1]}).as_object().unwrap().clone())
             .publish()
             .await

@@ -259,7 +259,7 @@ async fn c02_a_job_that_a_kill_runs_twice_is_heard_of_once() {
             jobs.recovered(),
         )
         .unwrap();
-        bus.automate::<AfterToolBatch>("lint").run(async |_, _| Ok(Report::failed("2 errors"))).unwrap();
+        bus.automate::<AfterToolBatch>("lint").run(async |_, _| Ok(Report::failure("2 errors"))).unwrap();
         let session = bus.session("s").open().await.unwrap();
         (bus, automations, session)
     };

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use lineside::Assembly;
 use lineside::automation::jobs::Which;
-use lineside::automation::machine::Shown;
+use lineside::automation::machine::JobSummary;
 use lineside::automation::{Automations, JobId, LostKeyError, RunUnderKey, SharedKeys};
 use lineside::bus::interceptor::BoxFuture;
 use lineside::dialects::{Places, Trust};
@@ -174,7 +174,7 @@ async fn a_key_of_the_cluster_is_kept_until_the_processes_of_a_run_have_ended() 
         project.have_started(count).await;
         let dropped = programs.iter().any(|(assembly, _)| {
             let jobs = Automations::of(assembly.bus()).unwrap().jobs();
-            let runs = |job: &Shown| !job.attempts.is_empty() && jobs.drop(job.job);
+            let runs = |job: &JobSummary| !job.attempts.is_empty() && jobs.drop(job.job);
             jobs.list(&Which::default()).iter().any(runs)
         });
         assert!(dropped);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lineside::automation::machine::job::{Settled, Why};
-use lineside::automation::machine::{Bounds, Standing};
+use lineside::automation::machine::{Bounds, JobStatus};
 use lineside::automation::{Automations, JobId, jobs::Which};
 use lineside::core::{Acceptance, Outcome};
 use lineside::dialects::{self, Places, Trust};
@@ -135,7 +135,7 @@ async fn a_key_excludes_across_the_program_and_the_file() {
     let decision = session.publish(batch("a")).await.unwrap();
     assert!(matches!(acceptance(&decision, "check"), Acceptance::Queued(_)));
     let jobs = Automations::of(&bus).unwrap().jobs();
-    let Some(Standing::Key { key, holders, .. }) = jobs.why(JobId(2)) else {
+    let Some(JobStatus::Key { key, holders, .. }) = jobs.why(JobId(2)) else {
         panic!("{:?}", jobs.why(JobId(2)))
     };
     assert_eq!((&*key, &holders[..]), ("build:s", &[JobId(1)][..]));
@@ -156,7 +156,7 @@ async fn what_fails_is_tried_again_and_rests_in_the_dead_letters() {
     let session = project.session(&bus).await;
     drop(session.publish(batch("a")).await.unwrap());
     let automations = Automations::of(&bus).unwrap();
-    automations.at_rest().await.unwrap();
+    automations.all_settled().await.unwrap();
     let attempts: Vec<_> = project
         .lines("ran")
         .iter()
@@ -167,7 +167,7 @@ async fn what_fails_is_tried_again_and_rests_in_the_dead_letters() {
     assert_eq!(attempts, [1, 2, 3]);
     let why = "it failed 3 times, at last (exit): exit status 7 (stderr: unreachable)";
     match automations.jobs().why(JobId(1)) {
-        Some(Standing::Settled {
+        Some(JobStatus::Settled {
             settled: Settled::Dead(dead @ Why::Failed { attempts: 3, .. }), ..
         }) => {
             assert_eq!(dead.to_string(), why);
@@ -237,11 +237,11 @@ async fn an_event_that_cancels_takes_back_what_waits() {
     drop(session.publish(batch("a")).await.unwrap());
     drop(session.publish(OnPrompt::new("go on")).await.unwrap());
     let jobs = Automations::of(&bus).unwrap().jobs();
-    assert!(matches!(jobs.why(JobId(1)), Some(Standing::Held { events: 1, .. })));
+    assert!(matches!(jobs.why(JobId(1)), Some(JobStatus::Held { events: 1, .. })));
     drop(session.publish(OnPrompt::new("stop that")).await.unwrap());
     assert!(matches!(
         jobs.why(JobId(1)),
-        Some(Standing::Settled { settled: Settled::Cancelled(Why::Event(_)), .. })
+        Some(JobStatus::Settled { settled: Settled::Cancelled(Why::Event(_)), .. })
     ));
     drained(assembly).await;
     assert!(!project.path("ran").exists());
@@ -265,7 +265,11 @@ async fn a_reload_keeps_what_is_held_and_takes_away_what_is_gone() {
     let decision = session.publish(batch("b")).await.unwrap();
     assert_eq!(decision.receipt().unwrap().runs.len(), 1);
     let jobs = Automations::of(&bus).unwrap().jobs();
-    assert!(matches!(jobs.why(JobId(1)), Some(Standing::Held { events: 2, .. })), "{:?}", jobs.why(JobId(1)));
+    assert!(
+        matches!(jobs.why(JobId(1)), Some(JobStatus::Held { events: 2, .. })),
+        "{:?}",
+        jobs.why(JobId(1))
+    );
     Automations::of(&bus).unwrap().all_registered();
     drained(assembly).await;
     // What was accepted runs, and nothing is accepted by what is gone.
@@ -337,7 +341,7 @@ async fn an_attempt_is_on_record_before_its_program_starts() {
     let attempts: Vec<_> = look.jobs.iter().map(|job| job.shown.attempts.len()).collect();
     assert_eq!(attempts, [1]);
     fs::write(project.path("go"), "").unwrap();
-    automations.at_rest().await.unwrap();
+    automations.all_settled().await.unwrap();
     drained(assembly).await;
 }
 
@@ -358,7 +362,7 @@ fn accepted_work_goes_on_in_another_life_also_from_another_line() {
         let assembly = project.load(&bus).await;
         automations.all_registered();
         automations.release_all();
-        automations.at_rest().await.unwrap();
+        automations.all_settled().await.unwrap();
         let shown = automations.jobs().list(&Which::default());
         let file = project.path(".lineside/hooks.yaml");
         let id = format!("native:{}/after_tool_batch/lint", file.display());

@@ -10,7 +10,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::job_store::KeptBy;
 use super::recovered::{Earlier, Recovered};
 use super::{Engine, driver, until};
-use crate::adopted::Adoptions;
+use crate::adopted::HookJobRegistry;
 use crate::machine::{Bounds, Input};
 use crate::offered::Offered;
 use crate::record::Entry;
@@ -119,8 +119,8 @@ impl Automations {
 
     /// The hooks of the bus whose runs are jobs.
     #[must_use]
-    pub fn adoptions(&self) -> Adoptions {
-        Adoptions::of(Arc::clone(&self.engine))
+    pub fn hook_jobs(&self) -> HookJobRegistry {
+        HookJobRegistry::of(Arc::clone(&self.engine))
     }
 
     /// The folders in which agents worked whose work rests for automations that are not there, each once: a caller that
@@ -164,7 +164,7 @@ impl Automations {
     /// drop(session.publish(OnIdle::new()).await?);
     /// let automations = Automations::of(&bus)?;
     /// automations.release_all();
-    /// automations.at_rest().await?;
+    /// automations.all_settled().await?;
     /// assert_eq!(automations.jobs().by_state().get("done"), Some(&1));
     /// # Ok(())
     /// # }
@@ -180,8 +180,8 @@ impl Automations {
     /// Work for automations that are not there rests until [`all_registered`](Self::all_registered). Cancel safe.
     ///
     /// # Errors
-    /// Records are not kept any more, and nothing is started.
-    pub async fn at_rest(&self) -> Result<(), Unavailable> {
+    /// Records are no longer kept, and nothing is started.
+    pub async fn all_settled(&self) -> Result<(), Unavailable> {
         let rests = until(&self.engine.done, || {
             let core = self.engine.core();
             if let Some(failed) = &core.failed {
@@ -196,7 +196,7 @@ impl Automations {
         rests.await.unwrap_or_else(|| Err(Unavailable::because("the automations are gone")))
     }
 
-    /// Leaves everything as it is to the next life: nothing is accepted or started any more, what happens from now on is
+    /// Leaves everything as it is to the next life: nothing is accepted or started any longer, what happens from now on is
     /// not recorded, and waiters for jobs are released. What has happened up to now is still recorded.
     /// Runs under way are cancelled; they count as attempts. Without a journal, unsettled jobs are lost.
     pub fn leave(&self) {
@@ -206,7 +206,7 @@ impl Automations {
     /// What jobs survive that are accepted now; an error when none are.
     ///
     /// # Errors
-    /// Records are not kept any more, for this reason.
+    /// Records are no longer kept, for this reason.
     pub fn durability(&self) -> Result<Durability, Unavailable> {
         match &self.engine.core().failed {
             Some(failed) => Err(failed.clone()),
@@ -236,7 +236,7 @@ impl Automations {
     /// ```
     ///
     /// # Errors
-    /// Records are not kept any more; what was offered since then runs in no life.
+    /// Records are no longer kept; what was offered since then runs in no life.
     pub async fn kept(&self) -> Result<Durability, Unavailable> {
         self.engine.kept().await
     }

@@ -94,7 +94,7 @@ impl Automations {
             Err(error) => return unreadable(error.to_string()),
         };
         // A session of that id here is another one.
-        let session = engine.bus.upgrade()?.session_that_is_over(&event.envelope().source);
+        let session = engine.bus.upgrade()?.closed_session(&event.envelope().source);
         let processes = Processes::none();
         let until_over = Some(processes.until_over());
         let called = session.call(&event, handler.timeout, |cx| {

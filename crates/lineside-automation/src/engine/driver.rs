@@ -417,7 +417,7 @@ pub(super) fn announce_refused(engine: &Engine, automation: &AutomationId, event
 /// The session of an event; one that is over when it is not open any more.
 fn session_of(bus: &Bus, event: &AnyEvent) -> Session {
     let source = &event.envelope().source;
-    bus.find(source.session.as_str()).unwrap_or_else(|| bus.session_that_is_over(source))
+    bus.find(source.session.as_str()).unwrap_or_else(|| bus.closed_session(source))
 }
 
 pub(super) fn flat(failure: &Failure) -> (FailureKind, String) {

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::waiting::Waiting;
 use super::{Engine, tell, until};
 use crate::machine::job::{AutomationId, JobId};
-use crate::machine::{Input, Remains};
+use crate::machine::{Input, UnfinishedJobs};
 use crate::offered::Offered;
 use crate::report::Handover;
 
@@ -41,7 +41,8 @@ impl JobStore for KeptBy {
     }
 
     fn bus_ends(&self) {
-        let remains = if self.0.journal.is_some() { Remains::OnRecord } else { Remains::Nowhere };
+        let remains =
+            if self.0.journal.is_some() { UnfinishedJobs::OnRecord } else { UnfinishedJobs::Nowhere };
         self.0.step(Input::BusEnds(remains));
     }
 

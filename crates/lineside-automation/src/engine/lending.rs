@@ -62,7 +62,7 @@ impl Automations {
         }
     }
 
-    /// Waits until jobs that wait may run elsewhere and were not given here yet, and gives the oldest of them, at most so many.
+    /// Waits until jobs that wait may run elsewhere and were not given here yet, and gives the oldest of them, at most this many.
     /// They may not be on record yet: what is [lent](Self::lend) is. Cancel safe.
     pub async fn spare_jobs(&self, most: usize) -> Vec<SpareJob> {
         loop {
@@ -163,7 +163,7 @@ impl LentRun {
     /// It has ended like this; returns when that is on record.
     ///
     /// # Errors
-    /// Records are not kept any more.
+    /// Records are no longer kept.
     pub async fn ended(mut self, ended: Ended) -> Result<(), Unavailable> {
         self.over(ended);
         self.engine.kept().await.map(drop)

@@ -4,7 +4,7 @@ use std::fmt;
 
 use lineside_core::journal::Sequence;
 
-use crate::machine::{Bounds, Machine, Trouble};
+use crate::machine::{Bounds, Machine, ReplayError};
 use crate::offered::Offered;
 use crate::record::{Entry, Record, RecordError};
 
@@ -35,7 +35,7 @@ pub enum RecordFinding {
         /// Its place; several records of a snapshot have the same.
         at: Sequence,
         /// What does not fit.
-        trouble: Trouble,
+        trouble: ReplayError,
     },
 }
 

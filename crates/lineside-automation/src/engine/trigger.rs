@@ -25,7 +25,7 @@ pub(crate) struct Trigger {
 }
 
 impl Drop for Trigger {
-    /// No session is under it any more: it was removed, or the last session that was has ended.
+    /// No session is under it: it was removed, or the last session that was has ended.
     fn drop(&mut self) {
         self.engine.leaves(&self.automation, self.registration);
     }

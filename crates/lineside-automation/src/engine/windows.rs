@@ -89,7 +89,7 @@ impl SharedWindow {
     /// that is on record. Events that cannot be read are left out.
     ///
     /// # Errors
-    /// Records are not kept any more.
+    /// Records are no longer kept.
     pub async fn close(&self, all: &[String]) -> Result<(), Unavailable> {
         let all = all.iter().filter_map(|text| json::from_slice(text.as_bytes()).ok()).collect();
         self.engine.step(Input::Close(Arc::clone(&self.automation), Arc::clone(&self.key), all));

@@ -87,7 +87,7 @@ impl<E: Occurrence> Machine<E> {
         self.join(into, &event, &ids);
         self.persist(Record::Joined { into, from, event, ids, at });
         self.withdraw(from);
-        self.come_to_rest(from, Settled::Cancelled(Why::Coalesced(into)));
+        self.finish(from, Settled::Cancelled(Why::Coalesced(into)));
     }
 
     /// A job has these events as well. It belongs to the session of the last one.

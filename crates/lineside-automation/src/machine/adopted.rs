@@ -6,7 +6,7 @@
 use lineside_core::{FailureKind, SessionId};
 
 use super::job::{Attempt, AttemptEnd, AutomationId, Fence, Job, JobId, Parked, Stage, State, Why};
-use super::{Effect, Machine, News, Occurrence, Remains};
+use super::{Effect, Machine, News, Occurrence, UnfinishedJobs};
 use crate::control::{Rules, Work};
 use crate::hook_id::Owner;
 use crate::record::Record;
@@ -43,7 +43,7 @@ impl<E: Occurrence> Machine<E> {
         self.tell(id, News::Started(attempt));
     }
 
-    /// Puts an attempt of a run that is under way on record; gives how many there are.
+    /// Puts an attempt of a run that is under way on record; returns how many there are.
     pub(super) fn count_attempt(&mut self, id: JobId) -> u32 {
         let (at, fence) = (self.now, Fence(self.last_fence + 1));
         let Some(job) = self.jobs.get_mut(&id) else { return 0 };
@@ -109,7 +109,7 @@ impl<E: Occurrence> Machine<E> {
 
     /// There is no more time for what waits: it rests. Where the bus ends, so does what runs.
     pub(super) fn leave_for_later(&mut self, id: JobId) {
-        let ends = self.remains == Some(Remains::OnRecord);
+        let ends = self.remains == Some(UnfinishedJobs::OnRecord);
         let Some(job) = self.jobs.get_mut(&id) else { return };
         let how = match &mut job.state {
             State::Waiting(_) | State::Delayed(_) => job.parked(),
@@ -168,7 +168,7 @@ impl<E: Occurrence> Machine<E> {
     /// left to the next life.
     pub(crate) fn is_over_for_now(&self, id: JobId) -> bool {
         let is_left = || {
-            self.remains == Some(Remains::OnRecord)
+            self.remains == Some(UnfinishedJobs::OnRecord)
                 && self.jobs.get(&id).is_some_and(|job| matches!(job.state, State::Parked(_)))
         };
         self.is_settled(id) || self.waits_for_session(id) || is_left()
@@ -178,7 +178,7 @@ impl<E: Occurrence> Machine<E> {
     pub(super) fn is_lost(&self, id: JobId, rules: &Rules) -> bool {
         let Some(job) = self.jobs.get(&id) else { return false };
         match rules.work {
-            Work::Own | Work::InTurn | Work::InMemory => job.made() >= rules.retry.attempts,
+            Work::Own | Work::ExternalSlot | Work::InMemory => job.made() >= rules.retry.attempts,
             Work::Adopted { restarts } => {
                 let counted = job.attempts.iter().skip(job.spent as usize);
                 counted.filter(|attempt| attempt.ended.is_none()).count() > restarts as usize
@@ -223,13 +223,13 @@ impl<E: Occurrence> Machine<E> {
     }
 
     /// Whether an attempt of an automation counts when the machine starts it, and not when the run says so.
-    pub(super) fn counts_at_start(&self, place: usize) -> bool {
+    pub(super) fn attempt_starts_with_run(&self, place: usize) -> bool {
         let rules = self.automations.get(place).and_then(|own| own.rules.as_deref());
         rules.is_none_or(|rules| rules.work == Work::Own)
     }
 
     /// Whether a run of an automation takes a turn.
-    pub(super) fn takes_turn(&self, place: usize) -> bool {
+    pub(super) fn uses_slot(&self, place: usize) -> bool {
         let rules = self.automations.get(place).and_then(|own| own.rules.as_deref());
         !rules.is_some_and(Rules::is_adopted)
     }

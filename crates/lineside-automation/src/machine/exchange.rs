@@ -32,7 +32,7 @@ pub enum Input<E> {
     Tick,
     /// A run has ended.
     Ended(JobId, Fence, Ended),
-    /// An attempt of a run that paces them itself has failed, and there is another one after so long.
+    /// An attempt of a run that paces its own attempts has failed, and the next follows after this time.
     Failed(JobId, Fence, FailureKind, String, Duration),
     /// A run that paces its attempts itself begins one.
     Begins(JobId, Fence),
@@ -51,8 +51,8 @@ pub enum Input<E> {
     /// A session has ended, and what is to be drained with it has no more time.
     SessionCut(SessionId),
     /// The bus is about to end. What is held runs at once, and what has no more time from now on remains there.
-    BusEnds(Remains),
-    /// The bus has ended: nothing has any more time, and nothing starts.
+    BusEnds(UnfinishedJobs),
+    /// The bus has ended: no run has any time left, and none starts.
     BusCut,
     /// A run that has waited for a key of the cluster has it, and wants a turn.
     HasKey(JobId, Fence),
@@ -68,7 +68,7 @@ pub enum Input<E> {
     TurnOver,
     /// Something that is no job wants a key.
     Claim(ClaimId, Arc<str>),
-    /// It has the key no longer, or does not wait for it any more.
+    /// It no longer has the key, or no longer waits for it.
     GiveUp(ClaimId),
     /// A person takes a dead job up again.
     Revive(JobId),
@@ -78,7 +78,7 @@ pub enum Input<E> {
 
 /// Where unsettled jobs remain when the bus ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Remains {
+pub enum UnfinishedJobs {
     /// On record, for the next life.
     OnRecord,
     /// Nowhere: they are cancelled, which is announced.
@@ -178,6 +178,6 @@ pub enum News {
     Revived,
     /// The oldest dead letter was thrown away, because there are too many.
     Forgotten,
-    /// Something was said of a run that is over or never was.
+    /// An input named a run that is over or never existed.
     Stale,
 }

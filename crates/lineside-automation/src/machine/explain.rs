@@ -14,7 +14,7 @@ use crate::unix_micros::UnixMicros;
 
 /// Where a job stands, and why it does not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum JobStatus {
     /// Its events are held until this time, if no further one comes.
     Held {
         /// The time.
@@ -74,7 +74,7 @@ pub enum Standing {
     },
 }
 
-impl fmt::Display for Standing {
+impl fmt::Display for JobStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Held { events: 1, .. } => f.write_str("1 event is held"),
@@ -97,7 +97,7 @@ impl fmt::Display for Standing {
 
 /// A job, for those who ask.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shown {
+pub struct JobSummary {
     /// The job.
     pub job: JobId,
     /// Its automation.
@@ -111,7 +111,7 @@ pub struct Shown {
     /// When its first event came.
     pub accepted: UnixMicros,
     /// Where it stands.
-    pub standing: Standing,
+    pub standing: JobStatus,
     /// Its attempts.
     pub attempts: Vec<Attempt>,
 }
@@ -158,60 +158,60 @@ impl<E: Occurrence> Machine<E> {
 
     /// The state of a job, and why it does not run; `None` when the job is not known or no longer known.
     #[must_use]
-    pub fn why(&self, id: JobId) -> Option<Standing> {
+    pub fn why(&self, id: JobId) -> Option<JobStatus> {
         self.standing(id, &mut |line| line.walk().take_while(|other| *other != Some(id)).count())
     }
 
     /// The same, by what says how many stand in a line before it.
-    fn standing(&self, id: JobId, ahead: &mut dyn FnMut(&Line<'_>) -> usize) -> Option<Standing> {
+    fn standing(&self, id: JobId, ahead: &mut dyn FnMut(&Line<'_>) -> usize) -> Option<JobStatus> {
         let job = self.jobs.get(&id)?;
         let automation = self.automations.get(job.automation)?;
         Some(match &job.state {
-            State::Held(_) | State::Parked(_) if automation.off => Standing::Off,
-            State::Held(_) | State::Parked(_) if !automation.active => Standing::Parked,
-            State::Parked(_) => Standing::Parked,
+            State::Held(_) | State::Parked(_) if automation.off => JobStatus::Off,
+            State::Held(_) | State::Parked(_) if !automation.active => JobStatus::Parked,
+            State::Parked(_) => JobStatus::Parked,
             State::Held(window) => {
                 let held = automation.held.as_ref()?;
-                Standing::Held { until: held.due(&**window)?, events: held.held(&**window)?.len() }
+                JobStatus::Held { until: held.due(&**window)?, events: held.held(&**window)?.len() }
             }
             State::Waiting(Stage::Rate) => {
                 let state = automation.rates.get(job.rate.as_ref()?)?;
                 let (rate, _) = automation.rules.as_ref()?.rate.as_ref()?;
                 let until = state.starts.front().map(|start| *start + rate.period);
-                Standing::Rate { until, ahead: ahead(&Line::Jobs(&state.waiting)) }
+                JobStatus::Rate { until, ahead: ahead(&Line::Jobs(&state.waiting)) }
             }
             State::Waiting(stage @ (Stage::Lane | Stage::Key)) => {
                 let key = if *stage == Stage::Lane { &job.lane } else { &job.key }.as_ref()?;
                 let state = self.keys.get(key)?;
-                Standing::Key {
+                JobStatus::Key {
                     key: Arc::clone(key),
                     holders: state.jobs_that_hold().collect(),
                     ahead: ahead(&Line::Key(&state.waiting)),
                 }
             }
-            State::Waiting(Stage::Turn) => Standing::Turn { ahead: ahead(&Line::Jobs(&self.ready)) },
+            State::Waiting(Stage::Turn) => JobStatus::Turn { ahead: ahead(&Line::Jobs(&self.ready)) },
             // It has its turn elsewhere, and waits for that.
-            State::Running(..) if job.made() == 0 => Standing::Turn { ahead: 0 },
-            State::Running(_, cancelling) => Standing::Running {
+            State::Running(..) if job.made() == 0 => JobStatus::Turn { ahead: 0 },
+            State::Running(_, cancelling) => JobStatus::Running {
                 attempt: job.made(),
                 since: job.attempts.last()?.started,
                 cancelling: cancelling.is_some(),
             },
-            State::Delayed(until) => Standing::Delayed { until: *until, attempt: job.made() + 1 },
-            State::Delivering(_) => Standing::Delivering,
-            State::Rests(settled, at) => Standing::Settled { settled: (**settled).clone(), at: *at },
+            State::Delayed(until) => JobStatus::Delayed { until: *until, attempt: job.made() + 1 },
+            State::Delivering(_) => JobStatus::Delivering,
+            State::Rests(settled, at) => JobStatus::Settled { settled: (**settled).clone(), at: *at },
         })
     }
 
     /// Everything that is known of a job.
     #[must_use]
-    pub fn show(&self, id: JobId) -> Option<Shown> {
+    pub fn show(&self, id: JobId) -> Option<JobSummary> {
         self.shown(id, self.why(id)?)
     }
 
-    /// The last jobs of which this is so, at most so many, in the order in which their first events came. A line is
+    /// The last jobs of which this is so, at most this many, in the order in which their first events came. A line is
     /// walked once for all that stand in it.
-    pub(crate) fn list(&self, wanted: impl Fn(&str, &Job<E>) -> bool, most: usize) -> Vec<Shown> {
+    pub(crate) fn list(&self, wanted: impl Fn(&str, &Job<E>) -> bool, most: usize) -> Vec<JobSummary> {
         let name = |job: &Job<E>| self.automations.get(job.automation).map_or("", |own| &own.id);
         let wanted = |id: &JobId| self.jobs.get(id).is_some_and(|job| wanted(name(job), job));
         let mut lines: HashMap<*const (), ByJob<usize>> = HashMap::new();
@@ -228,9 +228,9 @@ impl<E: Occurrence> Machine<E> {
         shown.collect()
     }
 
-    fn shown(&self, id: JobId, standing: Standing) -> Option<Shown> {
+    fn shown(&self, id: JobId, standing: JobStatus) -> Option<JobSummary> {
         let job = self.jobs.get(&id)?;
-        Some(Shown {
+        Some(JobSummary {
             job: id,
             automation: self.automation_id(job.automation),
             session: job.last().session().clone(),

@@ -61,7 +61,7 @@ impl fmt::Display for JobId {
 #[serde(transparent)]
 pub struct Fence(pub u64);
 
-/// Why a job does not run, or does not run any more.
+/// Why a job does not run, or no longer runs.
 ///
 /// ```
 /// use lineside_automation::machine::job::{JobId, Why};
@@ -105,7 +105,7 @@ pub enum Why {
         /// What a person needs to know of that.
         detail: String,
     },
-    /// The hook that was to do the work is not there any more, or is not what it was.
+    /// The hook that was to do the work is gone, or is not what it was.
     HookGone,
     /// It was started as often as it may, and the last run never ended: its process was killed.
     Lost {

@@ -65,7 +65,7 @@ impl<E: Occurrence> Machine<E> {
         self.jobs.get(&id).is_some_and(|job| job.state == State::Waiting(Stage::Turn))
     }
 
-    /// Takes the oldest that are not named yet, at most so many.
+    /// Takes the oldest that are not named yet, at most this many.
     pub(crate) fn take_spare(&mut self, most: usize) -> Vec<JobId> {
         let mut taken = Vec::new();
         while taken.len() < most

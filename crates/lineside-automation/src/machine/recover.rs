@@ -11,7 +11,7 @@ use crate::record::Record;
 /// A record that does not fit to those before it. Nothing is done with it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Trouble {
+pub enum ReplayError {
     /// It is about a job that was never accepted.
     #[error("it is about job {job}, which was never accepted")]
     UnknownJob {
@@ -30,7 +30,7 @@ pub enum Trouble {
     },
 }
 
-impl Trouble {
+impl ReplayError {
     /// Which record it was, counted from 0.
     #[must_use]
     pub fn place(&self) -> usize {
@@ -43,7 +43,7 @@ impl Trouble {
 impl<E: Occurrence> Machine<E> {
     /// The machine that these records are of. A run that was started and has no end counts as an attempt.
     #[must_use]
-    pub fn recover(bounds: Bounds, records: impl IntoIterator<Item = Record<E>>) -> (Self, Vec<Trouble>) {
+    pub fn recover(bounds: Bounds, records: impl IntoIterator<Item = Record<E>>) -> (Self, Vec<ReplayError>) {
         // What is to be forgotten is on record: until all is read, nothing is forgotten that a later record is about.
         let all = Bounds { finished: usize::MAX, dead: usize::MAX, bytes: usize::MAX, ..bounds };
         let mut machine = Self::new(all);
@@ -79,8 +79,8 @@ impl<E: Occurrence> Machine<E> {
         self.effects.clear();
     }
 
-    fn replay(&mut self, place: usize, record: Record<E>) -> Result<(), Trouble> {
-        let unknown = |job| Trouble::UnknownJob { place, job };
+    fn replay(&mut self, place: usize, record: Record<E>) -> Result<(), ReplayError> {
+        let unknown = |job| ReplayError::UnknownJob { place, job };
         match record {
             Record::Held { job, automation, window, event, at } => {
                 self.number(job);
@@ -149,7 +149,7 @@ impl<E: Occurrence> Machine<E> {
             Record::Ended { job: id, fence, at, end, again } => {
                 let job = self.jobs.get_mut(&id).ok_or_else(|| unknown(id))?;
                 let attempt = job.attempts.iter_mut().rev().find(|attempt| attempt.fence == fence);
-                let attempt = attempt.ok_or(Trouble::UnknownAttempt { place, job: id })?;
+                let attempt = attempt.ok_or(ReplayError::UnknownAttempt { place, job: id })?;
                 (attempt.ended, attempt.again) = (Some((at, end)), again);
                 job.state = State::Parked(job.parked());
             }
@@ -254,7 +254,7 @@ impl<E: Occurrence> Machine<E> {
             None => {
                 let own = job.automation;
                 self.automations[own].parked.remove(&id);
-                self.come_to_rest(id, settled);
+                self.finish(id, settled);
             }
         }
     }

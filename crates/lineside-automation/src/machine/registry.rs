@@ -131,7 +131,7 @@ impl<E: Occurrence> Machine<E> {
 
     /// Whether too many settled jobs are kept.
     pub(super) fn keeps_too_much(&self) -> bool {
-        self.weights.at_rest > self.bounds.bytes
+        self.weights.all_settled > self.bounds.bytes
     }
 
     /// Adds to the number of an automation's unsettled jobs.

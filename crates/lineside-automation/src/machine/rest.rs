@@ -24,7 +24,7 @@ impl<E: Occurrence> Machine<E> {
                 job.state = State::Delivering(Box::new((hand_over, settled)));
                 self.hand_over(id);
             }
-            None => self.come_to_rest(id, settled),
+            None => self.finish(id, settled),
         }
     }
 
@@ -49,10 +49,10 @@ impl<E: Occurrence> Machine<E> {
         let State::Delivering(what) = &job.state else { return };
         let settled = what.1.clone();
         self.persist(Record::Delivered { job: id, at });
-        self.come_to_rest(id, settled);
+        self.finish(id, settled);
     }
 
-    pub(super) fn come_to_rest(&mut self, id: JobId, settled: Settled) {
+    pub(super) fn finish(&mut self, id: JobId, settled: Settled) {
         let now = self.now;
         let Some(job) = self.jobs.get_mut(&id) else { return };
         let news = match &settled {

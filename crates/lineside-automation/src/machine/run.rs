@@ -6,7 +6,7 @@ use lineside_core::{EventId, FailureKind};
 
 use super::job::{Attempt, AttemptEnd, Fence, JobId, Parked, Settled, Stage, State, Why};
 use super::timers::Timer;
-use super::{Announcement, Effect, Machine, News, Occurrence, Remains, StartedRun};
+use super::{Announcement, Effect, Machine, News, Occurrence, StartedRun, UnfinishedJobs};
 use crate::control::Rules;
 use crate::record::Record;
 use crate::report::{Found, Report, ResultWhen};
@@ -37,7 +37,7 @@ impl<E: Occurrence> Machine<E> {
         let (place, event) = (job.automation, job.event.clone());
         self.take_seat(id, place);
         // One that has its turn elsewhere counts when it has.
-        let counts = self.counts_at_start(place);
+        let counts = self.attempt_starts_with_run(place);
         let Some(job) = self.jobs.get_mut(&id) else { return };
         let attempt = job.made() + 1;
         let rate = job.rate.clone().filter(|_| counts && std::mem::take(&mut job.admitted));
@@ -64,15 +64,15 @@ impl<E: Occurrence> Machine<E> {
         let place = job.automation;
         self.leave_seat(id);
         // The work of a session that was not cancelled is left as well.
-        let is_left = ended == Ended::Left || ended == Ended::Cancelled && !self.takes_turn(place);
-        let bus_ends = cancelling == Some(Why::BusEnded) && self.remains == Some(Remains::OnRecord);
+        let is_left = ended == Ended::Left || ended == Ended::Cancelled && !self.uses_slot(place);
+        let bus_ends = cancelling == Some(Why::BusEnded) && self.remains == Some(UnfinishedJobs::OnRecord);
         let is_left = is_left && !self.is_in_memory(id);
         if is_left && cancelling.is_none() || bus_ends && ended == Ended::Cancelled {
             return self.left(id);
         }
         // One that has failed in this moment goes on in the next life.
         let cancelling = cancelling.filter(|_| !bus_ends);
-        let begins_itself = self.takes_turn(place) && !self.counts_at_start(place);
+        let begins_itself = self.uses_slot(place) && !self.attempt_starts_with_run(place);
         if begins_itself
             && cancelling.is_none()
             && matches!(ended, Ended::With(_))
@@ -205,7 +205,7 @@ impl<E: Occurrence> Machine<E> {
     /// A job comes to a bad end.
     pub(super) fn die(&mut self, id: JobId, why: Why, rules: Option<&Rules>) {
         let hand_over = rules.filter(|rules| rules.result.when != ResultWhen::Ignore).and_then(|rules| {
-            let report = Report::failed(why.to_string());
+            let report = Report::failure(why.to_string());
             rules.hand_over(&report)
         });
         self.settle(id, Settled::Dead(why), hand_over);

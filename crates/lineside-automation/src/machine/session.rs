@@ -7,7 +7,7 @@ use lineside_core::hook::Join;
 
 use super::job::{JobId, State, Why};
 use super::timers::Timer;
-use super::{Machine, Occurrence, Remains};
+use super::{Machine, Occurrence, UnfinishedJobs};
 use crate::control::AtEnd;
 use crate::unix_micros::UnixMicros;
 
@@ -90,7 +90,7 @@ impl<E: Occurrence> Machine<E> {
     }
 
     /// The bus is about to end.
-    pub(super) fn bus_ends(&mut self, remains: Remains) {
+    pub(super) fn bus_ends(&mut self, remains: UnfinishedJobs) {
         self.remains = Some(remains);
         // What is in a window of the cluster stays on record, and goes on there.
         self.release_which(|own, place| !own.stays_in_window(place));
@@ -111,8 +111,8 @@ impl<E: Occurrence> Machine<E> {
         }
         match self.remains {
             None => self.cancel(job, Why::SessionEnded),
-            Some(Remains::Nowhere) => self.cancel(job, Why::BusEnded),
-            Some(Remains::OnRecord) => self.leave_for_later(job),
+            Some(UnfinishedJobs::Nowhere) => self.cancel(job, Why::BusEnded),
+            Some(UnfinishedJobs::OnRecord) => self.leave_for_later(job),
         }
     }
 
@@ -133,7 +133,7 @@ impl<E: Occurrence> Machine<E> {
 
     /// Whether what is held stays so at the end of the bus.
     fn stays_in_window(&self, place: usize) -> bool {
-        self.remains == Some(Remains::OnRecord) && self.shares_window(place)
+        self.remains == Some(UnfinishedJobs::OnRecord) && self.shares_window(place)
     }
 
     fn is_adopted(&self, job: JobId) -> bool {

@@ -8,7 +8,7 @@ use lineside_core::point::{PointRole, Slot};
 use lineside_core::{EventId, Phase, PointInfo, SessionId};
 
 use super::job::{ClaimId, Fence, Job, JobId, Parked, Settled, State, Why};
-use super::{Bounds, Effect, Ended, Input, Machine, Occurrence, Shown, Standing};
+use super::{Bounds, Effect, Ended, Input, JobStatus, JobSummary, Machine, Occurrence};
 use crate::control::{Control, KeyTemplate, OnBusy, Rate, Rules};
 use crate::record::Record;
 use crate::report::Report;
@@ -129,8 +129,8 @@ fn what_rests_is_counted_by_why_it_does() {
         step(&mut machine, 3, Input::SwitchedOff(id.into(), true));
     }
     assert_eq!((machine.switched_off_jobs(), machine.of_hooks()), (2, 1));
-    assert_eq!(machine.why(JobId(1)), Some(Standing::Off));
-    assert_eq!(machine.why(JobId(5)), Some(Standing::Parked), "its automation is not there");
+    assert_eq!(machine.why(JobId(1)), Some(JobStatus::Off));
+    assert_eq!(machine.why(JobId(5)), Some(JobStatus::Parked), "its automation is not there");
     step(&mut machine, 4, Input::SwitchedOff("a".into(), false));
     assert_eq!(machine.switched_off_jobs(), 0);
 }
@@ -165,7 +165,7 @@ fn events_without_weight_take_no_room() {
     assert_eq!((machine.live(), machine.refused_so_far()), (3, 0));
     let revived = Record::Revived { job: JobId(1), at: UnixMicros(3) };
     let machine = recovered([accepted(1, "a"), settled(1, Settled::Dead(Why::HookGone)), revived]);
-    assert_eq!(machine.why(JobId(1)), Some(Standing::Parked));
+    assert_eq!(machine.why(JobId(1)), Some(JobStatus::Parked));
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn the_rate_of_an_automation_of_a_file_goes_on_when_it_comes_back() {
         assert_eq!(machine.refused_so_far(), 1, "it is not there");
         step(&mut machine, 5, Input::Registered(id.into(), hourly()));
         step(&mut machine, 5, Input::Offered(id.into(), ev(3)));
-        let waits = matches!(machine.why(JobId(2)), Some(Standing::Rate { .. }));
+        let waits = matches!(machine.why(JobId(2)), Some(JobStatus::Rate { .. }));
         assert_eq!(waits, id == FILE, "{id}: {:?}", machine.why(JobId(2)));
     }
 }
@@ -239,7 +239,7 @@ fn a_job_that_is_taken_up_while_its_automation_is_away_waits_for_it_beyond_the_e
     step(&mut machine, 4, Input::Revive(JobId(1)));
     step(&mut machine, 5, Input::SessionEnds("s".into()));
     step(&mut machine, 1_000_000, Input::Tick);
-    assert_eq!(machine.why(JobId(1)), Some(Standing::Parked));
+    assert_eq!(machine.why(JobId(1)), Some(JobStatus::Parked));
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn a_rate_on_record_is_kept_for_the_automation_that_comes_late_or_for_thirty_day
     let snapshot = machine.snapshot();
     step(&mut machine, 3, Input::Registered(FILE.into(), hourly()));
     step(&mut machine, 3, Input::Offered(FILE.into(), ev(1)));
-    assert!(matches!(machine.why(JobId(1)), Some(Standing::Rate { .. })), "{:?}", machine.why(JobId(1)));
+    assert!(matches!(machine.why(JobId(1)), Some(JobStatus::Rate { .. })), "{:?}", machine.why(JobId(1)));
     step(&mut machine, 3_600_001, Input::Tick);
     let rates = machine.automations[0].rates.keys().collect::<Vec<_>>();
     assert_eq!(rates, [&Arc::from("*")], "the job that waited has started, the other key is forgotten");
@@ -276,7 +276,7 @@ fn rules_without_a_rate_let_in_what_waited_for_one_and_keep_nothing_of_it() {
     for number in 1..=3 {
         step(&mut machine, 1, Input::Offered("a".into(), ev(number)));
     }
-    assert!(matches!(machine.why(JobId(3)), Some(Standing::Rate { ahead: 1, .. })));
+    assert!(matches!(machine.why(JobId(3)), Some(JobStatus::Rate { ahead: 1, .. })));
     step(&mut machine, 2, Input::Registered("a".into(), rules(&Control::default())));
     for job in 1..=3 {
         ends(&mut machine, 3, job);
@@ -325,7 +325,7 @@ fn a_list_says_of_each_job_where_it_stands_and_counts_are_those_of_the_list() {
     for shown in &listed {
         assert_eq!(Some(&shown.standing), machine.why(shown.job).as_ref());
     }
-    let ahead = |shown: &&Shown| matches!(shown.standing, Standing::Key { ahead: 1.., .. });
+    let ahead = |shown: &&JobSummary| matches!(shown.standing, JobStatus::Key { ahead: 1.., .. });
     assert!(listed.iter().filter(ahead).count() > 70);
     assert_eq!((listed.len(), machine.known(), machine.live()), (160, 160, 160));
     let last = machine.list(|automation, _| automation == "b", 2);
@@ -341,7 +341,7 @@ fn a_list_of_very_many_jobs_of_one_line_comes_to_its_end() {
     }
     let listed = machine.list(|_, _| true, usize::MAX);
     let last = listed.last().map(|shown| &shown.standing);
-    assert!(matches!(last, Some(Standing::Key { ahead: 99_998, .. })), "{last:?}");
+    assert!(matches!(last, Some(JobStatus::Key { ahead: 99_998, .. })), "{last:?}");
 }
 
 #[test]
@@ -372,7 +372,7 @@ fn an_attempt_that_was_never_begun_is_told_with_its_place() {
         Bounds::default(),
         [accepted(1, "a"), accepted(2, "a"), ended, accepted(3, "a"), unknown],
     );
-    assert_eq!(troubles.iter().map(super::Trouble::place).collect::<Vec<_>>(), [2, 4]);
+    assert_eq!(troubles.iter().map(super::ReplayError::place).collect::<Vec<_>>(), [2, 4]);
 }
 
 #[test]
@@ -386,8 +386,8 @@ fn what_is_held_for_an_automation_that_is_there_or_switched_off_is_no_orphan() {
     step(&mut machine, 1, Input::Registered("b".into(), holds));
     step(&mut machine, 1, Input::SwitchedOff("a".into(), true));
     step(&mut machine, 2, Input::AllRegistered);
-    assert_eq!(machine.why(JobId(1)), Some(Standing::Off));
-    assert!(matches!(machine.why(JobId(2)), Some(Standing::Held { .. })), "{:?}", machine.why(JobId(2)));
+    assert_eq!(machine.why(JobId(1)), Some(JobStatus::Off));
+    assert!(matches!(machine.why(JobId(2)), Some(JobStatus::Held { .. })), "{:?}", machine.why(JobId(2)));
 }
 
 #[test]

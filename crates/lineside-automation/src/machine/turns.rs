@@ -16,7 +16,7 @@ impl<E: Occurrence> Machine<E> {
     /// Puts a job that has everything else in line for a turn; one that needs none is due at once.
     pub(super) fn line_up_for_turn(&mut self, id: JobId, priority: Reverse<i32>) {
         let Some(place) = self.jobs.get(&id).map(|job| job.automation) else { return };
-        if !self.takes_turn(place) {
+        if !self.uses_slot(place) {
             self.due.insert(id);
             return;
         }
@@ -39,7 +39,9 @@ impl<E: Occurrence> Machine<E> {
         let rules = self.automations.get(place).and_then(|own| own.rules.as_deref());
         self.sharing.keys
             && rules.is_some_and(|rules| {
-                rules.scope == Scope::Cluster && rules.concurrency.is_some() && rules.work == Work::InTurn
+                rules.scope == Scope::Cluster
+                    && rules.concurrency.is_some()
+                    && rules.work == Work::ExternalSlot
             })
     }
 
@@ -77,7 +79,7 @@ impl<E: Occurrence> Machine<E> {
 
     /// A run begins: it has a turn, or waits for a key of the cluster without one.
     pub(super) fn take_seat(&mut self, id: JobId, place: usize) {
-        match self.takes_turn(place) {
+        match self.uses_slot(place) {
             true if self.wants_shared_key(place) && self.awaiting_shared < MOST_AWAITING => {
                 self.seat(id, Seat::Waits);
             }

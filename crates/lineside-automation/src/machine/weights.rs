@@ -7,7 +7,7 @@ pub(super) struct Weights {
     /// Of unsettled jobs.
     pub(super) live: usize,
     /// Of those that have.
-    pub(super) at_rest: usize,
+    pub(super) all_settled: usize,
     /// Of the keys of rates.
     pub(super) rates: usize,
 }
@@ -23,6 +23,6 @@ pub(super) fn of_rate(key: &str) -> usize {
 impl Weights {
     /// What a job is among.
     pub(super) fn part(&mut self, is_at_rest: bool) -> &mut usize {
-        if is_at_rest { &mut self.at_rest } else { &mut self.live }
+        if is_at_rest { &mut self.all_settled } else { &mut self.live }
     }
 }

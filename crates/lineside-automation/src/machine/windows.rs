@@ -278,7 +278,7 @@ mod tests {
         assert!(effects.contains(&Effect::Window("a".into(), Arc::clone(&window))), "{effects:?}");
         assert_eq!(closes(&machine), Some(true));
         let (mut machine, _) = holds(&debounced(), &[1]);
-        let remains = super::super::Remains::OnRecord;
+        let remains = super::super::UnfinishedJobs::OnRecord;
         assert!(machine.step(UnixMicros::millis(2), Input::BusEnds(remains)).is_empty());
         assert_eq!((closes(&machine), machine.under_way().len()), (Some(false), 0));
     }

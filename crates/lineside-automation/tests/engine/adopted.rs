@@ -5,15 +5,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lineside_automation::jobs::Which;
-use lineside_automation::machine::{Bounds, Standing};
-use lineside_automation::{Adopted, Adoption, Adoptions, Automations, HookId, Recording};
+use lineside_automation::machine::{Bounds, JobStatus};
+use lineside_automation::{Automations, HookId, HookJobRegistry, HookJobSpec, HookJobs, Recording};
 use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::{BackgroundRuns, Bus, Cx, Installed, Interceptor};
 use lineside_core::flow::{Debounce, Retries};
 use lineside_core::hook::{Hook, Join, Lane, Standby};
 use lineside_core::payload::Point as _;
 use lineside_core::{
-    Answer, AnyEvent, Append, Failure, FailureKind, Outcome, Part, PointInfo, Said, SkipReason,
+    Answer, AnyEvent, Append, Failure, FailureKind, Outcome, Part, PointInfo, Response, SkipReason,
 };
 use lineside_points::{OnIdle, OnNotification};
 use tokio::sync::Semaphore;
@@ -49,11 +49,11 @@ struct Slow {
     /// What it waits for before it begins.
     turns: Option<Arc<Semaphore>>,
     log: Log,
-    adopted: Option<Arc<Adopted>>,
+    adopted: Option<Arc<HookJobs>>,
 }
 
 impl Interceptor for Slow {
-    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Response, Failure>> {
         let (name, takes, fails, log) = (self.name, self.takes, self.fails, self.log.clone());
         let turns = self.turns.clone();
         Box::pin(async move {
@@ -116,10 +116,10 @@ fn install(bus: &Bus, part: Part, hooks: Vec<Declared>) {
 }
 
 fn install_at(point: &'static PointInfo, bus: &Bus, part: Part, hooks: Vec<Declared>) {
-    let adoptions: Adoptions = Automations::of(bus).unwrap().adoptions();
+    let adoptions: HookJobRegistry = Automations::of(bus).unwrap().hook_jobs();
     let (mut installed, mut current) = (Vec::new(), Vec::new());
     for (line, Declared { mut hook, lane, debounce }) in (1..).zip(hooks) {
-        let adopted = adoptions.adopt(Adoption {
+        let adopted = adoptions.adopt(HookJobSpec {
             id: HookId {
                 dialect: "test".to_owned(),
                 content: "0".to_owned(),
@@ -147,7 +147,7 @@ fn install_at(point: &'static PointInfo, bus: &Bus, part: Part, hooks: Vec<Decla
     adoptions.replaced(bus, "test", &current);
 }
 
-fn standings(automations: &Automations) -> Vec<Standing> {
+fn standings(automations: &Automations) -> Vec<JobStatus> {
     automations.jobs().list(&Which::default()).into_iter().map(|job| job.standing).collect()
 }
 
@@ -184,7 +184,7 @@ async fn they_take_nobodys_turn() {
         drop(session.publish(OnIdle::new()).await.unwrap());
     }
     sleep(millis(500)).await;
-    let running = |standing: &&Standing| matches!(standing, Standing::Running { .. });
+    let running = |standing: &&JobStatus| matches!(standing, JobStatus::Running { .. });
     assert_eq!(standings(&automations).iter().filter(running).count(), many);
     session.close().await;
     assert_eq!(log.take().len(), 2 * many);
@@ -232,7 +232,7 @@ async fn what_a_hook_holds_runs_after_a_reload_that_takes_the_hook_away() {
         drop(session.publish(OnIdle::new()).await.unwrap());
     }
     install(&bus, Part::PostDecision, vec![declared("b", 1, &log)]);
-    assert!(matches!(standings(&automations)[..], [Standing::Held { .. }]), "{:?}", standings(&automations));
+    assert!(matches!(standings(&automations)[..], [JobStatus::Held { .. }]), "{:?}", standings(&automations));
     sleep(millis(200)).await;
     assert_eq!(log.take(), ["a 2", "a 2 ends"]);
     let jobs = automations.jobs().list(&Which::default());
@@ -280,9 +280,9 @@ async fn a_pause_that_the_kill_has_cut_goes_on() {
     let mut fails = declared("a", 1, &log);
     fails.hook.fails = 2;
     install(&bus, Part::PostDecision, vec![fails]);
-    assert_eq!(standings(&automations), [Standing::Parked]);
+    assert_eq!(standings(&automations), [JobStatus::Parked]);
     let session = bus.session("s1").open().await.unwrap();
-    assert!(matches!(standings(&automations)[..], [Standing::Delayed { attempt: 2, .. }]));
+    assert!(matches!(standings(&automations)[..], [JobStatus::Delayed { attempt: 2, .. }]));
     session.collect().before_next_model().await.accept();
     assert_eq!(log.take(), ["a 1", "a 1 ends"]);
     assert_eq!(
@@ -307,7 +307,7 @@ async fn an_attempt_that_never_had_its_turn_does_not_count() {
         }
         sleep(millis(100)).await;
         automations.kept().await.unwrap();
-        assert_eq!(standings(&automations), [Standing::Turn { ahead: 0 }], "life {life}");
+        assert_eq!(standings(&automations), [JobStatus::Turn { ahead: 0 }], "life {life}");
         assert!(automations.jobs().list(&Which::default())[0].attempts.is_empty());
         disk = Disk::of(disk.entries());
     }

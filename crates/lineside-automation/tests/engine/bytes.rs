@@ -38,7 +38,7 @@ async fn an_event_that_would_be_too_many_bytes_is_refused_and_one_that_comes_lat
     assert_eq!(automations.jobs().refused_so_far(), 23);
     automations.kept().await.unwrap();
     assert!(news(&mut signals).contains(&JobNews::Refused(why.to_owned())));
-    automations.at_rest().await.unwrap();
+    automations.all_settled().await.unwrap();
     let decision = session.publish(changed(&path)).await.unwrap();
     let outcome = &decision.receipt().unwrap().runs[0].outcome;
     assert!(matches!(outcome, Outcome::Offered(Acceptance::Held(_))), "{outcome:?}");

@@ -124,7 +124,7 @@ async fn live(journal: &Watchful, gaps: &[u64], bus: &Bus) {
                     tokio::time::sleep(millis(number % 5)).await;
                     match number % 2 {
                         0 => Err(Failure::new(FailureKind::Error, "no luck")),
-                        _ => Ok(Report::failed("something")),
+                        _ => Ok(Report::failure("something")),
                     }
                 }
             })

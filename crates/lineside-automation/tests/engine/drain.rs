@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use lineside_automation::machine::job::{Settled, Why};
-use lineside_automation::machine::{Bounds, Standing};
+use lineside_automation::machine::{Bounds, JobStatus};
 use lineside_automation::{AtEnd, Automate, Automations, JobId, Report, Retry};
 use lineside_bus::{Bus, DrainReport, JobNews, Session};
 use lineside_core::flow::Debounce;
@@ -80,7 +80,7 @@ async fn a_stuck_session_costs_the_others_nothing_when_the_bus_ends() {
     let shown = automations.jobs().show(JobId(1));
     let settled = shown.map(|shown| shown.standing);
     assert!(
-        matches!(settled, Some(Standing::Settled { settled: Settled::Cancelled(Why::BusEnded), .. })),
+        matches!(settled, Some(JobStatus::Settled { settled: Settled::Cancelled(Why::BusEnded), .. })),
         "{settled:?}"
     );
 }
@@ -107,7 +107,7 @@ async fn law_09_what_a_journal_keeps_goes_on_in_the_next_life() {
             async { Ok(Report::success("ok")) }
         })
         .unwrap();
-    automations.at_rest().await.unwrap();
+    automations.all_settled().await.unwrap();
     assert_eq!(ran.load(Ordering::SeqCst), 1);
 }
 
@@ -295,6 +295,6 @@ async fn the_context_of_a_run_has_the_number_of_its_attempt() {
         })
         .unwrap();
     let _sessions = sessions(&bus, ["1".to_owned()]).await;
-    automations.at_rest().await.unwrap();
+    automations.all_settled().await.unwrap();
     assert_eq!(seen.try_iter().collect::<Vec<_>>(), [1, 2, 3]);
 }

@@ -6,15 +6,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lineside_automation::jobs::{Which, WhichState};
-use lineside_automation::machine::{Bounds, Standing};
-use lineside_automation::{Adopted, Adoption, Automate, Automations, HookId, Recording, Report};
+use lineside_automation::machine::{Bounds, JobStatus};
+use lineside_automation::{Automate, Automations, HookId, HookJobSpec, HookJobs, Recording, Report};
 use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::signal::Watched;
 use lineside_bus::{BackgroundRuns, Bus, Cx, Installed, Interceptor, Session, Signal, Signals};
 use lineside_core::flow::{Debounce, Retries};
 use lineside_core::hook::{Hook, Join, Lane, Standby};
 use lineside_core::payload::Point as _;
-use lineside_core::{AnyEvent, Failure, Outcome, Part, Said, SkipReason, Verdict};
+use lineside_core::{AnyEvent, Failure, Outcome, Part, Response, SkipReason, Verdict};
 use lineside_points::OnIdle;
 use tokio::sync::Semaphore;
 use tokio::time::sleep;
@@ -54,11 +54,11 @@ struct Runs {
     name: &'static str,
     gate: Option<Arc<Semaphore>>,
     scene: Scene,
-    adopted: Arc<Adopted>,
+    adopted: Arc<HookJobs>,
 }
 
 impl Interceptor for Runs {
-    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Response, Failure>> {
         let (name, gate, scene) = (self.name, self.gate.clone(), self.scene.clone());
         Box::pin(async move {
             drop(cx.recorder().unwrap().begins().await);
@@ -92,12 +92,12 @@ fn declared(name: &'static str) -> Declared {
 }
 
 fn install(bus: &Bus, scene: &Scene, hooks: &[Declared]) {
-    let adoptions = Automations::of(bus).unwrap().adoptions();
+    let adoptions = Automations::of(bus).unwrap().hook_jobs();
     let mut installed = Vec::new();
     let mut current = Vec::new();
     for Declared { name, gate, debounce, lane, key } in hooks.iter().cloned() {
         let join = Join::BeforeNextModel;
-        let adopted = adoptions.adopt(Adoption {
+        let adopted = adoptions.adopt(HookJobSpec {
             id: HookId::in_memory("test", name),
             recording: Recording::Memory,
             debounce,
@@ -129,7 +129,7 @@ async fn publish(session: &Session) -> Vec<Outcome> {
     decision.receipt().unwrap().runs.iter().map(|run| run.outcome.clone()).collect()
 }
 
-fn listed(bus: &Bus) -> Vec<Standing> {
+fn listed(bus: &Bus) -> Vec<JobStatus> {
     let jobs = Automations::of(bus).unwrap().jobs();
     jobs.list(&Which::default()).into_iter().map(|shown| shown.standing).collect()
 }
@@ -305,7 +305,7 @@ async fn keys_are_those_of_automations_and_of_what_is_no_job_and_go_in_order() {
     for one in waiting {
         one.await.unwrap();
     }
-    automations.at_rest().await.unwrap();
+    automations.all_settled().await.unwrap();
     assert_eq!(scene.most.load(Ordering::SeqCst), 1);
     let expected = ["automation 1", "a 1", "claim 0", "claim 2", "automation 2", "a 2", "held 2"];
     assert_eq!(scene.log(), expected, "in the order in which each became due");

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use lineside_automation::control::{Control, Retry};
 use lineside_automation::jobs::Which;
-use lineside_automation::machine::{Bounds, Standing};
+use lineside_automation::machine::{Bounds, JobStatus};
 use lineside_automation::{Automations, Declaration, Report};
 use lineside_bus::Bus;
 use lineside_core::hook::Hook;
@@ -67,7 +67,7 @@ async fn an_attempt_counts_when_its_turn_has_come() {
         tokio::time::sleep(millis(100)).await;
         automations.kept().await.unwrap();
         let standing = automations.jobs().list(&Which::default())[0].standing.clone();
-        assert_eq!((standing, attempts(&automations)), (Standing::Turn { ahead: 0 }, 0));
+        assert_eq!((standing, attempts(&automations)), (JobStatus::Turn { ahead: 0 }, 0));
         assert_eq!(ran.load(Ordering::SeqCst), 0);
         disk = Disk::of(disk.entries());
     }

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use lineside_automation::jobs::Which;
 use lineside_automation::machine::Bounds;
-use lineside_automation::{Adopted, Adoption, Automations, HookId, Recording};
+use lineside_automation::{Automations, HookId, HookJobSpec, HookJobs, Recording};
 use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::{BackgroundRuns, Bus, Cx, Installed, Interceptor, Session};
 use lineside_core::flow::Debounce;
 use lineside_core::hook::{Hook, Lane};
 use lineside_core::payload::Point as _;
-use lineside_core::{AnyEvent, Failure, Part, Said, Verdict};
+use lineside_core::{AnyEvent, Failure, Part, Response, Verdict};
 use lineside_points::OnIdle;
 use tokio::time::sleep;
 
@@ -23,13 +23,13 @@ type Found = Arc<Mutex<Vec<usize>>>;
 
 /// A hook that takes as long as it may, and asks about jobs when it is dropped.
 struct Asks {
-    adopted: Arc<Adopted>,
+    adopted: Arc<HookJobs>,
     automations: Automations,
     found: Found,
 }
 
 impl Interceptor for Asks {
-    fn intercept(&self, _: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+    fn intercept(&self, _: AnyEvent, cx: Cx) -> BoxFuture<Result<Response, Failure>> {
         Box::pin(async move {
             drop(cx.recorder().unwrap().begins().await);
             sleep(Duration::from_secs(9)).await;
@@ -62,13 +62,14 @@ async fn scene(recording: Recording, debounce: Option<Debounce>) -> Scene {
     let disk = Disk::default();
     let (automations, _) =
         Automations::open(&bus, Bounds::default(), Arc::new(disk.clone()), disk.entries()).unwrap();
-    let adoptions = automations.adoptions();
+    let adoptions = automations.hook_jobs();
     let (mut installed, mut current) = (Vec::new(), Vec::new());
     let found = Found::default();
     for name in ["a", "b"] {
         let hook = Hook::native(name, Part::PostDecision).dialect("test").lane(Lane::Shared);
         let id = HookId::in_memory("test", name);
-        let adopted = adoptions.adopt(Adoption { id, recording, debounce, ..Adoption::in_memory(&hook) });
+        let adopted =
+            adoptions.adopt(HookJobSpec { id, recording, debounce, ..HookJobSpec::in_memory(&hook) });
         current.push(Arc::clone(&adopted));
         let run = Asks { adopted, automations: automations.clone(), found: Arc::clone(&found) };
         installed.push(Installed { point: OnIdle::INFO, hook, run: Arc::new(run) });

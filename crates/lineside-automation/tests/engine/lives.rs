@@ -90,7 +90,7 @@ async fn life(disk: &Disk, ends: bool) -> (Bus, Session, Automations) {
                 std::future::pending::<()>().await;
             }
             let paths: Vec<_> = batch.changed_files.iter().map(|file| file.path.clone()).collect();
-            Ok(Report::failed(format!("{} of turn {:?}", paths.join(" "), batch.envelope().turn)))
+            Ok(Report::failure(format!("{} of turn {:?}", paths.join(" "), batch.envelope().turn)))
         })
         .unwrap();
     (bus, session, automations)
@@ -153,7 +153,7 @@ async fn a_join_waits_for_a_run_that_goes_on_though_its_records_are_not_kept_any
             async move {
                 begun.add_permits(1);
                 gate.acquire().await.unwrap().forget();
-                Ok(Report::failed("found"))
+                Ok(Report::failure("found"))
             }
         })
     };

@@ -25,7 +25,7 @@ use std::time::Duration;
 use lineside_automation::engine::OpenError;
 use lineside_automation::jobs::{Which, WhichState};
 use lineside_automation::machine::job::{Settled, Why};
-use lineside_automation::machine::{Bounds, Standing};
+use lineside_automation::machine::{Bounds, JobStatus};
 use lineside_automation::{
     Automate, Automating, Automations, JobId, OnBusy, Report, ResultRule, ResultWhen, Retry, WhyNotAutomate,
 };
@@ -84,7 +84,7 @@ async fn a_burst_is_one_run_and_the_next_model_call_has_what_it_found() {
         .run(async |batch, _cx| {
             let paths: Vec<_> = batch.changed_files.iter().map(|file| file.path.clone()).collect();
             tokio::time::sleep(Duration::from_secs(1)).await;
-            Ok(Report::failed("2 errors").body(paths.join("\n")))
+            Ok(Report::failure("2 errors").body(paths.join("\n")))
         })
         .unwrap();
     let began = Instant::now();
@@ -107,7 +107,7 @@ async fn what_runs_in_the_background_is_not_waited_for() {
         .automate::<AfterToolBatch>("tests")
         .run(async |_batch, _cx| {
             tokio::time::sleep(Duration::from_secs(60)).await;
-            Ok(Report::failed("1 failed"))
+            Ok(Report::failure("1 failed"))
         })
         .unwrap();
     drop(session.publish(changed("a.rs")).await.unwrap());
@@ -230,7 +230,7 @@ async fn a_session_that_closes_waits_for_what_it_drains_and_cuts_what_has_no_tim
     assert_eq!(began.elapsed(), Duration::from_secs(2));
     let shown = automation.automations().jobs().show(JobId(2)).unwrap();
     let cut = Settled::Cancelled(Why::SessionEnded);
-    assert!(matches!(shown.standing, Standing::Settled { settled, .. } if settled == cut));
+    assert!(matches!(shown.standing, JobStatus::Settled { settled, .. } if settled == cut));
 }
 
 #[tokio::test(start_paused = true)]
@@ -268,7 +268,7 @@ async fn an_event_cancels_what_is_held() {
         .automate::<AfterToolBatch>("remind")
         .debounce(Debounce::quiet(millis(300)))
         .cancelled_by::<OnPrompt>(MatcherDraft::default())
-        .run(async |_batch, _cx| Ok(Report::failed("you have forgotten something")))
+        .run(async |_batch, _cx| Ok(Report::failure("you have forgotten something")))
         .unwrap();
     drop(session.publish(changed("a")).await.unwrap());
     drop(session.publish(OnPrompt::new("go on")).await.unwrap());
@@ -368,7 +368,7 @@ async fn settings_that_cannot_be_meant_name_the_caller_what_is_wrong_and_what_wo
         let (line, error) = (line!(), set(session.automate::<AfterSession>("late")).run(run).unwrap_err());
         let place = format!("{}:{line}: automation `late` at after_session could not be registered", file!());
         assert_eq!(error.to_string(), place);
-        let chain = successors(error.source(), |cause| cause.source()).map(ToString::to_string);
+        let chain = successors(error.source(), |&cause| cause.source()).map(ToString::to_string);
         assert_eq!(chain.collect::<Vec<_>>().join(": "), wrong);
     }
     session.automate::<AfterSession>("late").run(run).unwrap();

@@ -14,7 +14,7 @@ async fn a_second_removal_leaves_the_one_that_has_the_name_by_now() {
     let session = bus.session("s").open().await.unwrap();
     let register = || {
         let lint = session.automate::<AfterToolBatch>("lint");
-        lint.run(async |_batch, _cx| Ok(Report::failed("found"))).unwrap()
+        lint.run(async |_batch, _cx| Ok(Report::failure("found"))).unwrap()
     };
     let first = register();
     assert!(first.remove());

@@ -38,7 +38,7 @@ fn lint(bus: &Bus, ends_after: Option<Duration>) {
                 Some(after) => tokio::time::sleep(after).await,
                 None => std::future::pending().await,
             }
-            Ok(Report::failed(batch.changed_files[0].path.clone()))
+            Ok(Report::failure(batch.changed_files[0].path.clone()))
         })
         .unwrap();
 }
@@ -66,7 +66,7 @@ async fn the_next_model_call_of_a_session_that_is_opened_again_waits_for_its_rec
     let delivery = session.collect().before_next_model().await;
     assert_eq!(delivery.messages()[0].text, "a");
     assert_eq!(began.elapsed().as_secs(), 10);
-    automations.at_rest().await.unwrap();
+    automations.all_settled().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -76,7 +76,7 @@ async fn what_a_recovered_job_has_for_a_session_waits_until_that_is_opened() {
     for life in 2..=3 {
         let (bus, automations) = open(&disk);
         lint(&bus, Some(millis(5)));
-        automations.at_rest().await.unwrap();
+        automations.all_settled().await.unwrap();
         let shown = automations.jobs().show(JobId(1)).unwrap();
         assert_eq!(shown.standing.to_string(), "what it found is being handed over", "life {life}");
         assert_eq!(shown.attempts.len(), 2, "it has run once and is not run again");
@@ -84,12 +84,12 @@ async fn what_a_recovered_job_has_for_a_session_waits_until_that_is_opened() {
     let (bus, automations) = open(&disk);
     lint(&bus, Some(millis(5)));
     let session = bus.session("s1").open().await.unwrap();
-    automations.at_rest().await.unwrap();
+    automations.all_settled().await.unwrap();
     assert_eq!(session.collect().ready().accept()[0].text, "a");
     let (bus, automations) = open(&disk);
     let session = bus.session("s1").open().await.unwrap();
     assert!(session.collect().before_next_model().await.messages().is_empty(), "and only once");
-    automations.at_rest().await.unwrap();
+    automations.all_settled().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -118,7 +118,7 @@ async fn work_for_an_automation_that_does_not_come_goes_to_the_dead_letters() {
     );
     let mut signals = bus.signals();
     automations.all_registered();
-    automations.at_rest().await.unwrap();
+    automations.all_settled().await.unwrap();
     let dead = Which { state: WhichState::Dead, ..Which::default() };
     let shown = automations.jobs().list(&dead);
     assert_eq!(shown.len(), 1);
@@ -154,7 +154,7 @@ async fn what_was_held_in_an_earlier_life_runs_at_once_when_no_further_event_wil
         }
         let began = tokio::time::Instant::now();
         automations.release_all();
-        automations.at_rest().await.unwrap();
+        automations.all_settled().await.unwrap();
         assert!(began.elapsed() < Duration::from_secs(1));
         assert_eq!(automations.jobs().show(JobId(1)).unwrap().standing.to_string(), "done");
     }
@@ -210,7 +210,7 @@ async fn the_receipt_says_what_has_become_of_an_event() {
     assert_eq!(outcomes(prompt.receipt().unwrap()), [Acceptance::Cancels(1)]);
     let written = second.receipt().unwrap().to_json();
     assert_eq!(written["hooks"][1], json!({"hook": "in-order", "queued": true, "durability": "disk"}));
-    automations.at_rest().await.unwrap();
+    automations.all_settled().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -244,7 +244,7 @@ async fn w04_on_a_full_disk_the_publisher_is_told_and_gates_go_on_deciding() {
         .collect();
     assert_eq!(told, ["no more work of automations is accepted: the journal is unavailable: no space"]);
     assert_eq!(automations.durability().unwrap_err().why, "no space");
-    assert!(automations.at_rest().await.is_err());
+    assert!(automations.all_settled().await.is_err());
     assert!(session.collect().before_next_model().await.messages().is_empty(), "nothing is waited for");
     let report = bus.drain(Duration::from_secs(5)).await;
     assert_eq!(report.jobs, JobCounts { lost: 1, ..JobCounts::default() });
@@ -290,7 +290,7 @@ async fn dead_letters_that_are_too_many_are_told_counted_and_no_trouble_for_the_
         for _ in 0..8 {
             drop(session.publish(changed("a")).await.unwrap());
         }
-        automations.at_rest().await.unwrap();
+        automations.all_settled().await.unwrap();
         assert_eq!(automations.jobs().forgotten_so_far(), 5);
         let mut warned = Vec::new();
         while let Some(watched) = signals.try_next() {

@@ -20,7 +20,7 @@ fn one_at_a_time(session: &Session, finds: &'static str) -> Automation {
     let lint = session.automate::<AfterToolBatch>("lint").concurrency("one");
     lint.run(move |batch, _cx| async move {
         tokio::time::sleep(millis(50)).await;
-        Ok(Report::failed(format!("{finds} {}", batch.changed_files[0].path)))
+        Ok(Report::failure(format!("{finds} {}", batch.changed_files[0].path)))
     })
     .unwrap()
 }
@@ -97,7 +97,7 @@ fn load(session: &Session, automations: &Automations, standby: Standby) -> Vec<R
         run: Arc::new(|_, _, _, turn| {
             Box::pin(async move {
                 turn.begins().await;
-                Ok(Report::failed("found"))
+                Ok(Report::failure("found"))
             })
         }),
     };

@@ -133,7 +133,7 @@ async fn what_finds_no_turn_is_spare_is_lent_once_and_ends_as_the_other_machine_
     // The turn of the first is still the only one, and goes to the third.
     assert_eq!(ran.load(Ordering::SeqCst), 1);
     none.add_permits(2);
-    automations.at_rest().await.unwrap();
+    automations.all_settled().await.unwrap();
     assert_eq!(ran.load(Ordering::SeqCst), 2);
     assert!(automations.lend(3, HOOK).await.is_none(), "it is over");
 }
@@ -213,7 +213,7 @@ async fn nothing_is_lent_that_does_not_say_so_or_that_no_other_machine_can_have(
     let automations = Automations::of(&bus).unwrap();
     assert_eq!(automations.places_without_effect(), [Arc::from("of a program")]);
     publish(&bus, 1).await;
-    automations.at_rest().await.unwrap();
+    automations.all_settled().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -230,7 +230,7 @@ async fn what_is_to_hold_on_all_machines_and_holds_on_this_one_is_named() {
     let names: Vec<_> = automations.keys_not_shared().iter().map(ToString::to_string).collect();
     assert_eq!(names, ["held", "key", "rate"]);
     publish(&bus, 1).await;
-    automations.at_rest().await.unwrap();
+    automations.all_settled().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -306,7 +306,7 @@ async fn what_waits_for_a_key_of_the_cluster_has_no_turn_and_needs_one_when_it_h
     assert!(automations.jobs().drop(waits));
     settle().await;
     ends.add_permits(5);
-    automations.at_rest().await.unwrap();
+    automations.all_settled().await.unwrap();
     assert_eq!((ran.load(Ordering::SeqCst), attempts()), (4, 4));
     assert!(automations.take_turn().is_some() && automations.take_turn().is_some());
 }

@@ -7,7 +7,7 @@ use lineside_automation::HookId;
 use lineside_automation::adopted::RESTARTS;
 use lineside_automation::control::{Control, Retry, Rules, Work};
 use lineside_automation::machine::job::{AttemptEnd, JobId, Settled, Why};
-use lineside_automation::machine::{Awaited, Bounds, Effect, Ended, Input, Machine, Standing, StartedRun};
+use lineside_automation::machine::{Awaited, Bounds, Effect, Ended, Input, JobStatus, Machine, StartedRun};
 use lineside_automation::record::Record;
 use lineside_automation::report::{Report, ResultRule, ResultWhen};
 use lineside_automation::unix_micros::UnixMicros;
@@ -134,7 +134,7 @@ proptest! {
                 Fate::Left => {
                     play.step(Input::Ended(job, fence, Ended::Left));
                     play.run = None;
-                    prop_assert_eq!(play.machine.why(job), Some(Standing::Parked));
+                    prop_assert_eq!(play.machine.why(job), Some(JobStatus::Parked));
                     play.step(Input::TakeUp(job));
                 }
                 Fate::Fails | Fate::KillInPause => {
@@ -173,12 +173,12 @@ fn it_rests_until_its_session_has_the_hook_and_dies_when_that_is_gone() {
     play.step(Input::AllRegistered);
     play.step(Input::Registered(Arc::clone(&hook.0), Arc::clone(&hook.1)));
     play.wait();
-    assert_eq!((play.machine.why(JobId(1)), play.run.clone()), (Some(Standing::Parked), None));
+    assert_eq!((play.machine.why(JobId(1)), play.run.clone()), (Some(JobStatus::Parked), None));
     play.step(Input::SessionEnds(session_id(1)));
     play.step(Input::SessionCut(session_id(1)));
-    assert_eq!(play.machine.why(JobId(1)), Some(Standing::Parked));
+    assert_eq!(play.machine.why(JobId(1)), Some(JobStatus::Parked));
     play.step(Input::Gone(JobId(1)));
-    let Some(Standing::Settled { settled, .. }) = play.machine.why(JobId(1)) else { panic!("it rests") };
+    let Some(JobStatus::Settled { settled, .. }) = play.machine.why(JobId(1)) else { panic!("it rests") };
     assert_eq!(settled, Settled::Dead(Why::HookGone));
 }
 
@@ -256,13 +256,13 @@ fn what_waits_rests_when_its_session_is_cut_and_what_runs_is_left_to_it() {
     play.step(Input::SessionEnds(session.clone()));
     let effects = play.machine.step(UnixMicros::millis(play.now), Input::SessionCut(session.clone()));
     assert!(!effects.iter().any(|effect| matches!(effect, Effect::Cancel(..))), "{effects:?}");
-    assert!(matches!(play.machine.why(JobId(1)), Some(Standing::Turn { .. } | Standing::Running { .. })));
-    assert_eq!(play.machine.why(JobId(2)), Some(Standing::Parked));
+    assert!(matches!(play.machine.why(JobId(1)), Some(JobStatus::Turn { .. } | JobStatus::Running { .. })));
+    assert_eq!(play.machine.why(JobId(2)), Some(JobStatus::Parked));
     assert_eq!(play.machine.awaited(&session, Awaited::Draining), [JobId(1)], "2 waits for its session");
     // Its run is cut without having been asked to: it is left as well.
     let run = play.run.clone().unwrap();
     play.step(Input::Ended(run.job, run.fence, Ended::Cancelled));
-    assert_eq!(play.machine.why(JobId(1)), Some(Standing::Parked));
+    assert_eq!(play.machine.why(JobId(1)), Some(JobStatus::Parked));
 }
 
 #[test]

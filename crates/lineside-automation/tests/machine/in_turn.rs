@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lineside_automation::control::{Control, Retry, Rules, Work};
 use lineside_automation::machine::job::{AttemptEnd, JobId, Settled, Why};
-use lineside_automation::machine::{Bounds, Effect, Ended, Input, Machine, News, Standing, StartedRun};
+use lineside_automation::machine::{Bounds, Effect, Ended, Input, JobStatus, Machine, News, StartedRun};
 use lineside_automation::record::Record;
 use lineside_automation::report::{ResultRule, ResultWhen};
 use lineside_automation::unix_micros::UnixMicros;
@@ -26,7 +26,7 @@ impl Life {
     fn after(records: Vec<Record<Ev>>) -> Self {
         let result = ResultRule { when: ResultWhen::Ignore, ..ResultRule::default() };
         let control = Control { retry: Retry::constant(2, millis(0)), result, ..Control::default() };
-        let rules = Rules { work: Work::InTurn, ..(*rules(&control)).clone() };
+        let rules = Rules { work: Work::ExternalSlot, ..(*rules(&control)).clone() };
         let (machine, troubles) = Machine::recover(Bounds::default(), records.clone());
         assert_eq!(troubles, []);
         let mut life = Self { machine, records, runs: Vec::new(), news: Vec::new(), now: 0 };
@@ -64,7 +64,7 @@ impl Life {
 
     fn settled(&self) -> Option<Settled> {
         match self.machine.why(JobId(1)) {
-            Some(Standing::Settled { settled, .. }) => Some(settled),
+            Some(JobStatus::Settled { settled, .. }) => Some(settled),
             _ => None,
         }
     }
@@ -81,7 +81,7 @@ fn a_kill_before_the_turn_counts_for_nothing() {
     let mut life = offered();
     for kills in 0..5 {
         assert_eq!((life.runs.len(), life.runs[0].attempt), (1, 1), "after {kills} kills");
-        assert_eq!(life.machine.why(JobId(1)), Some(Standing::Turn { ahead: 0 }));
+        assert_eq!(life.machine.why(JobId(1)), Some(JobStatus::Turn { ahead: 0 }));
         assert_eq!(life.attempts(), []);
         let records = if kills % 2 == 0 { life.records } else { life.machine.snapshot() };
         life = Life::after(records);

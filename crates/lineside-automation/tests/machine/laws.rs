@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lineside_automation::control::{Control, OnBusy, Retry};
 use lineside_automation::machine::job::{Settled, Why};
-use lineside_automation::machine::{Bounds, Effect, Input, Machine, News, Standing};
+use lineside_automation::machine::{Bounds, Effect, Input, JobStatus, Machine, News};
 use lineside_automation::record::Record;
 use lineside_automation::unix_micros::UnixMicros;
 use lineside_core::flow::Debounce;
@@ -104,12 +104,12 @@ proptest! {
             let shown = player.machine.show(id).expect("it is known");
             let Some((automation, all)) = accepted.get(&id.0) else { continue };
             match shown.standing {
-                Standing::Settled { settled: Settled::Done | Settled::Dead(_), .. } => {
+                JobStatus::Settled { settled: Settled::Done | Settled::Dead(_), .. } => {
                     for event in all {
                         prop_assert!(ran.contains(&(Arc::clone(automation), *event)), "{event} of {id} ran");
                     }
                 }
-                Standing::Settled { settled: Settled::Cancelled(why), .. } => {
+                JobStatus::Settled { settled: Settled::Cancelled(why), .. } => {
                     let declared = matches!(
                         why,
                         Why::Restarted(_) | Why::Event(_) | Why::SessionEnded | Why::Person | Why::Coalesced(_)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lineside_automation::control::{Control, Rate, Retry};
 use lineside_automation::machine::job::JobId;
-use lineside_automation::machine::{Bounds, Effect, Input, Machine, Standing};
+use lineside_automation::machine::{Bounds, Effect, Input, JobStatus, Machine};
 use lineside_automation::record::Record;
 use lineside_automation::unix_micros::UnixMicros;
 
@@ -79,7 +79,7 @@ fn a_dead_letter_outlives_its_automation() {
     player.step(1, Input::Leaves(name(0)));
     player.ended(2, 1, Some(true));
     assert!(is_gone(&player, 0));
-    assert!(matches!(player.machine.why(JobId(1)), Some(Standing::Settled { .. })));
+    assert!(matches!(player.machine.why(JobId(1)), Some(JobStatus::Settled { .. })));
     assert_eq!(player.machine.snapshot().len(), 2, "the numbers, and the dead letter");
     drop(player.machine.step(UnixMicros::millis(3), Input::Registered(name(0), Arc::clone(&rules[0]))));
     player.step(4, Input::Revive(JobId(1)));

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use lineside_automation::control::{Control, OnBusy, Rate, Retry, Rules, Work};
 use lineside_automation::machine::job::JobId;
-use lineside_automation::machine::{Awaited, Bounds, Effect, Ended, Input, Machine, Remains, Standing};
+use lineside_automation::machine::{
+    Awaited, Bounds, Effect, Ended, Input, JobStatus, Machine, UnfinishedJobs,
+};
 use lineside_automation::record::Record;
 use lineside_automation::report::{ResultRule, ResultWhen};
 use lineside_automation::unix_micros::UnixMicros;
@@ -67,7 +69,7 @@ fn what_has_run_is_done_and_handed_over_though_its_automation_does_not_come() {
     let (machine, _) = without_automations(records[..ended].to_vec());
     let standing = machine.why(JobId(1)).unwrap();
     assert!(standing.to_string().starts_with("dead"), "{standing}");
-    assert!(matches!(standing, Standing::Settled { .. }));
+    assert!(matches!(standing, JobStatus::Settled { .. }));
 }
 
 #[test]
@@ -135,10 +137,10 @@ fn what_waits_rests_when_the_bus_ends_and_something_keeps_it() {
     for number in 1..=2 {
         player.step(1, Input::Offered(name(0), Ev::new(number, 0, 0)));
     }
-    player.step(2, Input::BusEnds(Remains::OnRecord));
+    player.step(2, Input::BusEnds(UnfinishedJobs::OnRecord));
     let effects = player.machine.step(UnixMicros::millis(3), Input::BusCut);
     assert!(effects.iter().any(|effect| matches!(effect, Effect::Cancel(JobId(1), _))), "{effects:?}");
-    assert_eq!(player.machine.why(JobId(2)), Some(Standing::Parked));
+    assert_eq!(player.machine.why(JobId(2)), Some(JobStatus::Parked));
     let awaited = player.machine.awaited(&session_id(0), Awaited::Draining);
     assert!(awaited.contains(&JobId(2)), "it is of no hook, and waits for no session");
 }
@@ -236,7 +238,7 @@ fn what_is_being_handed_over_ended_when_its_run_did() {
     player.step(1, Input::Offered(name(0), Ev::new(1, 0, 0)));
     let ended = Ended::With(Ok(lineside_automation::report::Report::success("ok")));
     drop(player.machine.step(UnixMicros::millis(7), Input::Ended(JobId(1), player.runs[&JobId(1)], ended)));
-    assert_eq!(player.machine.why(JobId(1)), Some(Standing::Delivering));
+    assert_eq!(player.machine.why(JobId(1)), Some(JobStatus::Delivering));
     let snapshot = player.machine.snapshot();
     let job = snapshot.iter().find_map(|record| match record {
         Record::Job { settled, .. } => settled.as_ref(),

@@ -42,7 +42,7 @@ impl Player {
     }
 
     pub(crate) fn of(machine: Machine<Ev>, rules: &[Arc<Rules>]) -> Self {
-        let in_turn = (0..).zip(rules).filter(|(_, rules)| rules.work == Work::InTurn);
+        let in_turn = (0..).zip(rules).filter(|(_, rules)| rules.work == Work::ExternalSlot);
         let in_turn = in_turn.map(|(number, _)| name(number)).collect();
         Self { machine, runs: BTreeMap::new(), wake: None, effects: Vec::new(), in_turn, all_begin: false }
     }

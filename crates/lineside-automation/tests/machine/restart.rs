@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lineside_automation::control::{Control, Retry, Rules, Work};
 use lineside_automation::machine::job::{AttemptEnd, Fence, JobId, Settled, Why};
-use lineside_automation::machine::{Bounds, Effect, Ended, Input, Machine, Standing, Trouble};
+use lineside_automation::machine::{Bounds, Effect, Ended, Input, JobStatus, Machine, ReplayError};
 use lineside_automation::record::{Entry, Record, RecordError, VERSION};
 use lineside_automation::report::{Handover, Report, ResultRule, ResultWhen};
 use lineside_automation::unix_micros::UnixMicros;
@@ -141,14 +141,14 @@ proptest! {
                 continue;
             }
             match player.machine.why(*job) {
-                Some(Standing::Settled { settled: Settled::Done, .. }) => {
+                Some(JobStatus::Settled { settled: Settled::Done, .. }) => {
                     let known = HashSet::new();
                     let ran = ran.get(job).unwrap_or(&known);
                     let all = accepted.contains_key(job);
                     prop_assert!(!all || events.iter().all(|event| ran.contains(event)), "{job} ran for {events:?}");
                 }
-                Some(Standing::Settled { settled: Settled::Dead(_), .. }) => {}
-                Some(Standing::Settled { settled: Settled::Cancelled(why), .. }) => {
+                Some(JobStatus::Settled { settled: Settled::Dead(_), .. }) => {}
+                Some(JobStatus::Settled { settled: Settled::Cancelled(why), .. }) => {
                     let declared =
                         matches!(why, Why::Restarted(_) | Why::Coalesced(_) | Why::Busy | Why::Duplicate);
                     prop_assert!(declared, "{why}");
@@ -238,7 +238,7 @@ fn state(machine: &Machine<Ev>, rules: &[Arc<Rules>], now: u64) -> Vec<String> {
         // that never had its turn.
         if let Record::Numbers { job, fence } = &mut record {
             *job = JobId(0);
-            if rules.iter().any(|rules| rules.work == Work::InTurn) {
+            if rules.iter().any(|rules| rules.work == Work::ExternalSlot) {
                 *fence = Fence(0);
             }
         }
@@ -277,7 +277,7 @@ fn w05_a_poison_event_that_kills_the_process_goes_to_the_dead_letters_and_others
     let mut player = restarted(records, &rules, 1, 10);
     let dead = Settled::Dead(Why::Lost { attempts: 3 });
     assert!(
-        matches!(player.machine.why(JobId(1)), Some(Standing::Settled { settled, .. }) if settled == dead)
+        matches!(player.machine.why(JobId(1)), Some(JobStatus::Settled { settled, .. }) if settled == dead)
     );
     assert_eq!(player.step(11, Input::Offered(name(0), Ev::new(2, 0, 1))).len(), 1, "another key runs");
 }
@@ -363,9 +363,9 @@ fn a_record_about_nothing_is_reported_and_the_others_count() {
         },
     ];
     let (machine, troubles) = Machine::recover(Bounds::default(), records);
-    assert_eq!(troubles, [Trouble::UnknownJob { place: 0, job: JobId(7) }]);
+    assert_eq!(troubles, [ReplayError::UnknownJob { place: 0, job: JobId(7) }]);
     assert_eq!(machine.live(), 1);
-    assert_eq!(machine.why(JobId(8)), Some(Standing::Parked));
+    assert_eq!(machine.why(JobId(8)), Some(JobStatus::Parked));
     assert_eq!(machine.awaited(&session_id(0), lineside_automation::machine::Awaited::Joining), []);
 }
 
@@ -378,7 +378,7 @@ fn a_failure_is_kept_with_how_it_failed() {
     let player = restarted(kept(&player.effects), &rules, 1, 3);
     let shown = player.machine.show(JobId(1)).unwrap();
     let why = Why::Failed { attempts: 1, kind: FailureKind::Error, detail: "no".to_owned() };
-    assert!(matches!(shown.standing, Standing::Settled { settled: Settled::Dead(dead), .. } if dead == why));
+    assert!(matches!(shown.standing, JobStatus::Settled { settled: Settled::Dead(dead), .. } if dead == why));
     assert_eq!(shown.attempts.len(), 1);
 }
 

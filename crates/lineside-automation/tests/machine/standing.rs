@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lineside_automation::control::{Control, Rate, Retry};
 use lineside_automation::machine::job::{Fence, JobId, Settled, Why};
-use lineside_automation::machine::{Bounds, Effect, Ended, Input, Machine, Progress, Standing, StartedRun};
+use lineside_automation::machine::{Bounds, Effect, Ended, Input, JobStatus, Machine, Progress, StartedRun};
 use lineside_automation::record::Record;
 use lineside_automation::report::Report;
 use lineside_automation::unix_micros::UnixMicros;
@@ -56,7 +56,7 @@ impl Asked {
         self.step(Input::Ended(JobId(job), fence, ended));
     }
 
-    fn why(&self, job: u64) -> Standing {
+    fn why(&self, job: u64) -> JobStatus {
         self.machine.why(JobId(job)).expect("it is known")
     }
 
@@ -82,7 +82,7 @@ fn what_is_held() {
     let mut asked = Asked::with(&[Control { debounce, ..Control::default() }]);
     asked.offer(0);
     asked.offer(0);
-    let standing = Standing::Held { until: at(53), events: 2 };
+    let standing = JobStatus::Held { until: at(53), events: 2 };
     assert_eq!((asked.why(1).to_string(), asked.why(1)), ("2 events are held".to_owned(), standing));
     assert_eq!(asked.progress(1), Progress::Held { events: 2, since: (at(2), at(3)) });
     let shown = asked.machine.show(JobId(1)).unwrap();
@@ -101,19 +101,19 @@ fn what_waits_for_a_rate_a_key_or_a_turn() {
         asked.offer(0);
     }
     // The first one has started at 4.
-    assert_eq!(asked.why(1), Standing::Running { attempt: 1, since: at(4), cancelling: false });
-    assert_eq!(asked.why(2), Standing::Rate { until: Some(at(104)), ahead: 0 });
-    assert_eq!(asked.why(3), Standing::Rate { until: Some(at(104)), ahead: 1 });
+    assert_eq!(asked.why(1), JobStatus::Running { attempt: 1, since: at(4), cancelling: false });
+    assert_eq!(asked.why(2), JobStatus::Rate { until: Some(at(104)), ahead: 0 });
+    assert_eq!(asked.why(3), JobStatus::Rate { until: Some(at(104)), ahead: 1 });
     assert_eq!(asked.why(3).to_string(), "waits for a start of its rate, 1 before it");
     for _ in 0..3 {
         asked.offer(1);
     }
-    let waits = |ahead| Standing::Key { key: Arc::from("s0"), holders: vec![JobId(4)], ahead };
+    let waits = |ahead| JobStatus::Key { key: Arc::from("s0"), holders: vec![JobId(4)], ahead };
     assert_eq!((asked.why(5), asked.why(6)), (waits(0), waits(1)));
     assert_eq!(asked.machine.show(JobId(6)).unwrap().key.as_deref(), Some("s0"));
     asked.offer(2);
     asked.offer(2);
-    assert_eq!((asked.why(7), asked.why(8)), (Standing::Turn { ahead: 0 }, Standing::Turn { ahead: 1 }));
+    assert_eq!((asked.why(7), asked.why(8)), (JobStatus::Turn { ahead: 0 }, JobStatus::Turn { ahead: 1 }));
     assert_eq!(asked.why(8).to_string(), "waits for a turn, 1 before it");
     for job in [2, 5, 7] {
         assert_eq!(asked.progress(job), Progress::Waiting);
@@ -130,16 +130,16 @@ fn what_runs_has_failed_or_has_come_to_rest() {
     asked.offer(0);
     assert_eq!(asked.why(1).to_string(), "runs, attempt 1");
     asked.end(1, failed());
-    assert_eq!(asked.why(1), Standing::Delayed { until: at(33), attempt: 2 });
+    assert_eq!(asked.why(1), JobStatus::Delayed { until: at(33), attempt: 2 });
     assert_eq!(asked.why(1).to_string(), "waits for attempt 2");
     assert_eq!(asked.progress(1), Progress::Delayed { until: at(33) });
     asked.now = 40;
     asked.step(Input::Tick);
-    assert_eq!(asked.why(1), Standing::Running { attempt: 2, since: at(41), cancelling: false });
+    assert_eq!(asked.why(1), JobStatus::Running { attempt: 2, since: at(41), cancelling: false });
     assert_eq!(asked.progress(1), Progress::Started { at: at(41) });
     asked.end(1, failed());
     // The last failure is what the next model call has.
-    assert_eq!(asked.why(1), Standing::Delivering);
+    assert_eq!(asked.why(1), JobStatus::Delivering);
     assert_eq!(asked.progress(1), Progress::Delivering);
     asked.step(Input::Delivered(JobId(1)));
     let why = Why::Failed { attempts: 2, kind: FailureKind::Exit, detail: "exit status 1".to_owned() };

@@ -166,7 +166,7 @@ pub(crate) struct Script {
 impl Script {
     /// The rules of its automations.
     pub(crate) fn rules(&self) -> Vec<Arc<Rules>> {
-        let work = |in_turn: &bool| if *in_turn { Work::InTurn } else { Work::Own };
+        let work = |in_turn: &bool| if *in_turn { Work::ExternalSlot } else { Work::Own };
         let of_each = self.automations.iter().map(rules).zip(&self.in_turn);
         of_each.map(|(rules, in_turn)| Arc::new(Rules { work: work(in_turn), ..(*rules).clone() })).collect()
     }

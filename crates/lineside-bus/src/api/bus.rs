@@ -104,7 +104,7 @@ impl BusBuilder {
         self
     }
 
-    /// At most so many bytes of messages wait in all mailboxes of a [`context_journal`](Self::context_journal) together,
+    /// At most this many bytes of messages wait in all mailboxes of a [`context_journal`](Self::context_journal) together,
     /// also for sessions that are not open; 256 MiB unless this says otherwise. What does not fit ends as in a full mailbox.
     #[must_use]
     pub fn context_at_most(mut self, bytes: usize) -> Self {
@@ -112,7 +112,7 @@ impl BusBuilder {
         self
     }
 
-    /// At most so many sessions are open at once, whose ids, paths and other texts have at most so many bytes together; an
+    /// At most this many sessions are open at once, whose ids, paths and other texts have at most this many bytes together; an
     /// eighth of either in one tree of sessions, of which each session keeps a 64th from what is below it. One that is closed counts until it has come to its end, and so has
     /// everything below it. Without it there is no bound.
     #[must_use]
@@ -318,12 +318,12 @@ impl Bus {
         OfDialect::new(Arc::clone(&self.shared), Place::Bus, dialect)
     }
 
-    /// Takes away the hooks of the bus that have this name. Gives how many there were.
+    /// Removes the hooks of the bus that have this name. Returns how many there were.
     pub fn remove(&self, name: &str) -> usize {
         self.shared.remove(&Place::Bus, &|registered| *registered.hook.name == *name)
     }
 
-    /// Takes away the hooks of the bus that have this source, at one point or at all. Sources compare as whole
+    /// Removes the hooks of the bus that have this source, at one point or at all. Sources compare as whole
     /// strings; an unknown one is no error.
     pub fn remove_source(&self, point: Option<&PointInfo>, source: &str) -> usize {
         self.shared.remove_source(&Place::Bus, point, source)

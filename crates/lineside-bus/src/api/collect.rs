@@ -39,7 +39,7 @@ impl<'a> Collect<'a> {
         Self { session, bounds: Bounds::default() }
     }
 
-    /// Takes no more than this; 128 messages, 48 KiB and 12 thousand tokens when it is not said.
+    /// Takes no more than this; 128 messages, 48 KiB and 12 thousand tokens by default.
     ///
     /// What does not fit stays, in order, for the next delivery. A message that alone is more than this is cut: its
     /// head and its tail stay, and a marker between them says how much is missing and where all of it is.

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
 use lineside_core::event::digest_of;
-use lineside_core::outcome::By;
+use lineside_core::outcome::FromHook;
 use lineside_core::payload::Point;
 use lineside_core::{Append, Change, EventId, Hook, Notice, Payload, Reason, Receipt, Verdict};
 
@@ -208,13 +208,13 @@ impl<P: Point> Decision<P> {
     /// # }
     /// ```
     #[must_use]
-    pub fn context(&self) -> &[By<Append>] {
+    pub fn context(&self) -> &[FromHook<Append>] {
         self.receipt().map_or(&[], |receipt| &receipt.context)
     }
 
     /// The messages for the user, in order.
     #[must_use]
-    pub fn notices(&self) -> &[By<Notice>] {
+    pub fn notices(&self) -> &[FromHook<Notice>] {
         self.receipt().map_or(&[], |receipt| &receipt.notices)
     }
 
@@ -239,7 +239,7 @@ impl<P: Point> Decision<P> {
     /// # }
     /// ```
     #[must_use]
-    pub fn changes(&self) -> &[By<Change>] {
+    pub fn changes(&self) -> &[FromHook<Change>] {
         self.receipt().map_or(&[], |receipt| &receipt.changes)
     }
 

@@ -120,7 +120,7 @@ impl Bus {
 
     /// A handle on a session that is over: it takes no events, and its messages are not collected.
     #[must_use]
-    pub fn session_that_is_over(&self, source: &Source) -> Session {
+    pub fn closed_session(&self, source: &Source) -> Session {
         let state = State::default();
         state.in_flight.close();
         Session::new(Arc::new(Node::over(source.clone(), state)), Arc::clone(&self.shared))

@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use lineside_core::budget::{Bound, after};
 use lineside_core::envelope::Cause;
-use lineside_core::failure::let_go;
+use lineside_core::failure::drop_payload;
 use lineside_core::hook::NATIVE;
 use lineside_core::json::Map;
 use lineside_core::point::Slot;
-use lineside_core::{AnyEvent, Failure, Hook, PointInfo, Reach, Said};
+use lineside_core::{AnyEvent, Failure, Hook, PointInfo, Reach, Response};
 use tokio::time::Instant;
 
 use crate::hook::cx::Cx;
@@ -54,7 +54,7 @@ impl Living {
     ///
     /// # Errors
     /// Its failure, a panic and the end of its time among them.
-    pub async fn ask(&self, event: &AnyEvent, within: Duration) -> Result<Said, Failure> {
+    pub async fn ask(&self, event: &AnyEvent, within: Duration) -> Result<Response, Failure> {
         let time = Time { granted: within, bound: Bound::Hook, deadline: after(Instant::now(), within) };
         let envelope = event.envelope();
         let depth = envelope.cause.map_or(0, |cause| cause.depth);
@@ -109,7 +109,7 @@ impl Session {
             // What users have written of a condition may panic: it is asked here then.
             let declared = || {
                 catch_unwind(AssertUnwindSafe(|| hook.declared(point))).unwrap_or_else(|panic| {
-                    let_go(panic);
+                    drop_payload(panic);
                     Hook::clone(hook).when(None).declared(point)
                 })
             };
@@ -134,7 +134,7 @@ impl Session {
 }
 
 impl Shared {
-    /// Takes hooks away at one place. Gives how many there were.
+    /// Removes hooks at one place. Returns how many there were.
     pub(crate) fn remove(self: &Arc<Self>, place: &Place, leaves: Leaves<'_>) -> usize {
         let living = Cell::new(false);
         let count = self.tree.remove(place, &|registered| {

@@ -49,7 +49,7 @@ impl OfDialect {
     ///
     /// # Errors
     /// It is of another format, it would intercept a fact, or the session is closed.
-    pub fn add(&self, added: Installed) -> Result<Registration, RegisterHookError> {
+    pub fn attach(&self, added: Installed) -> Result<Registration, RegisterHookError> {
         let found = added.hook.dialect;
         if found != self.dialect {
             return Err(RegisterHookError::OtherDialect { expected: self.dialect, found });
@@ -57,8 +57,8 @@ impl OfDialect {
         self.shared.register(self.place.clone(), added.added(None))
     }
 
-    /// Takes hooks away: those at a point or at all, and those of a source or of any. Sources compare as whole
-    /// strings. Gives how many there were.
+    /// Removes hooks: those at a point or at all, and those of a source or of any. Sources compare as whole
+    /// strings. Returns how many there were.
     pub fn remove(&self, point: Option<&PointInfo>, source: Option<&str>) -> usize {
         self.shared.remove(&self.place, &|registered| {
             registered.hook.dialect == self.dialect

@@ -12,7 +12,7 @@ use lineside_core::payload::Point;
 use lineside_core::{AnyEvent, EventId, Extra, Payload, Receipt, Source, Verdict};
 use tokio::time::Instant;
 
-pub use crate::dispatch::admission::{DEEPEST_CAUSE, PublishError, Stops};
+pub use crate::dispatch::admission::{DEEPEST_CAUSE, PublishError, StopBound};
 
 use crate::api::decision::Decision;
 use crate::base::approver::{Approver, CarriedOut};
@@ -21,7 +21,7 @@ use crate::dispatch::event::{Begun, Waiting};
 use crate::hook::cx::Cx;
 use crate::hook::state::Session;
 
-/// An event about to be published. What is not said about it is that of its session.
+/// An event about to be published. What is not stated comes from its session.
 ///
 /// ```
 /// use std::time::Duration;
@@ -119,8 +119,8 @@ impl<P> Publication<P> {
         self
     }
 
-    /// Who limits how often its agent is kept working.
-    pub fn stops(mut self, stops: Stops) -> Self {
+    /// Whether the bus or the publisher limits how often its agent is kept working.
+    pub fn stops(mut self, stops: StopBound) -> Self {
         self.details.stops = stops;
         self
     }
@@ -218,13 +218,13 @@ impl<P> Publication<P> {
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let session = Bus::new().session("s1").open().await?;
     /// session.intercept::<BeforePrompt>("guard").gate(async |_, _cx| Verdict::Continue)?;
-    /// let decision = session.event(BeforePrompt::new("hi")).believing("an old digest").publish().await?;
+    /// let decision = session.event(BeforePrompt::new("hi")).expect_coverage("an old digest").publish().await?;
     /// let mismatch = decision.receipt().and_then(|receipt| receipt.coverage.as_ref());
     /// assert_eq!(mismatch.map(|mismatch| &mismatch.in_force), Some(&session.coverage()));
     /// # Ok(())
     /// # }
     /// ```
-    pub fn believing(mut self, coverage: impl Into<Arc<str>>) -> Self {
+    pub fn expect_coverage(mut self, coverage: impl Into<Arc<str>>) -> Self {
         self.details.coverage = Some(coverage.into());
         self
     }

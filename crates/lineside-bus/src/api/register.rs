@@ -104,7 +104,7 @@ impl Shared {
         Ok(Registration { shared: Arc::clone(self), place, number })
     }
 
-    /// Takes hooks away and registers others at one place, at once. Every registration comes by here, so that each hook
+    /// Removes hooks and registers others at one place, at once. Every registration comes by here, so that each hook
     /// has the authority that it needs and stands in the layer of its place.
     pub(crate) fn replace(
         &self,
@@ -169,13 +169,13 @@ macro_rules! settings {
             self
         }
 
-        /// Which sessions it hears; the session and everything below when this is not called.
+        /// Which sessions it hears; the session and everything below by default.
         pub fn reach(mut self, reach: Reach) -> Self {
             self.draft.hook.reach = reach;
             self
         }
 
-        /// Its layer, for hooks of the bus; `managed` when this is not called. Hooks of a session stay in its layer.
+        /// Its layer, for hooks of the bus; `managed` by default. Hooks of a session stay in its layer.
         pub fn layer(mut self, layer: Layer) -> Self {
             self.draft.hook.layer = layer;
             self
@@ -197,7 +197,7 @@ impl<P: Interceptable> Intercepting<P> {
 
     settings!();
 
-    /// Greater runs first; 0 when this is not called.
+    /// Greater runs first; 0 by default.
     ///
     /// ```
     /// use lineside_bus::Bus;
@@ -252,13 +252,13 @@ impl<P: Interceptable> Intercepting<P> {
         self
     }
 
-    /// What it counts as when it cannot answer: gates block and amenders continue when this is not called.
+    /// What it counts as when it cannot answer: gates block and amenders continue by default.
     pub fn on_failure(mut self, on_failure: OnFailure) -> Self {
         self.draft.on_failure = Some(on_failure);
         self
     }
 
-    /// Its time, from before its start to its answer; 30 s when this is not called.
+    /// Its time, from before its start to its answer; 30 s by default.
     ///
     /// ```
     /// use std::time::Duration;
@@ -457,7 +457,7 @@ impl<P: Amend> Intercepting<P> {
     }
 }
 
-/// How much waits for an observer at most, when nothing else is said: what comes in a burst, and little enough for many
+/// How much waits for an observer at most by default: what comes in a burst, and little enough for many
 /// observers.
 const OBSERVER_CAPACITY: Capacity = Capacity { events: 256, bytes: 16 << 20 };
 
@@ -478,19 +478,19 @@ impl<P: Point> Observing<P> {
 
     settings!();
 
-    /// How many events wait for it at most, at least 1; 256 when this is not called.
+    /// How many events wait for it at most, at least 1; 256 by default.
     pub fn capacity(mut self, events: usize) -> Self {
         self.capacity.events = events.max(1);
         self
     }
 
-    /// How many bytes of events wait for it at most, though one alone may be longer; 16 MiB when this is not called.
+    /// How many bytes of events wait for it at most, though one alone may be longer; 16 MiB by default.
     pub fn bytes(mut self, bytes: usize) -> Self {
         self.capacity.bytes = bytes;
         self
     }
 
-    /// What gives way when its queue is full; the oldest event when this is not called.
+    /// What gives way when its queue is full; the oldest event by default.
     ///
     /// ```
     /// use lineside_bus::{Bus, Overflow};

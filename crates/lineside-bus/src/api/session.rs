@@ -193,7 +193,7 @@ impl Session {
         OfDialect::new(Arc::clone(self.shared()), self.place(), dialect)
     }
 
-    /// Takes away the hooks of that name that were registered on this session. Gives how many there were.
+    /// Removes the hooks of that name that were registered on this session. Returns how many there were.
     ///
     /// ```
     /// use lineside_bus::Bus;
@@ -215,7 +215,7 @@ impl Session {
         self.shared().remove(&self.place(), &|registered| *registered.hook.name == *name)
     }
 
-    /// Takes away the hooks of that source that were registered on this session, at one point or at all. Sources
+    /// Removes the hooks of that source that were registered on this session, at one point or at all. Sources
     /// compare as whole strings; an unknown one is no error.
     pub fn remove_source(&self, point: Option<&PointInfo>, source: &str) -> usize {
         self.shared().remove_source(&self.place(), point, source)
@@ -325,7 +325,7 @@ impl Session {
         !self.node().is_released()
     }
 
-    /// Has something done once it has no [heirs](Self::has_heirs) any more; at once when it has none. It is done where the
+    /// Has something done once it has no [heirs](Self::has_heirs); at once when it has none. It is done where the
     /// last session below comes to its end, before that is signalled, and must not block.
     ///
     /// ```
@@ -389,7 +389,7 @@ impl Session {
         self.node().children()
     }
 
-    /// The number of its opening, from 1: no other session of its bus has the same, also none of its id.
+    /// The number of its opening, from 1: no other session of its bus has the same number, even one with its id.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.node().number
@@ -483,7 +483,7 @@ impl Session {
     }
 }
 
-/// The hooks of a session, kept for sessions below it that are yet to be opened. They are let go of when it is dropped.
+/// The hooks of a session, kept for sessions below it that are yet to be opened. They are released when it is dropped.
 #[must_use = "it keeps the hooks until it is dropped"]
 pub struct Bequest(Session);
 

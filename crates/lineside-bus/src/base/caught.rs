@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
 
-use lineside_core::failure::let_go;
+use lineside_core::failure::drop_payload;
 use lineside_core::{Failure, FailureKind};
 use lineside_redact::redact_head;
 
@@ -67,7 +67,7 @@ pub(crate) fn panicked(panic: Box<dyn Any + Send>) -> Failure {
     let text = redact_head(text, 4 * LONGEST_PANIC);
     let line: String =
         text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST_PANIC).collect();
-    let_go(panic);
+    drop_payload(panic);
     Failure::new(FailureKind::Panic, format!("panicked: {line}"))
 }
 

@@ -208,7 +208,7 @@ impl Delivery {
     /// Dropping the future leaves them accepted and does not say whether that is kept.
     ///
     /// # Errors
-    /// The context journal does not keep anything any more. This process does not give them again, the next one may.
+    /// The context journal no longer keeps anything. This process does not give them again, the next one may.
     pub async fn accept_durably(mut self) -> Result<(Vec<ContextMessage>, Durability), NotKept> {
         let mark = self.accepted();
         let messages = std::mem::take(&mut self.messages);

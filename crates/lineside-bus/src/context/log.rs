@@ -215,7 +215,7 @@ impl Log {
         None
     }
 
-    /// At most so many bytes wait in all mailboxes together.
+    /// At most this many bytes wait in all mailboxes together.
     pub(crate) fn at_most(&self, bytes: usize) {
         self.most.store(bytes, Ordering::Relaxed);
     }

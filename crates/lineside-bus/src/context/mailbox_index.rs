@@ -54,7 +54,7 @@ struct Waits {
 }
 
 impl Kept {
-    /// Remembers at most so many ids; returns how many were forgotten.
+    /// Remembers at most this many ids; returns how many were forgotten.
     fn forget_over(&mut self, most: usize) -> usize {
         let too_many = self.over.len().saturating_sub(most);
         for oldest in self.over.drain(..too_many) {

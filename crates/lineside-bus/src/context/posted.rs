@@ -29,7 +29,7 @@ impl Posted {
     /// Cancel safe: the message is kept all the same.
     ///
     /// # Errors
-    /// The context journal does not keep anything any more. The message is in the mailbox of this process.
+    /// The context journal no longer keeps anything. The message is in the mailbox of this process.
     pub async fn kept(self) -> Result<Durability, Unavailable> {
         match self.log {
             Some((log, mark)) => log.kept(mark).await,

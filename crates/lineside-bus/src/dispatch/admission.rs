@@ -52,19 +52,19 @@ pub(crate) struct Details {
     pub(crate) source: Option<Arc<Source>>,
     pub(crate) coverage: Option<Arc<str>>,
     pub(crate) decided: Option<Verdict>,
-    pub(crate) stops: Stops,
+    pub(crate) stops: StopBound,
     pub(crate) approver: Option<Arc<dyn Approver>>,
     pub(crate) carried: Option<CarriedOut>,
 }
 
 /// Who sees to it that an agent is not kept working for ever, and tells it why it is to go on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Stops {
+pub enum StopBound {
     /// The bus: it overrides the fourth block in a row, and puts the reason into the context of the agent.
     #[default]
-    Limited,
+    Bus,
     /// The publisher, who has a limit and words of its own. The limit that a hook's own format sets holds as well.
-    OfPublisher,
+    Publisher,
 }
 
 impl Details {
@@ -79,7 +79,7 @@ impl Details {
         source: None,
         coverage: None,
         decided: None,
-        stops: Stops::Limited,
+        stops: StopBound::Bus,
         approver: None,
         carried: None,
     };

@@ -13,7 +13,7 @@ use crate::hook::guard::{AtOnce, Guarded, poll_once};
 use crate::hook::state::Plan;
 
 /// What the first round has to wait for.
-pub(crate) enum Halt<'a> {
+pub(crate) enum Suspended<'a> {
     /// A call that has begun, of a hook that runs alone.
     Alone(u32, Guarded<'a>),
     /// A call that has begun, of a gate, and the gates that run at the same time.
@@ -30,7 +30,7 @@ impl<'a> Dispatcher<'a> {
         plan: &Plan<'_>,
         next: &mut u32,
         task: &mut Context<'_>,
-    ) -> Option<Halt<'a>> {
+    ) -> Option<Suspended<'a>> {
         let handled = self.handled();
         let lending = (plan.hooks().len() > 1).then(Lending::begin);
         handling(handled, || {
@@ -45,7 +45,7 @@ impl<'a> Dispatcher<'a> {
                     continue;
                 }
                 if hook.ensemble.is_some() {
-                    return Some(Halt::Member(index));
+                    return Some(Suspended::Member(index));
                 }
                 let Some(time) = self.admit(index, hook, &**run, None, Round::First) else { continue };
                 if hook.part == Part::Detached {
@@ -74,9 +74,9 @@ impl<'a> Dispatcher<'a> {
                         let group = plan.group(index).map_or(*next..*next, |group| *next..group.end);
                         *next = group.end;
                         return Some(if group.is_empty() {
-                            Halt::Alone(index, call)
+                            Suspended::Alone(index, call)
                         } else {
-                            Halt::Beside(index, call, group)
+                            Suspended::Beside(index, call, group)
                         });
                     }
                 }

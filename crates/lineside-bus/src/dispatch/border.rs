@@ -3,7 +3,7 @@
 
 use lineside_core::hook::Hook;
 use lineside_core::point::PointRole;
-use lineside_core::{Amendment, Answer, Failure, Part, Said, Strength, Verdict};
+use lineside_core::{Amendment, Answer, Failure, Part, Response, Strength, Verdict};
 
 use crate::dispatch::dispatcher::{Dispatcher, changes};
 
@@ -24,7 +24,11 @@ impl Dispatcher<'_> {
 
     /// What counts of what came of a hook from beyond the border. An amendment that would change the event refuses it: the
     /// event must not go on without it, nor with it.
-    pub(crate) fn confined(&self, hook: &Hook, result: Result<Said, Failure>) -> Result<Said, Failure> {
+    pub(crate) fn confined(
+        &self,
+        hook: &Hook,
+        result: Result<Response, Failure>,
+    ) -> Result<Response, Failure> {
         let of_answer = |answer: Answer| {
             let Answer { verdict, mut amendment, remarks, earlier, .. } = answer;
             let mut verdict = of_verdict(verdict);
@@ -41,8 +45,8 @@ impl Dispatcher<'_> {
             Answer { verdict, amendment, remarks, earlier, ..Answer::default() }
         };
         match result {
-            Ok(Said::Verdict(verdict)) => Ok(Said::Verdict(of_verdict(verdict))),
-            Ok(Said::Answer(answer)) => Ok(Said::Answer(Box::new(of_answer(*answer)))),
+            Ok(Response::Verdict(verdict)) => Ok(Response::Verdict(of_verdict(verdict))),
+            Ok(Response::Answer(answer)) => Ok(Response::Answer(Box::new(of_answer(*answer)))),
             Err(mut failure) => {
                 failure.taken_as = failure.taken_as.take().map(|answer| Box::new(of_answer(*answer)));
                 Err(failure)

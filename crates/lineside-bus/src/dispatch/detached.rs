@@ -11,7 +11,7 @@ use lineside_core::budget::{Bound, after};
 use lineside_core::envelope::Cause;
 use lineside_core::hook::{Join, Lane};
 use lineside_core::receipt::Given;
-use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Outcome, Part, Said, SkipReason, Verdict};
+use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Outcome, Part, Response, SkipReason, Verdict};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -134,7 +134,7 @@ impl SerialQueues {
     ///
     /// # Errors
     /// The hook, when nothing takes it over.
-    pub(crate) fn entrust(
+    pub(crate) fn hand_to_background(
         &mut self,
         mut detached: DetachedRun,
         event: &AnyEvent,
@@ -219,7 +219,7 @@ struct Report {
 
 impl Report {
     /// It came to its own end.
-    fn send(self, result: Result<Said, Failure>, took: Duration) {
+    fn send(self, result: Result<Response, Failure>, took: Duration) {
         let session = &self.detached.session;
         session.node().state.background().count_finished();
         let recorder = self.detached.durable.clone();

@@ -11,9 +11,9 @@ use lineside_core::chain::Chain;
 use lineside_core::envelope::Cause;
 use lineside_core::failure::seconds;
 use lineside_core::hook::{Hook, Selected};
-use lineside_core::outcome::{By, Round};
+use lineside_core::outcome::{FromHook, Round};
 use lineside_core::{
-    Amendment, Answer, AnyEvent, Approval, Failure, FailureKind, KeepWorking, OnFailure, Outcome, Said,
+    Amendment, Answer, AnyEvent, Approval, Failure, FailureKind, KeepWorking, OnFailure, Outcome, Response,
     SkipReason, Strength, Verdict,
 };
 use tokio::time::Instant;
@@ -38,7 +38,7 @@ pub(crate) struct Dispatcher<'a> {
     pub(crate) side_effects: SideEffects,
     pub(crate) budget: Budget,
     pub(crate) cause: Cause,
-    pub(crate) rare: Option<Box<Rare>>,
+    pub(crate) cold: Option<Box<ColdState>>,
     pub(crate) time: Stopwatch,
     /// Who has answered what its hooks ask.
     pub(crate) approval: Option<Box<Approval>>,
@@ -46,7 +46,7 @@ pub(crate) struct Dispatcher<'a> {
 
 /// What the hooks of few events have; made when it is needed.
 #[derive(Default)]
-pub(crate) struct Rare {
+pub(crate) struct ColdState {
     /// Hooks whose answers count together.
     pub(crate) ensembles: Vec<EnsembleRun>,
     pub(crate) queues: SerialQueues,
@@ -72,7 +72,7 @@ impl<'a> Dispatcher<'a> {
             event,
             side_effects: SideEffects::default(),
             budget,
-            rare: None,
+            cold: None,
             time: Stopwatch::of(now),
             approval: None,
         }
@@ -165,8 +165,8 @@ impl<'a> Dispatcher<'a> {
     }
 
     /// What the hooks of few events have.
-    pub(crate) fn rare(&mut self) -> &mut Rare {
-        self.rare.get_or_insert_default()
+    pub(crate) fn cold_state(&mut self) -> &mut ColdState {
+        self.cold.get_or_insert_default()
     }
 
     /// Where failures are counted.
@@ -200,13 +200,19 @@ impl<'a> Dispatcher<'a> {
     }
 
     /// Takes in what came of a hook.
-    pub(crate) fn fold(&mut self, index: u32, round: Round, took: Duration, result: Result<Said, Failure>) {
+    pub(crate) fn fold(
+        &mut self,
+        index: u32,
+        round: Round,
+        took: Duration,
+        result: Result<Response, Failure>,
+    ) {
         if round == Round::Rejudge {
             // The later judgement takes the place of the earlier, and so does what came with it.
             self.side_effects.forget(index);
         }
         let outcome = match result {
-            Ok(Said::Verdict(Verdict::Continue)) => Outcome::Answered(Verdict::Continue),
+            Ok(Response::Verdict(Verdict::Continue)) => Outcome::Answered(Verdict::Continue),
             other => {
                 let Some(hook) = self.chain.hook(index).map(Arc::clone) else { return };
                 let other = if self.is_beyond(&hook) { self.confined(&hook, other) } else { other };
@@ -226,7 +232,7 @@ impl<'a> Dispatcher<'a> {
     fn failed(&mut self, index: u32, hook: &Hook, round: Round, mut failure: Failure) -> Outcome {
         self.tell_failure(hook, &failure);
         self.side_effects.keep_earlier(std::mem::take(&mut failure.earlier));
-        let taken_as = failure.taken_as.take().map(Said::Answer);
+        let taken_as = failure.taken_as.take().map(Response::Answer);
         let verdict = match taken_as.map(|said| self.accept(index, hook, round, said)) {
             Some(Ok(verdict)) => verdict,
             Some(Err(_)) | None => hook.taken_for(&failure),
@@ -243,10 +249,10 @@ impl<'a> Dispatcher<'a> {
     }
 
     /// Applies an answer. One whose amendment is refused counts as a failure, and nothing of it takes effect.
-    fn accept(&mut self, index: u32, hook: &Hook, round: Round, said: Said) -> Result<Verdict, Failure> {
+    fn accept(&mut self, index: u32, hook: &Hook, round: Round, said: Response) -> Result<Verdict, Failure> {
         let answer = match said {
-            Said::Verdict(verdict) => return Ok(verdict.with_readable_reason(&hook.name)),
-            Said::Answer(answer) => *answer,
+            Response::Verdict(verdict) => return Ok(verdict.with_readable_reason(&hook.name)),
+            Response::Answer(answer) => *answer,
         };
         if !answer.amendment.is_empty() && !answer.verdict.strength().is_final() {
             may_amend(hook)?;
@@ -263,7 +269,7 @@ impl<'a> Dispatcher<'a> {
         }
         if let Some(KeepWorking { append, beyond, at_most }) = keep_working.map(|given| *given) {
             self.side_effects.append(index, append, true);
-            self.side_effects.beyond.push(By { hook: index, what: (beyond, at_most) });
+            self.side_effects.beyond.push(FromHook { hook: index, what: (beyond, at_most) });
         }
         extend(&mut self.side_effects.notices, index, notices);
         extend(&mut self.side_effects.remarks, index, remarks);
@@ -295,7 +301,7 @@ impl<'a> Dispatcher<'a> {
 }
 
 /// How much will count of what came of a gate, before [`Dispatcher::fold`] takes it in.
-pub(crate) fn strength_of_gate(hook: &Hook, result: &Result<Said, Failure>) -> Strength {
+pub(crate) fn strength_of_gate(hook: &Hook, result: &Result<Response, Failure>) -> Strength {
     let on_failure = || match hook.on_failure {
         OnFailure::Block => Strength::Block,
         OnFailure::Continue => Strength::Continue,
@@ -306,8 +312,8 @@ pub(crate) fn strength_of_gate(hook: &Hook, result: &Result<Said, Failure>) -> S
         if strength.is_final() || answer.amendment.is_empty() { strength } else { on_failure() }
     };
     match result {
-        Ok(Said::Verdict(verdict)) => verdict.strength(),
-        Ok(Said::Answer(answer)) => of_answer(answer),
+        Ok(Response::Verdict(verdict)) => verdict.strength(),
+        Ok(Response::Answer(answer)) => of_answer(answer),
         Err(failure) => match failure.taken_as.as_deref() {
             Some(answer) => of_answer(answer),
             None => hook.taken_for(failure).strength(),

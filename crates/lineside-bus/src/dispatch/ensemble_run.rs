@@ -9,8 +9,10 @@ use std::time::Duration;
 use lineside_core::budget::after;
 use lineside_core::ensemble::{Ensemble, Pace, Sees};
 use lineside_core::hook::Hook;
-use lineside_core::outcome::{By, Round};
-use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Outcome, Said, SkipReason, Strength, Verdict};
+use lineside_core::outcome::{FromHook, Round};
+use lineside_core::{
+    Answer, AnyEvent, Failure, FailureKind, Outcome, Response, SkipReason, Strength, Verdict,
+};
 use tokio::time::Instant;
 
 use crate::dispatch::dispatcher::Dispatcher;
@@ -24,7 +26,7 @@ pub(crate) struct EnsembleRun {
     /// The event as it was for the first of them.
     first: AnyEvent,
     time: Option<ChainTime>,
-    given: Vec<By<Answer>>,
+    given: Vec<FromHook<Answer>>,
     pace: Pace,
     /// One of them has ended it.
     ended: bool,
@@ -35,13 +37,14 @@ pub(crate) struct EnsembleRun {
 struct Running<'a> {
     index: u32,
     call: Guarded<'a>,
-    ended: Option<(Result<Said, Failure>, Duration)>,
+    ended: Option<(Result<Response, Failure>, Duration)>,
 }
 
 impl Dispatcher<'_> {
     /// The state of the ensemble that a hook belongs to; made for its first member.
     fn ensemble_run(&mut self, ensemble: &Arc<dyn Ensemble>) -> &mut EnsembleRun {
-        let known = self.rare().ensembles.iter().position(|other| Arc::ptr_eq(&other.ensemble, ensemble));
+        let known =
+            self.cold_state().ensembles.iter().position(|other| Arc::ptr_eq(&other.ensemble, ensemble));
         let place = known.unwrap_or_else(|| {
             let time = ensemble.time().map(|whole| ChainTime { ends: after(Instant::now(), whole), whole });
             let of_ensemble = EnsembleRun {
@@ -53,16 +56,16 @@ impl Dispatcher<'_> {
                 ended: false,
                 settled: false,
             };
-            let ensembles = &mut self.rare().ensembles;
+            let ensembles = &mut self.cold_state().ensembles;
             ensembles.push(of_ensemble);
             ensembles.len() - 1
         });
-        &mut self.rare().ensembles[place]
+        &mut self.cold_state().ensembles[place]
     }
 
     /// Begins a round of the walk: members that are asked again count together anew.
     pub(crate) fn begin_round(&mut self) {
-        self.rare().ensembles.clear();
+        self.cold_state().ensembles.clear();
     }
 
     /// A member's turn.
@@ -161,8 +164,12 @@ impl Dispatcher<'_> {
 
     /// Settles what no last member has settled, because not all of them were asked again.
     pub(crate) fn end_round(&mut self, round: Round) {
-        let open: Vec<_> =
-            self.rare().ensembles.iter().map(|ensemble_run| Arc::clone(&ensemble_run.ensemble)).collect();
+        let open: Vec<_> = self
+            .cold_state()
+            .ensembles
+            .iter()
+            .map(|ensemble_run| Arc::clone(&ensemble_run.ensemble))
+            .collect();
         for ensemble in open {
             self.finalize_ensemble(&ensemble, round);
         }
@@ -189,7 +196,7 @@ impl Dispatcher<'_> {
         round: Round,
         took: Duration,
         shown: &AnyEvent,
-        result: Result<Said, Failure>,
+        result: Result<Response, Failure>,
     ) {
         if round == Round::Rejudge {
             self.side_effects.forget(index);
@@ -220,7 +227,7 @@ impl Dispatcher<'_> {
             self.chain.failed_before(index, earlier);
         }
         let ensemble_run = self.ensemble_run(ensemble);
-        ensemble_run.given.push(By { hook: index, what: answer });
+        ensemble_run.given.push(FromHook { hook: index, what: answer });
         if ends {
             ensemble_run.ended = true;
             self.finalize_ensemble(ensemble, round);
@@ -246,7 +253,7 @@ impl Dispatcher<'_> {
         let members: Vec<u32> = given.iter().map(|by| by.hook).collect();
         let settled = self.failures().caught(|| ensemble.finalize(&event, given));
         let settled = settled.unwrap_or_else(|failure| self.unsettled(members, &failure));
-        for By { hook: index, mut what } in settled {
+        for FromHook { hook: index, mut what } in settled {
             let Some(hook) = self.chain.hook(index).map(Arc::clone) else { continue };
             if let Err(failure) = self.amend(index, round, &what.amendment) {
                 what = self.unamended(index, &hook, what, failure);
@@ -275,12 +282,12 @@ impl Dispatcher<'_> {
     }
 
     /// What the answers of members come to that their ensemble has failed to settle: each member counts as failed.
-    fn unsettled(&mut self, members: Vec<u32>, failure: &Failure) -> Vec<By<Answer>> {
+    fn unsettled(&mut self, members: Vec<u32>, failure: &Failure) -> Vec<FromHook<Answer>> {
         let mut settled = Vec::with_capacity(members.len());
         for index in members {
             let Some(hook) = self.chain.hook(index).map(Arc::clone) else { continue };
             self.side_effects.remark(index, format!("its ensemble {}", failure.detail));
-            settled.push(By { hook: index, what: hook.on_failure.verdict(&hook.name, failure).into() });
+            settled.push(FromHook { hook: index, what: hook.on_failure.verdict(&hook.name, failure).into() });
         }
         settled
     }

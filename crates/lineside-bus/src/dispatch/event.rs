@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use crate::base::gauge::InFlight;
 use crate::base::signal::Signal;
 use crate::dispatch::admission::Details;
-use crate::dispatch::advance::Halt;
+use crate::dispatch::advance::Suspended;
 use crate::dispatch::dispatcher::Dispatcher;
 use crate::dispatch::shadow::Shadows;
 use crate::hook::state::{InForce, KeptInForce, Node, Observers, Plan, Session};
@@ -39,7 +39,7 @@ pub(crate) enum Begun<'a> {
 pub(crate) struct Reached<'a> {
     /// The next hook of its plan.
     pub(crate) next: u32,
-    pub(crate) halt: Option<Halt<'a>>,
+    pub(crate) halt: Option<Suspended<'a>>,
     /// Whether its plan has nothing more to run, as long as nothing is amended.
     last: bool,
     /// The session of the agent that stops by it, if there may be results for that.
@@ -130,7 +130,7 @@ impl<'a> Dispatch<'a> {
             return Begun::Settled(dispatcher.settle(in_force, details, coverage));
         }
         let last = plan.entry(next).is_none() && !plan.tells() && stopping.is_none() && !asks;
-        Begun::UnderWay(Box::pin(self.walk(
+        Begun::UnderWay(Box::pin(self.finish_async(
             in_force.keep(),
             dispatcher,
             Reached { next, halt, last, stopping },
@@ -139,7 +139,7 @@ impl<'a> Dispatch<'a> {
     }
 
     /// The rest of it, from where it has halted.
-    fn walk(
+    fn finish_async(
         self,
         in_force: KeptInForce,
         mut dispatcher: Dispatcher<'a>,
@@ -155,7 +155,7 @@ impl<'a> Dispatch<'a> {
             if reached.halt.is_some() || !reached.last || dispatcher.chain.version() > 0 {
                 // The same plan as before: no amendment changes which hooks may run.
                 let plan = in_force.interceptors(&dispatcher.event);
-                Box::pin(dispatcher.walk(&plan, &mut reached, details.approver.as_ref())).await;
+                Box::pin(dispatcher.finish_async(&plan, &mut reached, details.approver.as_ref())).await;
             }
             let record = dispatcher.settle(&in_force, details, coverage);
             watch.disarm();
@@ -176,7 +176,7 @@ impl Dispatcher<'_> {
         let session = self.session;
         let concluded = self.conclude(details);
         // They begin when all who hear of the event have heard of it, so that what comes of them comes later.
-        let shadows = self.rare.as_mut().map(|rare| std::mem::take(&mut rare.shadows));
+        let shadows = self.cold.as_mut().map(|cold| std::mem::take(&mut cold.shadows));
         let observers = in_force.observers(&self.event);
         if observers.is_none() && !session.shared().signals.is_watched() {
             let receipt = Box::new(self.into_receipt(concluded, in_force, details, coverage));

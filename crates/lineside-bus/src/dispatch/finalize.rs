@@ -9,7 +9,7 @@ use lineside_core::{Append, CoverageMismatch, Notice, Receipt, Strength, Verdict
 use crate::base::stop_limit::{Ruling, STOPS_IN_A_ROW};
 use crate::context::mailbox;
 use crate::context::message::{Order, Source};
-use crate::dispatch::admission::{Details, Stops};
+use crate::dispatch::admission::{Details, StopBound};
 use crate::dispatch::dispatcher::Dispatcher;
 use crate::hook::state::{InForce, Node};
 
@@ -78,7 +78,7 @@ impl Dispatcher<'_> {
         &mut self,
         verdict: Verdict,
         author: Option<u32>,
-        limits: Stops,
+        limits: StopBound,
     ) -> (Verdict, Option<u32>) {
         let stops = self.agent_that_stops();
         let point = self.event.point().name;
@@ -91,7 +91,7 @@ impl Dispatcher<'_> {
         };
         let beyond =
             refused.and_then(|(by, _)| self.side_effects.beyond.iter().find(|given| given.hook == by));
-        if limits == Stops::OfPublisher && beyond.is_none() && refused.is_some() {
+        if limits == StopBound::Publisher && beyond.is_none() && refused.is_some() {
             self.side_effects.keep_working(|_| false);
             return (verdict, author);
         }
@@ -117,7 +117,7 @@ impl Dispatcher<'_> {
         let at_most = at_most.unwrap_or(STOPS_IN_A_ROW);
         let turn = self.event.envelope().turn;
         match self.session.node().state.stops().blocked(&agent(&stops, self), point, turn, at_most) {
-            Ruling::Stands if limits == Stops::OfPublisher => {
+            Ruling::Stands if limits == StopBound::Publisher => {
                 self.side_effects.keep_working(|_| false);
                 (verdict, author)
             }

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use lineside_core::outcome::Round;
-use lineside_core::{Failure, Said, SkipReason};
+use lineside_core::{Failure, Response, SkipReason};
 
 use crate::dispatch::dispatcher::{Dispatcher, strength_of_gate};
 use crate::hook::guard::Guarded;
@@ -23,7 +23,7 @@ struct Running<'a> {
 
 enum Call<'a> {
     Pending(Guarded<'a>),
-    Ended(Result<Said, Failure>, Duration),
+    Ended(Result<Response, Failure>, Duration),
     /// With how that went wrong.
     Cancelled(Option<Failure>),
 }
@@ -130,6 +130,6 @@ fn poll_all(
 }
 
 /// Whether what came of a gate ends the chain, by the rule that takes it in afterwards.
-fn refuses(result: &Result<Said, Failure>, index: u32, plan: &Plan<'_>) -> bool {
+fn refuses(result: &Result<Response, Failure>, index: u32, plan: &Plan<'_>) -> bool {
     plan.entry(index).is_some_and(|(hook, _)| strength_of_gate(hook, result).is_final())
 }

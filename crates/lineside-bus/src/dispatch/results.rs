@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use lineside_core::context::{Bounds, labelled};
 use lineside_core::hook::Hook;
-use lineside_core::outcome::{By, Round};
+use lineside_core::outcome::{FromHook, Round};
 use lineside_core::point::PointRole;
 use lineside_core::{ContextMessage, Outcome, Part, PointInfo, Verdict};
 
@@ -111,7 +111,7 @@ impl Dispatcher<'_> {
         let about = format!("what its run for event {} has found keeps the agent working", first.event);
         self.side_effects.remark(place, about);
         let messages = results.iter().map(|result| result.id).collect();
-        self.side_effects.results = Some(By { hook: place, what: messages });
+        self.side_effects.results = Some(FromHook { hook: place, what: messages });
     }
 }
 

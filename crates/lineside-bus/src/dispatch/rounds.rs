@@ -12,7 +12,7 @@ use lineside_core::outcome::Round;
 use lineside_core::{Acceptance, Failure, Outcome, Part, SkipReason};
 
 use crate::base::approver::Approver;
-use crate::dispatch::advance::Halt;
+use crate::dispatch::advance::Suspended;
 use crate::dispatch::dispatcher::Dispatcher;
 use crate::dispatch::event::Reached;
 use crate::dispatch::group;
@@ -30,8 +30,8 @@ impl<'a> Dispatcher<'a> {
 
     /// Waits for the call that an event [has halted](Self::advance) at, if it is one of a hook that runs alone. It is
     /// awaited where it stands, so that the future of an event that waits is small.
-    pub(crate) async fn resume(&mut self, halt: &mut Option<Halt<'a>>) {
-        let Some(Halt::Alone(index, call)) = halt else { return };
+    pub(crate) async fn resume(&mut self, halt: &mut Option<Suspended<'a>>) {
+        let Some(Suspended::Alone(index, call)) = halt else { return };
         let (index, result) = (*index, Pin::new(call).await);
         *halt = None;
         let took = self.time.waited();
@@ -41,7 +41,7 @@ impl<'a> Dispatcher<'a> {
     /// The rest of the first round, then once more the hooks that judged an earlier payload and have to judge this one,
     /// then the questions of hooks, then what an agent that stops is to hear of, then the post-decision hooks. Futures that are
     /// rarely awaited are boxed.
-    pub(crate) async fn walk(
+    pub(crate) async fn finish_async(
         &mut self,
         plan: &Plan<'_>,
         Reached { next, halt, stopping, .. }: &mut Reached<'a>,
@@ -50,11 +50,11 @@ impl<'a> Dispatcher<'a> {
         loop {
             self.resume(halt).await;
             match halt.take() {
-                Some(Halt::Beside(index, call, group)) => {
+                Some(Suspended::Beside(index, call, group)) => {
                     Box::pin(group::run(self, plan, Some((index, call)), group, Round::First)).await;
                 }
-                Some(Halt::Member(index)) => Box::pin(self.member(plan, index, Round::First)).await,
-                Some(Halt::Alone(..)) | None => {}
+                Some(Suspended::Member(index)) => Box::pin(self.member(plan, index, Round::First)).await,
+                Some(Suspended::Alone(..)) | None => {}
             }
             let advance = |task: &mut Context<'_>| {
                 *halt = self.advance(plan, next, task);
@@ -76,7 +76,7 @@ impl<'a> Dispatcher<'a> {
             self.hear_results(stopping).await;
         }
         if plan.tells() {
-            self.tell(plan);
+            self.start_post_decision(plan);
         }
     }
 
@@ -109,7 +109,7 @@ impl<'a> Dispatcher<'a> {
     }
 
     pub(crate) fn detach(&mut self, index: u32, hook: &Arc<Hook>, run: &Arc<dyn Interceptor>) {
-        let outcome = match self.entrust(index, hook, run) {
+        let outcome = match self.hand_to_background(index, hook, run) {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(detached)) => self.start(detached),
             Err(failure) => failed(failure),
@@ -123,7 +123,7 @@ impl<'a> Dispatcher<'a> {
     }
 
     /// Starts the post-decision hooks, unless the event was refused, and has those in shadow started.
-    fn tell(&mut self, plan: &Plan<'_>) {
+    fn start_post_decision(&mut self, plan: &Plan<'_>) {
         self.take_up_shadows(plan);
         for index in 0.. {
             let Some((hook, run)) = plan.entry(index) else { return };
@@ -150,7 +150,7 @@ impl<'a> Dispatcher<'a> {
     }
 
     /// Has a detached hook taken over; returns it when nothing takes it over.
-    fn entrust(
+    fn hand_to_background(
         &mut self,
         place: u32,
         hook: &Arc<Hook>,
@@ -158,13 +158,13 @@ impl<'a> Dispatcher<'a> {
     ) -> Result<Result<Outcome, DetachedRun>, Failure> {
         let detached = DetachedRun::new(self.session, hook, place, run, self.cause);
         let (failures, event) = (&self.session.shared().failures, self.event.clone());
-        failures.caught(|| self.rare().queues.entrust(detached, &event))
+        failures.caught(|| self.cold_state().queues.hand_to_background(detached, &event))
     }
 
     /// Starts a detached hook.
     fn start(&mut self, detached: DetachedRun) -> Outcome {
         let event = self.event.clone();
-        self.rare().queues.start(detached, event);
+        self.cold_state().queues.start(detached, event);
         Outcome::Detached
     }
 }

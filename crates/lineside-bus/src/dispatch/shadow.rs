@@ -37,16 +37,16 @@ impl Dispatcher<'_> {
     pub(crate) fn keep_for_shadow(&mut self, index: u32, hook: &Hook, run: &dyn Interceptor) {
         if self.selects(index, hook, run, None, Round::First) {
             let event = self.event.clone();
-            self.rare().shadows.admitted.push((index, event));
+            self.cold_state().shadows.admitted.push((index, event));
         }
     }
 
     /// Has the hooks in shadow start that would have run, whichever of the gates beside them was faster.
     pub(crate) fn take_up_shadows(&mut self, plan: &Plan<'_>) {
-        if self.rare.is_none() {
+        if self.cold.is_none() {
             return;
         }
-        for (index, event) in std::mem::take(&mut self.rare().shadows.admitted) {
+        for (index, event) in std::mem::take(&mut self.cold_state().shadows.admitted) {
             let Some((hook, run)) = plan.entry(index) else { continue };
             if let Some(why) = self.chain.refused_before(index) {
                 self.leave_out(index, &**run, Round::First, why);
@@ -54,7 +54,7 @@ impl Dispatcher<'_> {
             }
             let run = DetachedRun::new(self.session, hook, index, run, self.cause);
             self.chain.record(index, Round::First, Duration::ZERO, Outcome::Detached);
-            self.rare().shadows.due.push((run, event));
+            self.cold_state().shadows.due.push((run, event));
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use lineside_core::answer::Beyond;
 use lineside_core::json::Map;
-use lineside_core::outcome::By;
+use lineside_core::outcome::FromHook;
 use lineside_core::receipt::Given;
 use lineside_core::{Append, Change, Failure, MessageId, Notice};
 
@@ -17,14 +17,14 @@ pub(crate) struct SideEffects(Option<Box<Lists>>);
 
 #[derive(Default)]
 pub(crate) struct Lists {
-    pub(crate) changes: Vec<By<Change>>,
+    pub(crate) changes: Vec<FromHook<Change>>,
     pub(crate) context: Vec<Message>,
-    pub(crate) notices: Vec<By<Notice>>,
-    pub(crate) remarks: Vec<By<Cow<'static, str>>>,
+    pub(crate) notices: Vec<FromHook<Notice>>,
+    pub(crate) remarks: Vec<FromHook<Cow<'static, str>>>,
     /// What one block too many in a row becomes, by who blocked.
-    pub(crate) beyond: Vec<By<(Beyond, Option<u32>)>>,
+    pub(crate) beyond: Vec<FromHook<(Beyond, Option<u32>)>>,
     /// The messages of the mailbox that keep the agent working, by whose they are in the receipt.
-    pub(crate) results: Option<By<Vec<MessageId>>>,
+    pub(crate) results: Option<FromHook<Vec<MessageId>>>,
     pub(crate) extra: Map,
     /// The failed attempts of the hook that is being taken in.
     pub(crate) earlier: Vec<Failure>,
@@ -32,7 +32,7 @@ pub(crate) struct Lists {
 
 /// A message for the context.
 pub(crate) struct Message {
-    pub(crate) by: By<Append>,
+    pub(crate) by: FromHook<Append>,
     /// It keeps the agent working, and goes to the context only while the block stands that it belongs to.
     pub(crate) keeps_working: bool,
 }
@@ -83,7 +83,7 @@ impl SideEffects {
     }
 
     pub(crate) fn remark(&mut self, hook: u32, what: impl Into<Cow<'static, str>>) {
-        self.remarks.push(By { hook, what: what.into() });
+        self.remarks.push(FromHook { hook, what: what.into() });
     }
 
     /// Removes what a hook gave beside its verdict in the first round.
@@ -101,15 +101,15 @@ impl SideEffects {
     }
 
     pub(crate) fn notice(&mut self, hook: u32, what: Notice) {
-        self.notices.push(By { hook, what });
+        self.notices.push(FromHook { hook, what });
     }
 
     pub(crate) fn append(&mut self, hook: u32, what: Append, keeps_working: bool) {
-        self.context.push(Message { by: By { hook, what }, keeps_working });
+        self.context.push(Message { by: FromHook { hook, what }, keeps_working });
     }
 }
 
 /// Adds what one hook gave to a list.
-pub(crate) fn extend<T>(list: &mut Vec<By<T>>, hook: u32, given: Vec<T>) {
-    list.extend(given.into_iter().map(|what| By { hook, what }));
+pub(crate) fn extend<T>(list: &mut Vec<FromHook<T>>, hook: u32, given: Vec<T>) {
+    list.extend(given.into_iter().map(|what| FromHook { hook, what }));
 }

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use lineside_core::hook::Hook;
-use lineside_core::outcome::By;
+use lineside_core::outcome::FromHook;
 use lineside_core::receipt::Given;
-use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Outcome, Part, Said, Verdict};
+use lineside_core::{Answer, AnyEvent, Failure, FailureKind, Outcome, Part, Response, Verdict};
 
 use crate::dispatch::side_effects::extend;
 
@@ -19,10 +19,15 @@ pub(crate) struct Would {
 
 impl Would {
     /// Of the answer of the hook at a place, for the event as it was shown.
-    pub(crate) fn of(hook: &Arc<Hook>, place: u32, event: &AnyEvent, result: Result<Said, Failure>) -> Self {
-        let answered = |said: Said| match said {
-            Said::Verdict(verdict) => Ok((verdict.with_readable_reason(&hook.name), None, Vec::new())),
-            Said::Answer(answer) => given(hook, place, event, *answer),
+    pub(crate) fn of(
+        hook: &Arc<Hook>,
+        place: u32,
+        event: &AnyEvent,
+        result: Result<Response, Failure>,
+    ) -> Self {
+        let answered = |said: Response| match said {
+            Response::Verdict(verdict) => Ok((verdict.with_readable_reason(&hook.name), None, Vec::new())),
+            Response::Answer(answer) => given(hook, place, event, *answer),
         };
         let mut failure = match result.and_then(answered) {
             Ok((verdict, given, earlier)) => {
@@ -60,7 +65,7 @@ fn given(hook: &Hook, place: u32, event: &AnyEvent, answer: Answer) -> Result<To
         extend(&mut given.changes, place, amended.map(|amended| amended.changes).unwrap_or_default());
     }
     extend(&mut given.context, place, context);
-    given.context.extend(keep_working.map(|given| By { hook: place, what: given.append }));
+    given.context.extend(keep_working.map(|given| FromHook { hook: place, what: given.append }));
     extend(&mut given.notices, place, notices);
     extend(&mut given.remarks, place, remarks);
     let has_some = !given.changes.is_empty()

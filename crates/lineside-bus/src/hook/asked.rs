@@ -15,7 +15,7 @@ use kameo::message::{BoxReply, Message};
 use kameo::reply::{BoxReplySender, ReplyError};
 use kameo::{Actor, Reply};
 use lineside_core::payload::Point;
-use lineside_core::{AnyEvent, Event, Failure, FailureKind, Said};
+use lineside_core::{AnyEvent, Event, Failure, FailureKind, Response};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::oneshot;
 
@@ -50,7 +50,7 @@ impl<P, T, A: Actor> Asked<P, T, A> {
 impl<P, T, A> Interceptor for Asked<P, T, A>
 where
     P: Point,
-    T: Into<Said> + 'static,
+    T: Into<Response> + 'static,
     A: Message<Intercept<P>>,
     <A::Reply as Reply>::Ok: Into<T>,
 {
@@ -58,7 +58,7 @@ where
         true
     }
 
-    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Response, Failure>> {
         let event = match event.into_typed() {
             Ok(event) => event,
             Err(event) => return wrong_point(&event),
@@ -93,10 +93,12 @@ where
 }
 
 /// Waits for the reply to a question that is in the mailbox.
-async fn answered<P, T, A>(reply: oneshot::Receiver<Result<BoxReply, BoxSendError>>) -> Result<Said, Failure>
+async fn answered<P, T, A>(
+    reply: oneshot::Receiver<Result<BoxReply, BoxSendError>>,
+) -> Result<Response, Failure>
 where
     P: Point,
-    T: Into<Said>,
+    T: Into<Response>,
     A: Message<Intercept<P>>,
     <A::Reply as Reply>::Ok: Into<T>,
 {

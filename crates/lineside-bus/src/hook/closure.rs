@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use lineside_core::payload::Point;
-use lineside_core::{AnyEvent, Event, Failure, FailureKind, Said};
+use lineside_core::{AnyEvent, Event, Failure, FailureKind, Response};
 use pin_project_lite::pin_project;
 
 use crate::base::caught::BoxFuture;
@@ -50,7 +50,7 @@ impl<P, T, F> Closure<P, T, F> {
 impl<P, T, F, Fut> Interceptor for Closure<P, T, F>
 where
     P: Point,
-    T: Into<Said> + 'static,
+    T: Into<Response> + 'static,
     F: Fn(Event<P>, Cx) -> Fut + Send + Sync,
     Fut: Future<Output: Into<T>> + Send + 'static,
 {
@@ -58,7 +58,7 @@ where
         true
     }
 
-    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Response, Failure>> {
         match event.into_typed::<P>() {
             Ok(event) => {
                 let answer = (self.run)(event.given_back_to(give_back_event), cx);
@@ -72,7 +72,7 @@ where
 impl<P, T, F, Fut, V, E> Interceptor for Fallible<Closure<P, T, F>>
 where
     P: Point,
-    T: Into<Said> + 'static,
+    T: Into<Response> + 'static,
     F: Fn(Event<P>, Cx) -> Fut + Send + Sync,
     Fut: Future<Output = Result<V, E>> + Send + 'static,
     V: Into<T>,
@@ -82,7 +82,7 @@ where
         true
     }
 
-    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Response, Failure>> {
         match event.into_typed::<P>() {
             Ok(event) => {
                 let answer = (self.0.run)(event.given_back_to(give_back_event), cx);
@@ -98,7 +98,7 @@ where
 }
 
 /// Plans only hold interceptors of their own point; this is what would be seen if one did not.
-pub(crate) fn wrong_point(event: &AnyEvent) -> BoxFuture<Result<Said, Failure>> {
+pub(crate) fn wrong_point(event: &AnyEvent) -> BoxFuture<Result<Response, Failure>> {
     let detail = format!("registered for another point than {}", event.point().name);
     Box::pin(std::future::ready(Err(Failure::not_started(FailureKind::Error, detail))))
 }

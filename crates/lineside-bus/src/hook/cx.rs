@@ -50,12 +50,12 @@ pub struct Cx {
     session: Option<Session>,
     cause: Cause,
     deadline: Instant,
-    rare: Option<Box<Rare>>,
+    cold: Option<Box<ColdState>>,
 }
 
 /// What few calls have.
 #[derive(Clone, Default)]
-struct Rare {
+struct ColdState {
     chain: Option<ChainTime>,
     recorder: Option<Arc<dyn RunRecorder>>,
     /// The attempts before this one.
@@ -75,7 +75,7 @@ pub struct ChainTime {
 impl Cx {
     #[inline]
     pub(crate) fn new(session: Session, cause: Cause, deadline: Instant) -> Self {
-        Self { session: Some(session), cause, deadline, rare: None }
+        Self { session: Some(session), cause, deadline, cold: None }
     }
 
     /// The session whose event is handled.
@@ -125,14 +125,14 @@ impl Cx {
     /// ```
     #[must_use]
     pub fn attempt(&self) -> u32 {
-        1 + self.rare.as_ref().map_or(0, |rare| rare.failed)
+        1 + self.cold.as_ref().map_or(0, |cold| cold.failed)
     }
 
     /// Replaces the number of the attempt; a number below 1 counts as 1. For what calls hooks again.
     #[must_use]
     pub fn on_attempt(mut self, number: u32) -> Self {
-        if number > 1 || self.rare.is_some() {
-            self.rare.get_or_insert_default().failed = number.saturating_sub(1);
+        if number > 1 || self.cold.is_some() {
+            self.cold.get_or_insert_default().failed = number.saturating_sub(1);
         }
         self
     }
@@ -140,19 +140,19 @@ impl Cx {
     /// Until when hooks may be started whose answers count together with this one's.
     #[must_use]
     pub fn chain_time(&self) -> Option<ChainTime> {
-        self.rare.as_ref()?.chain
+        self.cold.as_ref()?.chain
     }
 
     /// Where the run is on record, if it is; one that makes several attempts tells of each.
     #[must_use]
     pub fn recorder(&self) -> Option<&Arc<dyn RunRecorder>> {
-        self.rare.as_ref()?.recorder.as_ref()
+        self.cold.as_ref()?.recorder.as_ref()
     }
 
     /// What is to be held until everything has ended that this call starts; for what starts processes.
     #[must_use]
     pub fn until_over(&self) -> Option<&UntilOver> {
-        self.rare.as_ref()?.until_over.as_ref()
+        self.cold.as_ref()?.until_over.as_ref()
     }
 
     /// Has this held until everything has ended that the call starts. For what calls hooks, and gives to others then what
@@ -160,21 +160,21 @@ impl Cx {
     #[must_use]
     pub fn holding(mut self, until_over: Option<UntilOver>) -> Self {
         if until_over.is_some() {
-            self.rare.get_or_insert_default().until_over = until_over;
+            self.cold.get_or_insert_default().until_over = until_over;
         }
         self
     }
 
     pub(crate) fn durable(mut self, recorder: Option<Arc<dyn RunRecorder>>) -> Self {
         if recorder.is_some() {
-            self.rare.get_or_insert_default().recorder = recorder;
+            self.cold.get_or_insert_default().recorder = recorder;
         }
         self
     }
 
     pub(crate) fn within(mut self, chain: Option<ChainTime>) -> Self {
         if chain.is_some() {
-            self.rare.get_or_insert_default().chain = chain;
+            self.cold.get_or_insert_default().chain = chain;
         }
         self
     }

@@ -8,8 +8,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use lineside_core::budget::Bound;
-use lineside_core::failure::{let_go, seconds};
-use lineside_core::{AnyEvent, Failure, FailureKind, Said, Verdict};
+use lineside_core::failure::{drop_payload, seconds};
+use lineside_core::{AnyEvent, Failure, FailureKind, Response, Verdict};
 use tokio::task::coop::unconstrained;
 use tokio::time::{Instant, Sleep, sleep_until};
 
@@ -26,7 +26,7 @@ pub(crate) struct Time {
 }
 
 /// A call under way. Dropping it cancels it.
-pub(crate) struct Guarded<'a, T = Said> {
+pub(crate) struct Guarded<'a, T = Response> {
     call: Call<T>,
     handled: Handled,
     /// Counts a panic when the call is given up; borrowed where a publisher waits for the call.
@@ -47,9 +47,9 @@ pub(crate) enum AtOnce {
     /// It answered that it has no objection, as most do.
     Passed,
     /// It ended in another way.
-    Ended(Result<Said, Failure>),
+    Ended(Result<Response, Failure>),
     /// It is under way, and takes this long.
-    Pending(BoxFuture<Result<Said, Failure>>, Latency),
+    Pending(BoxFuture<Result<Response, Failure>>, Latency),
 }
 
 /// When the timer is armed. Most calls answer when they are polled first, and most actors by the time the publisher is
@@ -82,7 +82,7 @@ impl<'a> Guarded<'a> {
 
     /// A call that was polled when it began, and is still under way.
     pub(crate) fn under_way(
-        (call, latency): (BoxFuture<Result<Said, Failure>>, Latency),
+        (call, latency): (BoxFuture<Result<Response, Failure>>, Latency),
         handled: Handled,
         time: Time,
         failures: Cow<'a, Failures>,
@@ -107,7 +107,7 @@ pub(crate) fn poll_once(
         let (event, cx) = given();
         match call.insert(run.intercept(event, cx)).as_mut().poll(task) {
             Poll::Pending => return latency = run.latency(),
-            Poll::Ready(Ok(Said::Verdict(Verdict::Continue))) => passed = true,
+            Poll::Ready(Ok(Response::Verdict(Verdict::Continue))) => passed = true,
             Poll::Ready(other) => answer = Some(other),
         }
         drop(call.take());
@@ -126,7 +126,7 @@ pub(crate) fn poll_once(
         (Err(panic), _, call) => {
             let failure = panicked(panic);
             // What it says when it is dropped too would hide why it panicked first.
-            catch_unwind(AssertUnwindSafe(|| drop(call))).unwrap_or_else(let_go);
+            catch_unwind(AssertUnwindSafe(|| drop(call))).unwrap_or_else(drop_payload);
             AtOnce::Ended(Err(failure))
         }
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use lineside_core::envelope::Cause;
 use lineside_core::hook::Hook;
-use lineside_core::{AnyEvent, Failure, FailureKind, Outcome, Said, SessionId, SkipReason};
+use lineside_core::{AnyEvent, Failure, FailureKind, Outcome, Response, SessionId, SkipReason};
 
 pub use crate::base::caught::BoxFuture;
 #[cfg(feature = "actors")]
@@ -27,16 +27,16 @@ use crate::hook::state::Session;
 ///
 /// use lineside_bus::interceptor::{BoxFuture, Interceptor};
 /// use lineside_bus::{Bus, Cx, Installed};
-/// use lineside_core::{AnyEvent, Failure, Hook, Part, Point as _, Said, Verdict};
+/// use lineside_core::{AnyEvent, Failure, Hook, Part, Point as _, Response, Verdict};
 /// use lineside_points::{BeforePrompt, BeforeTool};
 ///
 /// /// Refuses the events of whatever point it is installed at.
 /// struct Closed;
 ///
 /// impl Interceptor for Closed {
-///     fn intercept(&self, event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+///     fn intercept(&self, event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Response, Failure>> {
 ///         let verdict = Verdict::block(format!("{} is closed", event.point().name));
-///         Box::pin(async move { Ok(Said::from(verdict)) })
+///         Box::pin(async move { Ok(Response::from(verdict)) })
 ///     }
 /// }
 ///
@@ -53,7 +53,7 @@ use crate::hook::state::Session;
 /// ```
 pub trait Interceptor: Send + Sync {
     /// Answers one event.
-    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Said, Failure>>;
+    fn intercept(&self, event: AnyEvent, cx: Cx) -> BoxFuture<Result<Response, Failure>>;
 
     /// How long a call takes that has not answered when it was first polled.
     fn latency(&self) -> Latency {
@@ -177,7 +177,7 @@ pub trait BackgroundRuns: Sealed + Send + Sync {
 pub(crate) struct TakenOver(pub(crate) Arc<dyn BackgroundRuns>);
 
 impl Interceptor for TakenOver {
-    fn intercept(&self, _event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+    fn intercept(&self, _event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Response, Failure>> {
         let failure = Failure::not_started(FailureKind::Closed, "it runs by itself, in the background");
         Box::pin(std::future::ready(Err(failure)))
     }

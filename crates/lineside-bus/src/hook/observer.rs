@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 #[cfg(feature = "actors")]
 use kameo::{actor::ActorRef, message::Message};
-use lineside_core::failure::let_go;
+use lineside_core::failure::drop_payload;
 use lineside_core::payload::Point;
 use lineside_core::{Event, Hook, Receipt, Verdict};
 use smallvec::SmallVec;
@@ -101,7 +101,7 @@ pub enum Overflow {
 
 /// The publisher's side of an observer.
 pub(crate) trait Listener: Send + Sync {
-    /// Hands an outcome over, which takes about so many bytes. Never waits. Gives the number lost so far when something was dropped.
+    /// Hands an outcome over, which takes about so many bytes. Never waits. Returns the number lost so far when something was dropped.
     fn push(&self, receipt: &Arc<Receipt>, weight: usize) -> Option<u64>;
 
     /// Waits until everything that was pushed so far has been heard.
@@ -247,7 +247,7 @@ impl Ring {
         }
     }
 
-    /// Gives how many events gave way, this one among them where the newest does.
+    /// Returns how many events gave way, this one among them where the newest does.
     fn put(&self, receipt: &Arc<Receipt>, weight: usize) -> u64 {
         let mut waiting = self.lock();
         let fits = |waiting: &Waiting| {
@@ -325,7 +325,7 @@ impl<P: Point> Watcher<P> {
             Err(panic) => Err(panic),
         };
         if let Err(panic) = ended {
-            let_go(panic);
+            drop_payload(panic);
             self.ring.panics.fetch_add(1, Ordering::Relaxed);
         }
     }

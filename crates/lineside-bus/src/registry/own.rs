@@ -106,13 +106,13 @@ impl<I: Clone, O: Clone> Own<I, O> {
         drop(before);
     }
 
-    /// Takes hooks away; gives how many there were.
+    /// Removes hooks; returns how many there were.
     pub(crate) fn remove(&self, leaves: Leaves<'_, I, O>) -> usize {
         let replaced = self.replace(|| true, Some(leaves), Vec::new(), &AtomicU64::default());
         replaced.map_or(0, |(_, gone)| gone)
     }
 
-    /// Takes hooks away and adds others. No event sees a state in between. Gives the numbers of those that were added,
+    /// Removes hooks and adds others. No event sees a state in between. Gives the numbers of those that were added,
     /// which follow `numbers`, and how many were taken away; `None` when the place is not `open` any more.
     pub(crate) fn replace(
         &self,

@@ -499,12 +499,12 @@ impl<I: Clone, O: Clone, S> Tree<I, O, S> {
         }
     }
 
-    /// Takes hooks away at one place; gives how many there were.
+    /// Removes hooks at one place; returns how many there were.
     pub(crate) fn remove(&self, place: &Place<I, O, S>, leaves: Leaves<'_, I, O>) -> usize {
         self.own(place).map_or(0, |own| own.remove(leaves))
     }
 
-    /// Takes hooks away and adds others at one place, at once: no event sees a state in between. Gives the numbers of
+    /// Removes hooks and adds others at one place, at once: no event sees a state in between. Gives the numbers of
     /// those that were added.
     ///
     /// # Errors

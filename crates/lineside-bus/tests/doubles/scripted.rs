@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lineside_bus::interceptor::BoxFuture;
 use lineside_bus::{Cx, Interceptor};
-use lineside_core::{AnyEvent, Failure, Said, Verdict};
+use lineside_core::{AnyEvent, Failure, Response, Verdict};
 
 /// A hook that runs this and has nothing to say.
 pub(crate) fn scripted<F, Fut>(run: F) -> Arc<dyn Interceptor>
@@ -18,7 +18,7 @@ where
         F: Fn() -> Fut + Send + Sync,
         Fut: Future<Output = ()> + Send + 'static,
     {
-        fn intercept(&self, _: AnyEvent, _: Cx) -> BoxFuture<Result<Said, Failure>> {
+        fn intercept(&self, _: AnyEvent, _: Cx) -> BoxFuture<Result<Response, Failure>> {
             let run = (self.0)();
             Box::pin(async move {
                 run.await;

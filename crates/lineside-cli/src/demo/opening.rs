@@ -69,7 +69,7 @@ fn kind(hook: &Hook) -> String {
     let how = match hook.part {
         Part::Detached | Part::PostDecision => ", in the background",
         Part::Amender if hook.dialect == "native" => ", amends",
-        Part::Observer | Part::Gate | Part::LoneGate | Part::Amender => "",
+        _ => "",
     };
     let place = if hook.layer == Layer::Session { ", on main's session" } else { "" };
     format!("{runs}{how}{place}")

@@ -4,9 +4,9 @@ use clap::ValueEnum;
 use lineside::automation::HookId;
 use lineside::automation::hook_id::name_of;
 use lineside::automation::machine::job::{Attempt, AttemptEnd, Settled, Why};
-use lineside::automation::machine::{Progress, Shown};
+use lineside::automation::machine::{JobSummary, Progress};
 use lineside::automation::unix_micros::UnixMicros;
-use lineside::durable::Looked;
+use lineside::durable::RecordedJob;
 use lineside::json::{Value, json};
 use lineside::wire::{attempt, stamp};
 
@@ -65,15 +65,15 @@ impl State {
 
 /// A job.
 pub(super) struct Job {
-    pub(super) shown: Shown,
+    pub(super) shown: JobSummary,
     pub(super) progress: Progress,
     pub(super) state: State,
 }
 
 impl Job {
     /// A job of a journal, which another process may have open.
-    pub(super) fn new(looked: Looked, is_held: bool) -> Self {
-        let Looked { shown, progress } = looked;
+    pub(super) fn new(looked: RecordedJob, is_held: bool) -> Self {
+        let RecordedJob { shown, progress } = looked;
         let state = match &progress {
             Progress::Held { .. } => State::Debouncing,
             Progress::Started { .. } if is_held => State::Running,

@@ -24,7 +24,7 @@ impl Ending {
     /// its reader has already is not lost.
     pub(super) async fn of(
         running: impl Future<Output = Result<()>>,
-        at_rest: impl Future<Output = ()>,
+        all_settled: impl Future<Output = ()>,
         interrupt: &mut Interrupt,
     ) -> Self {
         let mut running = std::pin::pin!(running);
@@ -34,7 +34,7 @@ impl Ending {
                 tokio::select! {
                     biased;
                     _ = &mut running => {}
-                    () = at_rest => {}
+                    () = all_settled => {}
                     () = sleep(WRITING) => {}
                 }
                 Self::Interrupted(signal)

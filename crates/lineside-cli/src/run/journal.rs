@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use lineside::automation::Automations;
 use lineside::automation::engine::Recovered;
 use lineside::automation::jobs::{Which, WhichState};
-use lineside::automation::machine::Standing;
+use lineside::automation::machine::JobStatus;
 use lineside::core::journal::Durability;
 use lineside::{Bus, Durable};
 
@@ -93,7 +93,7 @@ impl Kept {
     pub(super) fn all_registered(&self, style: Style) {
         self.automations.all_registered();
         let live = self.automations.jobs().list(&Which { state: WhichState::Live, ..Which::default() });
-        let off = live.iter().filter(|job| job.standing == Standing::Off).count();
+        let off = live.iter().filter(|job| job.standing == JobStatus::Off).count();
         if off > 0 {
             let (note, verb) = (style.paint(Tone::Bold, "note"), if off == 1 { "waits" } else { "wait" });
             let jobs = count(off, "job");
@@ -113,9 +113,9 @@ impl Kept {
 
     /// Waits until everything is done, that of earlier runs as well: no further event will come. What cannot be kept
     /// is reported elsewhere.
-    pub(super) async fn at_rest(&self) {
+    pub(super) async fn all_settled(&self) {
         self.automations.release_all();
-        self.automations.at_rest().await.ok();
+        self.automations.all_settled().await.ok();
     }
 
     /// Leaves what is not done to the next run.

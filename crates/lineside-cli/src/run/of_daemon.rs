@@ -82,12 +82,12 @@ pub(super) async fn run(args: &RunArgs, styles: Styles) -> Result<ExitCode> {
         client,
         background: RemoteBackground::of(background),
     };
-    let at_rest = async {
+    let all_settled = async {
         if let Some(printer) = &flow.printer {
-            printer.at_rest().await;
+            printer.all_settled().await;
         }
     };
-    let ending = Ending::of(flow.intake.run(lines, &flow), at_rest, &mut interrupt).await;
+    let ending = Ending::of(flow.intake.run(lines, &flow), all_settled, &mut interrupt).await;
     flow.intake.progress.borrow_mut().clear();
     let mut tally = flow.intake.tally.into_inner();
     tally.ended();

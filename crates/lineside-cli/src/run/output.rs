@@ -54,7 +54,7 @@ impl Printer {
     }
 
     /// Waits until nothing is being printed.
-    pub(super) async fn at_rest(&self) {
+    pub(super) async fn all_settled(&self) {
         drop(self.0.lock().await);
     }
 
@@ -80,8 +80,8 @@ impl Output {
     }
 
     /// Waits until no decision is being written.
-    pub(super) async fn at_rest(&self) {
-        self.printer.at_rest().await;
+    pub(super) async fn all_settled(&self) {
+        self.printer.all_settled().await;
     }
 
     /// Writes a decision, and waits until the reader of a pipe has it.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use lineside::automation::Automations;
 use lineside::automation::jobs::Which;
-use lineside::automation::machine::Standing;
+use lineside::automation::machine::JobStatus;
 use lineside::automation::machine::job::Settled;
 use lineside::core::{Failure, FailureKind};
 use lineside::durable::Durable;
@@ -83,13 +83,13 @@ async fn every_state(path: PathBuf) -> (Bus, Durable, Automations) {
 /// itself.
 fn is_everything_there(automations: &Automations) -> bool {
     let jobs = automations.jobs().list(&Which::default());
-    let there = |wanted: fn(&Standing) -> bool| jobs.iter().filter(|job| wanted(&job.standing)).count() == 1;
-    there(|one| matches!(one, Standing::Held { .. }))
-        && there(|one| matches!(one, Standing::Settled { settled: Settled::Dead(_), .. }))
-        && there(|one| matches!(one, Standing::Settled { settled: Settled::Done, .. }))
-        && there(|one| matches!(one, Standing::Delayed { .. }))
-        && there(|one| matches!(one, Standing::Running { .. }))
-        && there(|one| matches!(one, Standing::Key { .. }))
+    let there = |wanted: fn(&JobStatus) -> bool| jobs.iter().filter(|job| wanted(&job.standing)).count() == 1;
+    there(|one| matches!(one, JobStatus::Held { .. }))
+        && there(|one| matches!(one, JobStatus::Settled { settled: Settled::Dead(_), .. }))
+        && there(|one| matches!(one, JobStatus::Settled { settled: Settled::Done, .. }))
+        && there(|one| matches!(one, JobStatus::Delayed { .. }))
+        && there(|one| matches!(one, JobStatus::Running { .. }))
+        && there(|one| matches!(one, JobStatus::Key { .. }))
 }
 
 fn jobs(stage: &Stage, more: &[&str]) -> Said {
@@ -242,7 +242,7 @@ fn a_dead_job_is_taken_up_again_and_runs_in_the_next_life() {
         let tests = bus.automate::<AfterToolBatch>("tests");
         tests.run(async |batch, _| Ok(Report::success(batch.changed_files[0].path.clone()))).unwrap();
         let job = lineside::automation::JobId(dead.parse().unwrap());
-        while !matches!(automations.jobs().why(job), Some(Standing::Settled { .. })) {
+        while !matches!(automations.jobs().why(job), Some(JobStatus::Settled { .. })) {
             tokio::time::sleep(millis(1)).await;
         }
         automations.kept().await.unwrap();

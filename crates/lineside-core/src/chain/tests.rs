@@ -9,7 +9,7 @@ use crate::ensemble::{Ensemble, Sees};
 use crate::event::AnyEvent;
 use crate::failure::{Failure, FailureKind};
 use crate::hook::{AfterBlock, Hook, Part};
-use crate::outcome::{By, Outcome, Round, Run, SkipReason};
+use crate::outcome::{FromHook, Outcome, Round, Run, SkipReason};
 use crate::verdict::Verdict;
 
 const TOOK: Duration = Duration::from_millis(3);
@@ -233,7 +233,7 @@ impl Ensemble for Once {
         self.0
     }
 
-    fn finalize(&self, _: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
+    fn finalize(&self, _: &AnyEvent, given: Vec<FromHook<Answer>>) -> Vec<FromHook<Answer>> {
         given
     }
 }

@@ -51,7 +51,7 @@ impl Size {
     }
 }
 
-/// How much of the context is handed over at once, or waits: at most so many messages with at most so much text in
+/// How much of the context is handed over at once, or waits: at most this many messages with at most so much text in
 /// all.
 ///
 /// Only the texts count, as the hooks gave them: what labels and escapes add to a rendered text comes on top.
@@ -69,7 +69,7 @@ impl Bounds {
     /// No bound.
     pub const NONE: Self = Self { messages: usize::MAX, bytes: usize::MAX, tokens: usize::MAX };
 
-    /// Whether so many messages of so much text are within it.
+    /// Whether this many messages of this size are within the bounds.
     #[must_use]
     pub fn hold(&self, messages: usize, size: Size) -> bool {
         messages <= self.messages.max(1) && size.bytes <= self.bytes && size.tokens <= self.tokens

@@ -34,7 +34,7 @@ pub enum ControlError {
         /// What it bounds.
         than: &'static str,
     },
-    /// It says something about a key, and there is none.
+    /// It is about a key, and there is no key.
     #[error(
         "`{setting}` says what happens to runs of one key; it needs a `concurrency` that says what the key is"
     )]
@@ -58,7 +58,7 @@ pub enum ControlError {
         /// What is wrong with it.
         source: TemplateError,
     },
-    /// The next model call is to wait for it, and there is none.
+    /// The next model call is to wait for it, and no model call follows.
     #[error("`join` is before_next_model, and no model is called after {point}; it has to be background")]
     NoModelAfter {
         /// The point.

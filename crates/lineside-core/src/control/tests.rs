@@ -253,7 +253,7 @@ fn the_work_of_a_session_is_adopted_and_has_a_record_unless_it_is_in_memory() {
     let rules = check(&Control::default()).unwrap();
     for (work, is_adopted, is_in_memory) in [
         (Work::Own, false, false),
-        (Work::InTurn, false, false),
+        (Work::ExternalSlot, false, false),
         (Work::Adopted { restarts: 0 }, true, false),
         (Work::InMemory, true, true),
     ] {

@@ -114,7 +114,7 @@ impl<'de> Deserialize<'de> for Map {
     }
 }
 
-/// Takes a value of at most so many levels of lists and objects, from any format of serde.
+/// Takes a value of at most this many levels of lists and objects, from any format of serde.
 #[derive(Debug, Clone, Copy)]
 pub struct AtMost {
     levels: u8,
@@ -126,7 +126,7 @@ impl AtMost {
     /// Of any depth: what reads the format has a bound of its own.
     const ANY: Self = Self { levels: 0, left: None };
 
-    /// So many levels; a number or a text has none.
+    /// This many levels; a number or a text has none.
     #[must_use]
     pub fn levels(levels: u8) -> Self {
         Self { levels, left: Some(levels) }

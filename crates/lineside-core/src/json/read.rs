@@ -61,7 +61,7 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// At the beginning of a text, of which so many levels are read at most.
+    /// At the beginning of a text, of which at most this many levels are read.
     ///
     /// # Errors
     /// It is not UTF-8.

@@ -11,7 +11,7 @@ pub(super) const MOST_GLOB_BYTES: usize = 8 << 10;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompileMatcherError {
-    /// A glob that is none.
+    /// An invalid glob.
     #[error("the {filter} pattern `{pattern}` is not a glob: {detail}")]
     Glob {
         /// The filter.
@@ -29,13 +29,13 @@ pub enum CompileMatcherError {
         /// The filter.
         filter: &'static str,
     },
-    /// A condition that is none.
+    /// An invalid condition.
     #[error("{detail}")]
     Condition {
         /// What is wrong with it.
         detail: String,
     },
-    /// A regular expression that is none, or is too large.
+    /// A regular expression that is invalid or too large.
     #[error("the {filter} pattern `{pattern}` is not a regular expression: {detail}")]
     Text {
         /// The filter.

@@ -33,7 +33,7 @@ pub trait Condition: Debug + Send + Sync {
     /// Whether events of the point have something that it looks at.
     fn has_candidates(&self, point: &PointInfo) -> bool;
 
-    /// Why it is none, where it was not put together as it may be.
+    /// Why it is invalid, where it was not put together correctly.
     fn fault(&self) -> Option<String> {
         None
     }

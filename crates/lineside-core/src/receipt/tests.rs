@@ -106,8 +106,8 @@ fn a_receipt_tells_who_said_and_gave_what() {
     (receipt.verdict, receipt.author) = (Verdict::block("no"), Some(0));
     let change = Change { field: "title".to_owned(), before: json!("one"), after: json!("two") };
     receipt.given = Some(Box::new(Given {
-        changes: vec![By { hook: 1, what: change }],
-        remarks: vec![By { hook: 1, what: "a field was refused".into() }],
+        changes: vec![FromHook { hook: 1, what: change }],
+        remarks: vec![FromHook { hook: 1, what: "a field was refused".into() }],
         extra: Map::from([("x".to_owned(), json!(1))]),
         ..Given::default()
     }));
@@ -172,7 +172,7 @@ fn a_receipt_weighs_more_by_what_is_added() {
         receipt.given = Some(given);
         receipt.weight() - before
     }
-    let change = |before: &str, after: &str| By {
+    let change = |before: &str, after: &str| FromHook {
         hook: 0,
         what: Change { field: "title".to_owned(), before: json!(before), after: json!(after) },
     };
@@ -180,12 +180,12 @@ fn a_receipt_weighs_more_by_what_is_added() {
     assert!(receipt.weight() > receipt.event.weight());
     for round in 1..3 {
         let receipt = &mut receipt;
-        let context = By { hook: 0, what: Append::system("four") };
+        let context = FromHook { hook: 0, what: Append::system("four") };
         assert_eq!(more(receipt, |_, given| given.context.push(context)), 4, "{round}");
-        let notice = By { hook: 0, what: Notice::info("seven..") };
+        let notice = FromHook { hook: 0, what: Notice::info("seven..") };
         assert_eq!(more(receipt, |_, given| given.notices.push(notice)), 7, "{round}");
         assert_eq!(more(receipt, |_, given| given.changes.push(change("three", "to"))), 5 + 2, "{round}");
-        let remark = By { hook: 0, what: Cow::Borrowed("six...") };
+        let remark = FromHook { hook: 0, what: Cow::Borrowed("six...") };
         assert_eq!(more(receipt, |_, given| given.remarks.push(remark)), 6, "{round}");
         let blocked = run(0, Outcome::Answered(Verdict::block("nine bytes")));
         assert_eq!(more(receipt, |receipt, _| receipt.runs.push(blocked)), size_of::<Run>() + 10, "{round}");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use lineside::core::envelope::Source;
 use lineside::core::{Notice, SessionId};
-use lineside::{AttachedHook, Session};
+use lineside::{AttachedHook, DeclaredHook, Session};
 use lineside_nats::EntryName;
 use tokio::time::Instant;
 
@@ -221,14 +221,10 @@ impl StandIns {
                 session: name,
                 number: hook.number,
             };
-            let called = hook.number.to_string();
-            let attached = daemon.assembly().attach_elsewhere(
-                &stand_in.session,
-                Arc::new(remote),
-                &called,
-                hook.reach,
-                &hook.text,
-            );
+            let attached = DeclaredHook::read(&hook.number.to_string(), &hook.text).and_then(|declared| {
+                let (to, reach) = (Arc::new(remote), hook.reach);
+                daemon.assembly().attach_elsewhere(&stand_in.session, to, reach, declared)
+            });
             match attached {
                 Ok(attached) => {
                     stand_in.hooks.insert(hook.number, attached);

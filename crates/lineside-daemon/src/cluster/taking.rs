@@ -346,7 +346,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_into_a_message_is_cut_to_its_end() {
         let body = format!("{}ä end", "x".repeat(1 << 20));
-        let mut outcome = Some(Ok(Report::failed("2 errors").body(body)));
+        let mut outcome = Some(Ok(Report::failure("2 errors").body(body)));
         shorten(&mut outcome);
         let Some(Ok(report)) = &outcome else { unreachable!() };
         assert!(report.summary == "2 errors" && report.body.ends_with("ä end"));

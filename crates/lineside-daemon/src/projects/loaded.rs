@@ -373,7 +373,7 @@ impl Project {
     }
 
     pub(super) async fn let_go(&self) {
-        self.assembly.let_go().await;
+        self.assembly.shut_down_workers().await;
     }
 }
 

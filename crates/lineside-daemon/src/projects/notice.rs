@@ -10,7 +10,7 @@ use lineside::bus::interceptor::{BoxFuture, Interceptor};
 use lineside::bus::{Cx, Installed};
 use lineside::core::envelope::Source;
 use lineside::core::payload::Point as _;
-use lineside::core::{Answer, AnyEvent, Failure, Hook, Layer, Notice, OnFailure, Part, Said, SessionId};
+use lineside::core::{Answer, AnyEvent, Failure, Hook, Layer, Notice, OnFailure, Part, Response, SessionId};
 use lineside::points::{BeforePrompt, BeforeSession, BeforeTool};
 
 /// What it is installed as.
@@ -101,7 +101,7 @@ impl Within {
 }
 
 impl Interceptor for Within {
-    fn intercept(&self, event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+    fn intercept(&self, event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Response, Failure>> {
         let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let text = told.waiting.remove(&event.envelope().source.session);
         let notices = text.into_iter().map(Notice::warning).collect();
@@ -115,7 +115,7 @@ struct Once {
 }
 
 impl Interceptor for Once {
-    fn intercept(&self, event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+    fn intercept(&self, event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Response, Failure>> {
         let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
         if heard.len() >= SESSIONS {
             heard.clear();

@@ -70,7 +70,7 @@ async fn until(log: &Path, count: usize) -> Vec<(usize, String)> {
     runs(log)
 }
 
-fn at_rest(status: &Value) -> bool {
+fn all_settled(status: &Value) -> bool {
     status["live_jobs"] == json!(0)
 }
 
@@ -90,7 +90,7 @@ async fn events_on_two_machines_are_one_run_for_each_window() {
         }
         let runs = until(&log, window).await;
         for machine in [&a, &b] {
-            let status = machine.until(at_rest).await;
+            let status = machine.until(all_settled).await;
             assert_eq!(status["dead_jobs"], json!(0), "{status}");
         }
         // It is the run of the machine of the last event.
@@ -120,12 +120,12 @@ async fn the_window_of_a_machine_that_is_gone_is_anothers_and_is_not_run_for_aga
     b.until(|status| status["cluster"]["together"] == json!(false)).await;
     let runs = until(&log, 1).await;
     assert_eq!(runs, [(2, "a".to_owned())], "it has the events of both, and is for the last of its own");
-    a.until(at_rest).await;
-    assert!(!at_rest(&b.status().await), "it waits for the server");
+    a.until(all_settled).await;
+    assert!(!all_settled(&b.status().await), "it waits for the server");
     proxy.heal();
     let b = b.again().await;
     let _open = b.client().session("b2").cwd(there.to_string_lossy()).open().await.unwrap();
-    b.until(at_rest).await;
+    b.until(all_settled).await;
     assert_eq!(self::runs(&log).len(), 1);
 }
 
@@ -162,7 +162,7 @@ async fn a_session_that_ends_while_the_server_is_away_is_run_for_by_its_machine(
     ends.close().await.unwrap();
     // Both are in the window of the project.
     assert_eq!(until(&log, 1).await, [(2, "b".to_owned())]);
-    a.until(at_rest).await;
+    a.until(all_settled).await;
     drop(stays);
 }
 
@@ -181,7 +181,7 @@ async fn a_rate_counts_the_starts_on_all_machines() {
         open.push(idles(&b, &there, &format!("b{number}")).await);
     }
     for machine in [&a, &b] {
-        let status = machine.until(at_rest).await;
+        let status = machine.until(all_settled).await;
         assert_eq!(status["dead_jobs"], json!(0), "{status}");
     }
     assert_eq!(runs(&log).len(), 4, "{:?}", runs(&log));
@@ -205,8 +205,8 @@ async fn a_machine_that_leaves_runs_for_its_windows_and_holds_those_that_come_al
     assert_eq!(left["windows"], json!(0), "{left:?}");
     // It has run before it left, for the events of both, and what the other one held is over there.
     assert_eq!(until(&log, 1).await, [(2, "b".to_owned())]);
-    a.until(at_rest).await;
-    b.until(at_rest).await;
+    a.until(all_settled).await;
+    b.until(all_settled).await;
     // What comes from then on is held here.
     assert!(!last.publish(OnIdle::new()).await.unwrap().is_refused());
     let _stays = idles(&b, &there, "c").await;
@@ -215,6 +215,6 @@ async fn a_machine_that_leaves_runs_for_its_windows_and_holds_those_that_come_al
     let quick = page(Some("{debounce: {quiet: 50, scope: cluster}}"));
     let _quick = idles(&b, &builds(&b, "quick", &quick, &other), "d").await;
     assert_eq!(until(&other, 1).await, [(1, "d".to_owned())]);
-    b.until(at_rest).await;
+    b.until(all_settled).await;
     assert_eq!(runs(&log).len(), 2);
 }

@@ -246,7 +246,7 @@ async fn an_automation_runs_in_its_program_and_reports_to_the_context() {
         std::future::ready(if attempt == 0 {
             Err("not yet")
         } else {
-            Ok(Report::failed("2 errors").body("src/lib.rs:1"))
+            Ok(Report::failure("2 errors").body("src/lib.rs:1"))
         })
     })
     .await

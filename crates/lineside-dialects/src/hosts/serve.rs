@@ -20,11 +20,11 @@ mod spelling;
 mod words;
 
 pub(super) use call::is_closed_gate;
-pub use call::{Arrival, HostAnswer, HostCall, Reading, read, silent, unreachable};
+pub use call::{HostAnswer, HostCall, HostEvent, Reading, read, silent, unreachable};
 pub use coming::Coming;
 pub use holds::Holds;
 pub use incoming::Incoming;
 pub use outcome::Outcome;
 pub(super) use root::of_prompts;
-pub use sessions::{Arrived, CallId, Derived, Publishing, Served, Settled};
+pub use sessions::{CallId, Derived, NextStep, Publishing, Served, Settled};
 pub use words::{ContextFate, labelled};

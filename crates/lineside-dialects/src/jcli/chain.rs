@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lineside_core::answer::Beyond;
 use lineside_core::ensemble::{Ensemble, Sees};
-use lineside_core::outcome::By;
+use lineside_core::outcome::FromHook;
 use lineside_core::{Answer, AnyEvent, KeepWorking, Verdict};
 
 /// The time of a chain, unless the environment says otherwise (JC-22).
@@ -53,7 +53,7 @@ impl Ensemble for Chain {
         Some(self.time)
     }
 
-    fn finalize(&self, _event: &AnyEvent, mut given: Vec<By<Answer>>) -> Vec<By<Answer>> {
+    fn finalize(&self, _event: &AnyEvent, mut given: Vec<FromHook<Answer>>) -> Vec<FromHook<Answer>> {
         let halted = given.last().is_some_and(|last| {
             let answer = &last.what;
             answer.ends_chain || answer.verdict.strength().is_final()
@@ -61,7 +61,7 @@ impl Ensemble for Chain {
         if halted {
             let before = given.len().saturating_sub(1);
             // Notices are kept, and what was refused stays recorded (JC-19).
-            for By { what, .. } in given.iter_mut().take(before) {
+            for FromHook { what, .. } in given.iter_mut().take(before) {
                 let (notices, remarks) =
                     (std::mem::take(&mut what.notices), std::mem::take(&mut what.remarks));
                 *what = Answer { notices, remarks, ..Answer::default() };
@@ -77,8 +77,8 @@ impl Ensemble for Chain {
 }
 
 /// Makes the feedback of all of them one verdict, in the name of the first (JC-35).
-fn join_feedback(given: &mut [By<Answer>]) {
-    let own = |by: &By<Answer>| Some(by.what.own.as_deref()?.as_str()?.to_owned());
+fn join_feedback(given: &mut [FromHook<Answer>]) {
+    let own = |by: &FromHook<Answer>| Some(by.what.own.as_deref()?.as_str()?.to_owned());
     let feedback: Vec<String> = given.iter().filter_map(own).collect();
     if let Some(first) = given.iter_mut().find(|by| by.what.own.is_some()) {
         first.what.verdict = Verdict::block(feedback.join("\n\n"));
@@ -87,15 +87,15 @@ fn join_feedback(given: &mut [By<Answer>]) {
 
 /// Makes each message for the context one that stands or falls with the block: where feedback beyond the limit is a stop,
 /// nothing is appended then, whichever hook gave it (JC-36).
-fn while_it_stands(by: By<Answer>) -> Vec<By<Answer>> {
-    let By { hook, mut what } = by;
+fn while_it_stands(by: FromHook<Answer>) -> Vec<FromHook<Answer>> {
+    let FromHook { hook, mut what } = by;
     let own = what.keep_working.take().map(|keep_working| keep_working.append);
     let messages: Vec<_> = std::mem::take(&mut what.context).into_iter().chain(own).collect();
     let appended = messages.into_iter().map(|append| Answer {
         keep_working: Some(Box::new(KeepWorking { append, beyond: Beyond::Stop, at_most: None })),
         ..Answer::default()
     });
-    std::iter::once(what).chain(appended).map(|what| By { hook, what }).collect()
+    std::iter::once(what).chain(appended).map(|what| FromHook { hook, what }).collect()
 }
 
 #[cfg(test)]

@@ -88,7 +88,7 @@ impl HookWorkerClient {
                 Self::keep(profile, Box::new(Start { invocation, containment, _script: None }), listener)
             }
             WorkerReach::Socket(path) => {
-                Self::keep(WorkerProfile::of_owner(bounds, start), Box::new(Dial(path)), listener)
+                Self::keep(WorkerProfile::external(bounds, start), Box::new(Dial(path)), listener)
             }
             // There is no seat through which it could connect.
             WorkerReach::Attached(_) => Self::seated(bounds, listener).0,
@@ -103,7 +103,7 @@ impl HookWorkerClient {
     #[must_use]
     pub fn seated(bounds: HookWorkerBounds, listener: WorkerListener) -> (Self, WorkerSeat) {
         let (seat, come) = mpsc::channel(1);
-        (Self::keep(WorkerProfile::of_guest(bounds), Box::new(Await(come)), listener), WorkerSeat(seat))
+        (Self::keep(WorkerProfile::attached(bounds), Box::new(Await(come)), listener), WorkerSeat(seat))
     }
 
     fn keep(profile: WorkerProfile, connect: Box<dyn Connect>, listener: WorkerListener) -> Self {
@@ -164,8 +164,8 @@ impl HookWorkerClient {
     }
 
     /// Waits until it is there. Cancel safe.
-    pub async fn comes(&self) {
-        self.kept.shared.comes().await;
+    pub async fn connected(&self) {
+        self.kept.shared.connected().await;
     }
 
     /// Calls that were sent to the worker and are not over.

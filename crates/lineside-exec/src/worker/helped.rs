@@ -24,7 +24,7 @@ const WOKEN: u8 = 2;
 type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// The work of one task.
-pub(super) struct Helped {
+pub(super) struct CallerPolled {
     /// Absent once it is over.
     work: Mutex<Option<Work>>,
     wakes: Arc<Wakes>,
@@ -33,9 +33,9 @@ pub(super) struct Helped {
     runtime: Id,
 }
 
-impl std::fmt::Debug for Helped {
+impl std::fmt::Debug for CallerPolled {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Helped").finish_non_exhaustive()
+        f.debug_struct("CallerPolled").finish_non_exhaustive()
     }
 }
 
@@ -72,7 +72,7 @@ impl Wake for Wakes {
 
 /// Ends the work with its task, also where that goes with its runtime; and lets go of the task, which has a hold on the
 /// runtime.
-struct Ends(Arc<Helped>);
+struct Ends(Arc<CallerPolled>);
 
 impl Drop for Ends {
     fn drop(&mut self) {
@@ -83,7 +83,7 @@ impl Drop for Ends {
     }
 }
 
-impl Helped {
+impl CallerPolled {
     /// The work, which is done by the second.
     pub(super) fn new(
         work: impl Future<Output = ()> + Send + 'static,
@@ -182,8 +182,8 @@ mod tests {
         }
     }
 
-    async fn started(work: &Arc<Work>) -> (Arc<Helped>, tokio::task::JoinHandle<()>) {
-        let (helped, task) = Helped::new(Arc::clone(work).run(), &Handle::current());
+    async fn started(work: &Arc<Work>) -> (Arc<CallerPolled>, tokio::task::JoinHandle<()>) {
+        let (helped, task) = CallerPolled::new(Arc::clone(work).run(), &Handle::current());
         let task = tokio::spawn(task);
         tokio::task::yield_now().await;
         (helped, task)

@@ -40,7 +40,7 @@ pub(super) struct WorkerProfile {
     /// How patient one is when it ends.
     pub(super) patience: Patience,
     /// What becomes of calls while it is not there.
-    pub(super) meanwhile: Meanwhile,
+    pub(super) meanwhile: WhenDown,
     /// Whether any end of a call ends its cancellation as well, and no other call is sent until then: what was sent to
     /// a worker that turns out to be stuck cannot be saved.
     pub(super) waits_for_ends: bool,
@@ -55,7 +55,7 @@ pub(super) struct Health {
 
 /// What becomes of calls while a worker is not there and is about to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Meanwhile {
+pub(super) enum WhenDown {
     /// They wait, in their time, whatever becomes of a start.
     Wait,
     /// They wait for a start, and fail with it.
@@ -84,7 +84,7 @@ impl WorkerProfile {
             idle: None,
             start: WorkerStart::Ahead,
             patience: STARTED,
-            meanwhile: Meanwhile::Wait,
+            meanwhile: WhenDown::Wait,
             waits_for_ends: false,
         }
     }
@@ -105,20 +105,20 @@ impl WorkerProfile {
             idle: bounds.idle.filter(|_| start == WorkerStart::OnUse),
             start,
             patience: STARTED,
-            meanwhile: Meanwhile::WaitForStart,
+            meanwhile: WhenDown::WaitForStart,
             waits_for_ends: true,
         }
     }
 
     /// With hooks, another program that listens.
-    pub(super) fn of_owner(bounds: HookWorkerBounds, start: WorkerStart) -> Self {
+    pub(super) fn external(bounds: HookWorkerBounds, start: WorkerStart) -> Self {
         let profile = Self::of_hooks(bounds, start);
-        Self { patience: ASKED_FOR, meanwhile: Meanwhile::Fail, ..profile }
+        Self { patience: ASKED_FOR, meanwhile: WhenDown::Fail, ..profile }
     }
 
     /// With hooks, another program that connects to this one.
-    pub(super) fn of_guest(bounds: HookWorkerBounds) -> Self {
-        let profile = Self::of_owner(bounds, WorkerStart::Ahead);
-        Self { meanwhile: Meanwhile::FailAlways, ..profile }
+    pub(super) fn attached(bounds: HookWorkerBounds) -> Self {
+        let profile = Self::external(bounds, WorkerStart::Ahead);
+        Self { meanwhile: WhenDown::FailAlways, ..profile }
     }
 }

@@ -26,7 +26,7 @@ use super::ids::Id;
 use super::loading::{Live, Refused, bring_up};
 use super::log::{LogLevel, WorkerLog};
 use super::log_sink::LogSink;
-use super::profile::{Meanwhile, WorkerProfile};
+use super::profile::{WhenDown, WorkerProfile};
 use super::restarts::{Next, Restarts};
 use super::transport::Connect;
 
@@ -64,7 +64,7 @@ impl Shared {
     }
 
     /// Waits until there is one.
-    pub(super) async fn comes(&self) {
+    pub(super) async fn connected(&self) {
         // Its sender is here, and not gone before.
         self.there.subscribe().wait_for(|there| *there).await.ok();
     }
@@ -143,7 +143,7 @@ impl Supervisor {
         let mut refused = Refused::default();
         let mut restarts = Restarts::new(self.profile.patience);
         let mut again = false;
-        if self.profile.meanwhile == Meanwhile::FailAlways {
+        if self.profile.meanwhile == WhenDown::FailAlways {
             self.shared.calls().refuse(gone("it has not come yet"));
         }
         loop {
@@ -217,7 +217,7 @@ impl Supervisor {
         let concurrency = ready.hello.get("concurrency").and_then(Value::as_u64);
         let mut calls = self.shared.calls();
         calls.limit(concurrency.and_then(|calls| usize::try_from(calls).ok()));
-        if self.profile.meanwhile == Meanwhile::FailAlways {
+        if self.profile.meanwhile == WhenDown::FailAlways {
             calls.accept();
         }
         if again {
@@ -237,7 +237,7 @@ impl Supervisor {
         self.log_sink.supervisor(LogLevel::Error, format!("the worker is gone: {}", ending.why));
         let mut calls = self.shared.calls();
         calls.ended(ending); // OC-64
-        if matches!(self.profile.meanwhile, Meanwhile::Fail | Meanwhile::FailAlways) {
+        if matches!(self.profile.meanwhile, WhenDown::Fail | WhenDown::FailAlways) {
             calls.refuse(gone(&ending.why));
         }
     }
@@ -247,9 +247,9 @@ impl Supervisor {
         let why = why(error);
         self.log_sink.supervisor(LogLevel::Error, format!("the worker could not be started: {why}"));
         match self.profile.meanwhile {
-            Meanwhile::Wait => {}
-            Meanwhile::WaitForStart => self.shared.calls().fail_waiting(spawn(why)),
-            Meanwhile::Fail | Meanwhile::FailAlways => self.shared.calls().refuse(gone(why)),
+            WhenDown::Wait => {}
+            WhenDown::WaitForStart => self.shared.calls().fail_waiting(spawn(why)),
+            WhenDown::Fail | WhenDown::FailAlways => self.shared.calls().refuse(gone(why)),
         }
     }
 
@@ -268,7 +268,7 @@ impl Supervisor {
                 self.wait(pause).await?;
             }
         }
-        if self.profile.meanwhile != Meanwhile::FailAlways {
+        if self.profile.meanwhile != WhenDown::FailAlways {
             self.shared.calls().accept();
         }
         Some(())

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use lineside_automation::machine::job::JobId;
-use lineside_automation::machine::{Bounds, Machine, Progress, Shown};
+use lineside_automation::machine::{Bounds, JobSummary, Machine, Progress};
 use lineside_automation::offered::Offered;
 use lineside_automation::record::Record;
 use lineside_journal::{EmbeddedJournal, Holder};
@@ -12,10 +12,10 @@ use super::{Durable, JOBS, OpenDurableError};
 
 /// The jobs of a folder, as their records tell them.
 #[derive(Debug)]
-pub struct Look {
+pub struct JournalView {
     /// The jobs, in the order in which their first events came. Of those that came to a good end or were cancelled
     /// there are those that were not compacted away.
-    pub jobs: Vec<Looked>,
+    pub jobs: Vec<RecordedJob>,
     /// What is wrong with the files and the records, for a person. Everything else is among the jobs.
     pub findings: Vec<String>,
     /// Who has the journal open.
@@ -24,14 +24,14 @@ pub struct Look {
 
 /// A job that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Looked {
+pub struct RecordedJob {
     /// What is known of it. Its standing is that of a job whose automation is not there.
-    pub shown: Shown,
+    pub shown: JobSummary,
     /// How far it has come.
     pub progress: Progress,
 }
 
-impl Looked {
+impl RecordedJob {
     /// Its number.
     #[must_use]
     pub fn job(&self) -> JobId {
@@ -57,7 +57,7 @@ impl Durable {
     /// bus.automate::<OnIdle>("tidy").run(async |_idle, _cx| Ok(Report::success("nothing to do")))?;
     /// let session = bus.session("s1").open().await?;
     /// drop(session.publish(OnIdle::new()).await?);
-    /// automations.at_rest().await?;
+    /// automations.all_settled().await?;
     ///
     /// let look = Durable::look(folder.path())?;
     /// assert_eq!(look.jobs.len(), 1);
@@ -68,7 +68,7 @@ impl Durable {
     ///
     /// # Errors
     /// There is no journal of jobs, a newer programme wrote it, or its files cannot be read.
-    pub fn look(path: impl AsRef<Path>) -> Result<Look, OpenDurableError> {
+    pub fn look(path: impl AsRef<Path>) -> Result<JournalView, OpenDurableError> {
         let path = path.as_ref().join(JOBS);
         let reading = match EmbeddedJournal::read(&path) {
             Ok(reading) => reading,
@@ -97,8 +97,8 @@ impl Durable {
             Some(at) => format!("record {at} is left out: {trouble}"),
             None => format!("a record is left out: {trouble}"),
         }));
-        let looked = |job| Some(Looked { shown: machine.show(job)?, progress: machine.progress(job)? });
+        let looked = |job| Some(RecordedJob { shown: machine.show(job)?, progress: machine.progress(job)? });
         let jobs = machine.jobs().into_iter().filter_map(looked).collect();
-        Ok(Look { jobs, findings, holder: reading.holder })
+        Ok(JournalView { jobs, findings, holder: reading.holder })
     }
 }

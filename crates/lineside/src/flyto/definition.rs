@@ -29,7 +29,7 @@ pub type Function = Arc<dyn Fn(&'static HookType, Variables) -> BoxFuture<Option
 /// let lint = Definition::command("cargo clippy").name("lint").timeout(secs(60)).asynchronous();
 /// let bus = Bus::new();
 /// Manager::of_bus(&bus).register("post_tool_use", lint)?;
-/// assert_eq!(Manager::of_bus(&bus).list("post_tool_use")[0].timeout, secs(60));
+/// assert_eq!(&*Manager::of_bus(&bus).list("post_tool_use")[0].name, "lint");
 /// # Ok::<_, Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Default)]
@@ -81,14 +81,14 @@ impl Definition {
         self
     }
 
-    /// Its name; `<type>-<index>` when this is not called.
+    /// Its name; `<type>-<index>` by default.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// Its timeout; 30 s when this is not called or is given 0.
+    /// Its timeout; 30 s by default or is given 0.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout).filter(|timeout| !timeout.is_zero());
@@ -102,7 +102,7 @@ impl Definition {
         self
     }
 
-    /// Who registers it; global when this is not called.
+    /// Who registers it; global by default.
     #[must_use]
     pub fn source(mut self, source: impl Into<Arc<str>>) -> Self {
         self.source = source.into();

@@ -6,11 +6,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::Poll;
 
-use lineside_automation::{Adopted, Adoption, Automations};
+use lineside_automation::{Automations, HookJobSpec, HookJobs};
 use lineside_bus::interceptor::{BoxFuture, Interceptor};
 use lineside_bus::{BackgroundRuns, Bus, Cx};
 use lineside_core::failure::seconds;
-use lineside_core::{AnyEvent, Failure, FailureKind, Hook, Said};
+use lineside_core::{AnyEvent, Failure, FailureKind, Hook, Response};
 use lineside_dialects::flyto::{FlytoHook, HookResult};
 use lineside_redact::redact;
 
@@ -22,13 +22,13 @@ pub(super) struct Called {
     pub(super) hook: FlytoHook,
     pub(super) function: Function,
     /// Has its runs that no publisher waits for, which are jobs.
-    pub(super) adopted: Option<Arc<Adopted>>,
+    pub(super) adopted: Option<Arc<HookJobs>>,
 }
 
 /// A hook of the programme as one whose runs are jobs without records, if no publisher waits for it.
-pub(super) fn adopted(bus: &Bus, hook: &Hook) -> Option<Arc<Adopted>> {
+pub(super) fn adopted(bus: &Bus, hook: &Hook) -> Option<Arc<HookJobs>> {
     let automations = is_background(hook).then(|| Automations::of(bus).ok()).flatten()?;
-    Some(automations.adoptions().adopt(Adoption::in_memory(hook)))
+    Some(automations.hook_jobs().adopt(HookJobSpec::in_memory(hook)))
 }
 
 impl Interceptor for Called {
@@ -37,7 +37,7 @@ impl Interceptor for Called {
     }
 
     // The bus would catch a panic and keep the time too; it does not know what they mean at `stop` (FL-25).
-    fn intercept(&self, event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Said, Failure>> {
+    fn intercept(&self, event: AnyEvent, _cx: Cx) -> BoxFuture<Result<Response, Failure>> {
         let (hook, function) = (self.hook.clone(), self.function.clone());
         Box::pin(async move {
             let variables = hook.variables(&event);
@@ -51,7 +51,7 @@ impl Interceptor for Called {
                 .await
             });
             let failed = match result.await {
-                Ok(Ok(result)) => return hook.returned(&event, result).map(Said::from),
+                Ok(Ok(result)) => return hook.returned(&event, result).map(Response::from),
                 Ok(Err(panic)) => panic,
                 Err(_) => {
                     let detail = format!("timed out after {} s", seconds(hook.timeout()));

@@ -44,7 +44,7 @@ impl Afterwards {
     /// Gives the receipts. Cancel safe in so far as what was published stays published.
     ///
     /// # Errors
-    /// The bus takes no events any more.
+    /// The bus no longer takes events.
     pub async fn run(self) -> Result<Vec<Arc<Receipt>>, PublishError> {
         let Some((hosts, session)) = self.session.filter(|(_, session)| session.is_open()) else {
             return Ok(Vec::new());

@@ -29,7 +29,7 @@ pub struct CallOrigin {
     pub work: Option<PathBuf>,
     /// Folders of projects that the host's session was in before, where it is opened anew.
     pub projects: Vec<PathBuf>,
-    /// What has held the host's session before, where nothing is known of that any more.
+    /// What has held the host's session before, where that is no longer known.
     pub holds: Option<Holds>,
     /// How the place of new sessions was found.
     pub attribution: Option<Attribution>,

@@ -2,7 +2,7 @@
 
 use lineside_automation::hook_id::name_of;
 use lineside_automation::machine::job::{Attempt, AttemptEnd, Settled};
-use lineside_automation::machine::{Shown, Standing};
+use lineside_automation::machine::{JobStatus, JobSummary};
 use lineside_automation::unix_micros::UnixMicros;
 use lineside_core::Timestamp;
 use lineside_core::json::{Map, Value, json};
@@ -10,10 +10,10 @@ use lineside_core::json::{Map, Value, json};
 /// Where a job stands, in one word.
 ///
 /// ```
-/// use lineside::automation::machine::Standing;
+/// use lineside::automation::machine::JobStatus;
 /// use lineside::wire::{JobState, job_state};
 ///
-/// assert_eq!(job_state(&Standing::Delivering), JobState::Delivering);
+/// assert_eq!(job_state(&JobStatus::Delivering), JobState::Delivering);
 /// assert_eq!(JobState::Delivering.as_str(), "delivering");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,21 +55,28 @@ impl JobState {
 }
 
 /// Where a job stands.
+///
+/// ```
+/// use lineside::automation::machine::JobStatus;
+/// use lineside::wire::{JobState, job_state};
+///
+/// assert_eq!(job_state(&JobStatus::Turn { ahead: 2 }), JobState::Waiting);
+/// ```
 #[must_use]
-pub fn job_state(standing: &Standing) -> JobState {
+pub fn job_state(standing: &JobStatus) -> JobState {
     match standing {
-        Standing::Held { .. } => JobState::Debouncing,
-        Standing::Parked
-        | Standing::Off
-        | Standing::Rate { .. }
-        | Standing::Key { .. }
-        | Standing::Turn { .. } => JobState::Waiting,
-        Standing::Running { .. } => JobState::Running,
-        Standing::Delayed { .. } => JobState::Retrying,
-        Standing::Delivering => JobState::Delivering,
-        Standing::Settled { settled: Settled::Done, .. } => JobState::Done,
-        Standing::Settled { settled: Settled::Dead(_), .. } => JobState::Dead,
-        Standing::Settled { settled: Settled::Cancelled(_), .. } => JobState::Cancelled,
+        JobStatus::Held { .. } => JobState::Debouncing,
+        JobStatus::Parked
+        | JobStatus::Off
+        | JobStatus::Rate { .. }
+        | JobStatus::Key { .. }
+        | JobStatus::Turn { .. } => JobState::Waiting,
+        JobStatus::Running { .. } => JobState::Running,
+        JobStatus::Delayed { .. } => JobState::Retrying,
+        JobStatus::Delivering => JobState::Delivering,
+        JobStatus::Settled { settled: Settled::Done, .. } => JobState::Done,
+        JobStatus::Settled { settled: Settled::Dead(_), .. } => JobState::Dead,
+        JobStatus::Settled { settled: Settled::Cancelled(_), .. } => JobState::Cancelled,
     }
 }
 
@@ -91,24 +98,24 @@ pub fn job_state(standing: &Standing) -> JobState {
 /// let session = bus.session("s1").open().await?;
 /// drop(session.publish(OnIdle::new()).await?);
 /// let automations = Automations::of(&bus)?;
-/// automations.at_rest().await?;
+/// automations.all_settled().await?;
 /// let json = wire::job(&automations.jobs().list(&Default::default())[0]);
 /// assert_eq!((&json["hook"], &json["state"]), (&json!("tidy"), &json!("done")));
 /// # Ok(())
 /// # }
 /// ```
 #[must_use]
-pub fn job(shown: &Shown) -> Map {
+pub fn job(shown: &JobSummary) -> Map {
     let attempts: Vec<Value> = (1..).zip(&shown.attempts).map(|(number, one)| attempt(number, one)).collect();
     let why = match &shown.standing {
-        Standing::Settled { settled: Settled::Dead(why) | Settled::Cancelled(why), .. } => {
+        JobStatus::Settled { settled: Settled::Dead(why) | Settled::Cancelled(why), .. } => {
             Some(why.to_string())
         }
         _ => None,
     };
     let next = match &shown.standing {
-        Standing::Held { until, .. } | Standing::Delayed { until, .. } => Some(*until),
-        Standing::Rate { until, .. } => *until,
+        JobStatus::Held { until, .. } | JobStatus::Delayed { until, .. } => Some(*until),
+        JobStatus::Rate { until, .. } => *until,
         _ => None,
     };
     let mut map = Map::new();

@@ -56,7 +56,7 @@ pub fn publication(session: &Session, draft: EventDraft) -> Publication<Arc<dyn 
         publication = publication.traceparent(traceparent);
     }
     if let Some(coverage) = draft.coverage {
-        publication = publication.believing(coverage);
+        publication = publication.expect_coverage(coverage);
     }
     let mut extra = draft.extra;
     // The program that publishes is a matter of the session; another one is handed on beside it.

@@ -2,7 +2,7 @@
 
 use lineside_bus::{JobNews, Signal};
 use lineside_core::json::{Map, Value, json};
-use lineside_core::outcome::By;
+use lineside_core::outcome::FromHook;
 use lineside_core::receipt::Given;
 use lineside_core::{CoverageMismatch, EventId, Outcome, SessionId, Verdict};
 
@@ -139,10 +139,9 @@ fn automation(hook: &str, job: Option<u64>, event: EventId, news: &JobNews) -> V
 fn would(outcome: &Outcome, given: Option<&Given>) -> Value {
     let verdict = outcome.verdict();
     let given = given.cloned().unwrap_or_default();
-    let changes = given
-        .changes
-        .iter()
-        .map(|By { what, .. }| json!({"field": what.field, "before": what.before, "after": what.after}));
+    let changes = given.changes.iter().map(
+        |FromHook { what, .. }| json!({"field": what.field, "before": what.before, "after": what.after}),
+    );
     json!({
         "verdict": verdict.map(Verdict::strength), "reason": verdict.and_then(Verdict::reason),
         "changes": changes.collect::<Vec<_>>(),

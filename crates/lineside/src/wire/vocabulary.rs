@@ -73,6 +73,16 @@ impl Vocabulary {
 
     /// The point of that name. Where a dialect's name stands for several, the payload decides.
     ///
+    /// ```
+    /// use lineside::dialects::DIALECTS;
+    /// use lineside::json::Map;
+    /// use lineside::wire::{FindPointError, Vocabulary};
+    ///
+    /// let vocabulary = Vocabulary::new(DIALECTS);
+    /// let vendors = vocabulary.point("x.acme.on_deploy", &Map::new());
+    /// assert_eq!(vendors.err(), Some(FindPointError::Undeclared("x.acme.on_deploy".into())));
+    /// ```
+    ///
     /// # Errors
     /// No point has the name; the one that may have been meant is proposed, if there is one.
     pub fn point(&self, name: &str, payload: &Map) -> Result<&'static PointInfo, FindPointError> {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use lineside::automation::jobs::Which;
-use lineside::automation::machine::Shown;
+use lineside::automation::machine::JobSummary;
 use lineside::automation::{Automations, HookId};
 use lineside::bus::Signals;
 use lineside::bus::signal::Watched;
@@ -127,13 +127,13 @@ impl Life {
         self.assembly.bus().session("s1").open().await.unwrap()
     }
 
-    pub(crate) fn jobs(&self) -> Vec<Shown> {
+    pub(crate) fn jobs(&self) -> Vec<JobSummary> {
         self.automations.jobs().list(&Which::default())
     }
 
     /// The names of the hooks of the jobs, with where each stands.
     pub(crate) fn standings(&self) -> Vec<(String, String)> {
-        let name = |shown: &Shown| HookId::read(&shown.automation).unwrap().name;
+        let name = |shown: &JobSummary| HookId::read(&shown.automation).unwrap().name;
         self.jobs().iter().map(|shown| (name(shown), shown.standing.to_string())).collect()
     }
 

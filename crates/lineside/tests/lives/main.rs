@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use lineside::Signal;
 use lineside::automation::HookId;
-use lineside::automation::machine::Standing;
+use lineside::automation::machine::JobStatus;
 use lineside::automation::machine::job::{AttemptEnd, Settled, Why};
 use lineside::core::{FailureKind, Outcome};
 use lineside::json::Value;
@@ -61,7 +61,7 @@ async fn what_was_accepted_runs_in_the_next_life_as_it_was() {
 
     ground.is_second_life();
     let life = Life::begin(&ground.path).await;
-    assert!(life.jobs().iter().all(|job| job.standing == Standing::Parked), "its session is not open");
+    assert!(life.jobs().iter().all(|job| job.standing == JobStatus::Parked), "its session is not open");
     let session = life.session().await;
     session.close().await;
     assert_eq!(ground.read("ran"), ["a", "b"]);
@@ -127,7 +127,7 @@ async fn a_hook_that_tries_again_goes_on_counting_after_a_kill() {
     assert_eq!(ends, [Some(&failed), None, Some(&failed), Some(&failed)]);
     assert!(matches!(
         &job.standing,
-        Standing::Settled {
+        JobStatus::Settled {
             settled: Settled::Dead(Why::Failed { attempts: 4, kind: FailureKind::Exit, .. }),
             ..
         }
@@ -149,7 +149,7 @@ async fn a_hook_that_is_gone_or_another_one_is_a_dead_letter() {
     ground.is_second_life();
     ground.configure(&format!("hooks:\n{}# another one\n", hook("on_idle", "a", "")));
     let life = Life::begin(&ground.path).await;
-    assert_eq!(life.jobs()[0].standing, Standing::Parked, "its session may have it");
+    assert_eq!(life.jobs()[0].standing, JobStatus::Parked, "its session may have it");
     life.session().await.close().await;
     let dead = "dead: its hook was removed, or is not what it was".to_owned();
     assert_eq!(life.standings(), [("a".to_owned(), dead)]);

@@ -71,7 +71,7 @@ impl ObjectText {
         Self::with_capacity(512)
     }
 
-    /// The same with room for so many bytes of text, which is enough or grows.
+    /// The same with room for this many bytes of text, which is enough or grows.
     #[must_use]
     pub fn with_capacity(bytes: usize) -> Self {
         let mut writer = Writer { out: String::with_capacity(bytes), layout: Layout::Compact, depth: 0 };

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use lineside_core::json::Value;
-use lineside_core::outcome::By;
+use lineside_core::outcome::FromHook;
 use lineside_core::{Amendment, Answer, AnyEvent, Failure, Layer};
 
 use super::{ROWS, answer};
@@ -105,7 +105,7 @@ impl Format for Files {
     }
 
     /// CX-19: a block by any of them drops every amendment.
-    fn merged(&self, _point: &str, _event: &AnyEvent, given: &[By<Answer>]) -> Option<Amendment> {
+    fn merged(&self, _point: &str, _event: &AnyEvent, given: &[FromHook<Answer>]) -> Option<Amendment> {
         given.iter().any(|by| by.what.verdict.strength().is_final()).then(Amendment::default)
     }
 

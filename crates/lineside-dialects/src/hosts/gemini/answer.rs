@@ -1,7 +1,7 @@
 //! What a hook of Gemini CLI answers; the stricter of its manual and its program holds (GE-18 to GE-22).
 
 use lineside_core::json::{Map, Value, json};
-use lineside_core::outcome::By;
+use lineside_core::outcome::FromHook;
 use lineside_core::{Amendment, Answer, AnyEvent, Failure, Strength, Verdict};
 
 use crate::hosts::import::{
@@ -194,7 +194,7 @@ fn texts(response: &Map) -> String {
 }
 
 /// What the choices of tools of all hooks come to (GE-20).
-pub(super) fn selection(given: &[By<Answer>]) -> Option<Amendment> {
+pub(super) fn selection(given: &[FromHook<Answer>]) -> Option<Amendment> {
     let configs: Vec<&Value> =
         given.iter().filter_map(|by| by.what.amendment.fields().get("tool_config")).collect();
     if configs.is_empty() {

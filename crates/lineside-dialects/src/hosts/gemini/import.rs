@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use lineside_core::ensemble::Pace;
 use lineside_core::json::{Map, Value, json};
-use lineside_core::outcome::By;
+use lineside_core::outcome::FromHook;
 use lineside_core::{Amendment, Answer, AnyEvent, Failure, Layer};
 
 use super::{ROWS, answer};
@@ -134,7 +134,7 @@ impl Format for Files {
         if is_sequential { Pace::InTurnThroughBlocks } else { Pace::AtOnce }
     }
 
-    fn merged(&self, point: &str, _event: &AnyEvent, given: &[By<Answer>]) -> Option<Amendment> {
+    fn merged(&self, point: &str, _event: &AnyEvent, given: &[FromHook<Answer>]) -> Option<Amendment> {
         match point {
             // What the hooks of a chain have shown one another is no change of the prompt.
             "before_prompt" => Some(Amendment::default()),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use lineside_core::ensemble::{Pace, Sees};
-use lineside_core::outcome::By;
+use lineside_core::outcome::FromHook;
 use lineside_core::{Amendment, Answer, AnyEvent, Failure};
 
 use super::entry::{Entry, Handler};
@@ -157,7 +157,7 @@ pub(crate) trait Format: Sync {
     }
 
     /// What amendments come to where they are merged into one.
-    fn merged(&self, point: &str, event: &AnyEvent, given: &[By<Answer>]) -> Option<Amendment> {
+    fn merged(&self, point: &str, event: &AnyEvent, given: &[FromHook<Answer>]) -> Option<Amendment> {
         let _ = (point, event, given);
         None
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use lineside_core::ensemble::{Ensemble, Pace, Sees};
-use lineside_core::outcome::By;
+use lineside_core::outcome::FromHook;
 use lineside_core::{Amendment, Answer, AnyEvent, Notice, Verdict};
 
 use super::format::Format;
@@ -27,7 +27,7 @@ impl Ensemble for Group {
         self.format.pace(self.point, is_sequential)
     }
 
-    fn finalize(&self, event: &AnyEvent, mut given: Vec<By<Answer>>) -> Vec<By<Answer>> {
+    fn finalize(&self, event: &AnyEvent, mut given: Vec<FromHook<Answer>>) -> Vec<FromHook<Answer>> {
         if self.format.profile().joins_reasons {
             join_reasons(&mut given);
         }
@@ -49,7 +49,7 @@ impl Ensemble for Group {
 
 impl Group {
     /// Of amendments of a field that were made beside one another the last one holds.
-    fn keep_the_last(&self, given: &mut [By<Answer>]) {
+    fn keep_the_last(&self, given: &mut [FromHook<Answer>]) {
         let Some(last) = given.iter().rposition(|by| !by.what.amendment.is_empty()) else { return };
         let mut notices = Vec::new();
         for at in 0..last {
@@ -74,14 +74,14 @@ impl Group {
     }
 
     /// The name of the hook that gave an answer: it stands beside what it said.
-    fn named(&self, by: &By<Answer>) -> String {
+    fn named(&self, by: &FromHook<Answer>) -> String {
         let named = by.what.own.as_ref().and_then(|own| own.as_str());
         named.unwrap_or_default().to_owned()
     }
 }
 
 /// The reason of the first block becomes that of all, in plan order (GE-21).
-fn join_reasons(given: &mut [By<Answer>]) {
+fn join_reasons(given: &mut [FromHook<Answer>]) {
     let blocks = given.iter().filter_map(|by| match &by.what.verdict {
         Verdict::Block(reason) => Some(reason.as_str().to_owned()),
         _ => None,
@@ -98,7 +98,7 @@ fn join_reasons(given: &mut [By<Answer>]) {
 
 #[cfg(test)]
 mod tests {
-    use lineside_core::outcome::By;
+    use lineside_core::outcome::FromHook;
     use lineside_core::{Answer, Verdict};
 
     use super::join_reasons;
@@ -106,8 +106,9 @@ mod tests {
     #[test]
     fn ge_21_the_reason_of_the_first_block_is_that_of_all() {
         let joined = |verdicts: &[Verdict]| {
-            let by = |(hook, verdict): (u32, &Verdict)| By { hook, what: Answer::from(verdict.clone()) };
-            let mut given: Vec<By<Answer>> = (0..).zip(verdicts).map(by).collect();
+            let by =
+                |(hook, verdict): (u32, &Verdict)| FromHook { hook, what: Answer::from(verdict.clone()) };
+            let mut given: Vec<FromHook<Answer>> = (0..).zip(verdicts).map(by).collect();
             join_reasons(&mut given);
             given.into_iter().map(|by| by.what.verdict).collect::<Vec<_>>()
         };

@@ -11,7 +11,7 @@ use lineside_core::json::{Map, Value};
 use super::incoming::hides_its_input;
 use super::outcome::Outcome;
 use super::spelling::spellings;
-use super::words::{Telling, put};
+use super::words::{RenderInput, render};
 use crate::hosts::program::{Host, SERVED};
 use crate::hosts::quirks::OF_PROJECT;
 use crate::hosts::table::{Row, Scope};
@@ -66,14 +66,14 @@ impl HostAnswer {
 #[derive(Debug)]
 pub enum Reading {
     /// It is an event.
-    Event(Box<Arrival>),
+    Event(Box<HostEvent>),
     /// It is none, and this is the answer.
     Answer(HostAnswer),
 }
 
 /// An event of a host before its document is looked into.
 #[derive(Debug)]
-pub struct Arrival {
+pub struct HostEvent {
     /// The host that runs.
     pub(super) host: Host,
     /// Through which entry it came: the argument.
@@ -96,7 +96,7 @@ pub struct Arrival {
     pub(super) spelled: Vec<(String, String)>,
 }
 
-impl Arrival {
+impl HostEvent {
     /// The answer while its event cannot be decided, for a reason that people read: its gate is closed with that, and
     /// what is no gate passes.
     #[must_use]
@@ -144,7 +144,7 @@ fn read_if(call: HostCall, is_supported: impl Fn(Host) -> bool) -> Reading {
         return Reading::Answer(answer.unwrap_or_else(|| quiet(speaks)));
     }
     let hides = row.is_some_and(|row| is_closed_gate(row) && hides_its_input(row, &document));
-    let arrival = Box::new(Arrival {
+    let arrival = Box::new(HostEvent {
         host,
         entry,
         speaks,
@@ -302,8 +302,8 @@ fn passed(row: &'static Row, host: Host, event: &str) -> HostAnswer {
 fn answered(row: &'static Row, host: Host, event: &str, verdict: Verdict) -> HostAnswer {
     let outcome = Outcome { verdict, ..Outcome::default() };
     let telling =
-        Telling { words: &row.words, point: row.point, host, event, stop_active: false, waiting: &[] };
-    put(&telling, &outcome).answer
+        RenderInput { words: &row.words, point: row.point, host, event, stop_active: false, waiting: &[] };
+    render(&telling, &outcome).answer
 }
 
 /// Whether nothing passes at an event while nothing can be decided (HO-36).

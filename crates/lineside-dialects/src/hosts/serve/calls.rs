@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use lineside_core::json::Value;
 use lineside_core::plan::Generation;
 
-use super::call::Arrival;
+use super::call::HostEvent;
 use super::incoming::Incoming;
 use super::known::{Digest, Known, Shared, digest_of_folder, digest_of_text};
 use super::outcome::Decided;
@@ -91,7 +91,7 @@ pub(super) enum Found {
 }
 
 impl Arriving {
-    pub(super) fn of(incoming: &Incoming, session: &str, arrival: &Arrival) -> Self {
+    pub(super) fn of(incoming: &Incoming, session: &str, arrival: &HostEvent) -> Self {
         let point = incoming.point.name;
         let is_call =
             matches!(point, "before_tool" | "before_permission" | "after_tool" | "after_tool_error");

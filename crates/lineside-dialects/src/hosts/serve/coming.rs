@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use lineside_core::plan::Generation;
 
-use super::call::Arrival;
+use super::call::HostEvent;
 use super::calls::Arriving;
 use super::holds::Holds;
 use super::incoming::{self, Incoming};
 
-/// An event that a document was read into, and what it is known by. Made of an [`Arrival`], without
+/// An event that a document was read into, and what it is known by. Made of an [`HostEvent`], without
 /// anything that other calls wait for.
 #[derive(Debug)]
 pub struct Coming {
-    pub(super) arrival: Box<Arrival>,
+    pub(super) arrival: Box<HostEvent>,
     pub(super) incoming: Box<Incoming>,
     pub(super) arriving: Arc<Arriving>,
     pub(super) tree: Option<Arc<str>>,
@@ -21,8 +21,8 @@ pub struct Coming {
     pub(super) holds: Option<Holds>,
 }
 
-impl From<Box<Arrival>> for Coming {
-    fn from(arrival: Box<Arrival>) -> Self {
+impl From<Box<HostEvent>> for Coming {
+    fn from(arrival: Box<HostEvent>) -> Self {
         let incoming = Box::new(incoming::read(&arrival));
         let arriving = Arc::new(Arriving::of(&incoming, &incoming.session(), &arrival));
         Self { arrival, incoming, arriving, tree: None, under: None, holds: None }
@@ -73,7 +73,7 @@ mod tests {
 
     use super::*;
     use crate::hosts::program::Host;
-    use crate::hosts::serve::{Arrived, HostCall, Outcome, Reading, Served, read};
+    use crate::hosts::serve::{HostCall, NextStep, Outcome, Reading, Served, read};
 
     #[test]
     fn what_was_decided_by_other_hooks_is_no_decision_of_a_call_that_comes_again() {
@@ -87,16 +87,16 @@ mod tests {
             served.arrive(Coming::from(arrival).under(under), now)
         };
         let publishing = |arrived| match arrived {
-            Arrived::Publish(publishing) => *publishing,
+            NextStep::Publish(publishing) => *publishing,
             other => panic!("it is not published: {other:?}"),
         };
         let first = publishing(comes(Some(1)));
-        let Arrived::Later(meanwhile) = comes(Some(2)) else { panic!("it is judged twice at a time") };
+        let NextStep::Later(meanwhile) = comes(Some(2)) else { panic!("it is judged twice at a time") };
         served.settle(first, &Outcome::default(), &[]);
-        assert!(matches!(comes(Some(1)), Arrived::Answer(_)));
+        assert!(matches!(comes(Some(1)), NextStep::Answer(_)));
         let anew = publishing(served.arrive(meanwhile, now));
         served.settle(anew, &Outcome::default(), &[]);
-        assert!(matches!(comes(Some(2)), Arrived::Answer(_)), "it was judged by those in force");
+        assert!(matches!(comes(Some(2)), NextStep::Answer(_)), "it was judged by those in force");
         publishing(comes(None));
     }
 }

@@ -10,7 +10,7 @@ use lineside_core::payload::DecodePayloadError;
 use lineside_core::{Agent, Extra, Model, Payload, Point as _, PointInfo};
 use lineside_points::{OnIdle, custom};
 
-use super::call::Arrival;
+use super::call::HostEvent;
 use super::recent;
 use super::shared::shared;
 use crate::hosts::program::Host;
@@ -265,7 +265,7 @@ const WITH_EVERY_EVENT: [&str; 14] = [
     "agent_transcript_path",
 ];
 
-impl Arrival {
+impl HostEvent {
     /// The session of the main agent that its document names, with `%2F` for each `/` of it.
     #[must_use]
     pub fn root(&self) -> Cow<'_, str> {
@@ -289,8 +289,8 @@ impl Arrival {
 }
 
 /// Reads the document of a call.
-pub(super) fn read(arrival: &Arrival) -> Incoming {
-    let Arrival { host, row, document, event, .. } = arrival;
+pub(super) fn read(arrival: &HostEvent) -> Incoming {
+    let HostEvent { host, row, document, event, .. } = arrival;
     let mut unread = Unread(document.clone());
     for name in ["hook_event_name", "hookEventName"] {
         unread.0.remove(name);

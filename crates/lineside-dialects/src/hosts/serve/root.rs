@@ -7,7 +7,7 @@ use lineside_core::envelope::AgentKind;
 use lineside_core::json::{Map, Value};
 use lineside_core::{Agent, Verdict};
 
-use super::call::Arrival;
+use super::call::HostEvent;
 use super::calls::Calls;
 use super::holds::{HeldSubagent, Holds};
 use super::incoming::Incoming;
@@ -74,7 +74,7 @@ pub(super) struct BeforePrompt {
 
 impl BeforePrompt {
     /// Reads a prompt, or makes an event of what only looks like one.
-    pub(super) fn read(self, arrival: &Arrival, incoming: &mut Incoming, words: &mut Words) {
+    pub(super) fn read(self, arrival: &HostEvent, incoming: &mut Incoming, words: &mut Words) {
         let host = arrival.host;
         let mut prompt = incoming.payload.text("prompt").unwrap_or_default().to_owned();
         if self.is_first
@@ -138,7 +138,7 @@ pub(super) fn set(incoming: &mut Incoming, field: &str, value: Value) {
 
 impl Root {
     /// Events that a host does not mark belong to the subagent that was opened last (KI-21).
-    pub(super) fn attribute(&self, arrival: &Arrival, incoming: &mut Incoming) {
+    pub(super) fn attribute(&self, arrival: &HostEvent, incoming: &mut Incoming) {
         let Some(is_subagents) = quirks(arrival.host).turns.is_subagents_prompt else { return };
         let is_its_own = match incoming.point.name {
             "before_stop" => true,
@@ -159,7 +159,7 @@ impl Root {
     /// What is to be known about what looks like a prompt.
     pub(super) fn before_prompt(
         &mut self,
-        arrival: &Arrival,
+        arrival: &HostEvent,
         incoming: &Incoming,
         session: &str,
     ) -> BeforePrompt {
@@ -213,7 +213,7 @@ impl Root {
     }
 
     /// Whether an earlier block keeps the agent working (HO-9, HO-32).
-    pub(super) fn stop_active(&mut self, arrival: &Arrival, incoming: &Incoming, counted: &str) -> bool {
+    pub(super) fn stop_active(&mut self, arrival: &HostEvent, incoming: &Incoming, counted: &str) -> bool {
         let is_stop = incoming.point.name == "before_stop";
         let own = self.blocks.get(counted).copied().unwrap_or_default() > 0;
         match (incoming.stop_flag, incoming.loops, quirks(arrival.host).turns.active) {

@@ -9,14 +9,14 @@ use lineside_core::plan::Generation;
 use lineside_core::{Agent, Point as _, Strength, Verdict};
 use lineside_points::AfterSession;
 
-use super::call::{Arrival, HostAnswer};
+use super::call::{HostAnswer, HostEvent};
 use super::coming::Coming;
 use super::holds::Holds;
 use super::incoming::Incoming;
 use super::outcome::{Decided, Outcome};
 use super::root::{Root, set};
 use super::roots::{Begun, Entered, Not, Roots};
-use super::words::{ContextFate, Put, Telling, put, refused};
+use super::words::{ContextFate, Put, RenderInput, refused, render};
 use crate::hosts::program::Host;
 use crate::hosts::quirks;
 use crate::hosts::table::Words;
@@ -33,7 +33,7 @@ pub struct Served(Mutex<Roots>);
 
 /// What is to be done with a call.
 #[derive(Debug)]
-pub enum Arrived {
+pub enum NextStep {
     /// An event is to be published.
     Publish(Box<Publishing>),
     /// It is to be given once more when something was settled or abandoned.
@@ -59,7 +59,7 @@ pub struct Publishing {
     /// longer is judged anew.
     pub under: Option<Generation>,
     pub(super) words: Words,
-    pub(super) arrival: Box<Arrival>,
+    pub(super) arrival: Box<HostEvent>,
     pub(super) call: Option<CallId>,
     pub(super) stop_active: bool,
     /// The session whose blocks are counted.
@@ -126,7 +126,7 @@ impl Publishing {
         let (words, point, host) = (self.words, self.incoming.point.name, self.arrival.speaks);
         move |outcome| {
             let (event, stop_active, waiting) = ("", false, &[][..]);
-            refused(&Telling { words: &words, point, host, event, stop_active, waiting }, outcome)
+            refused(&RenderInput { words: &words, point, host, event, stop_active, waiting }, outcome)
         }
     }
 
@@ -183,7 +183,7 @@ fn described(outcome: &Outcome) -> Option<&str> {
 
 impl Served {
     /// A call comes. `now` never goes back.
-    pub fn arrive(&self, coming: impl Into<Coming>, now: Instant) -> Arrived {
+    pub fn arrive(&self, coming: impl Into<Coming>, now: Instant) -> NextStep {
         let mut coming = coming.into();
         let mut words =
             coming.arrival.words.map_or(
@@ -194,7 +194,7 @@ impl Served {
         let Begun { session, before, event } = match begun {
             Ok(begun) => begun,
             Err(Not::Again(decided)) => {
-                return Arrived::Answer(again(&coming.arrival, &coming.incoming, &words, &decided));
+                return NextStep::Answer(again(&coming.arrival, &coming.incoming, &words, &decided));
             }
             Err(not) => return not.arrived(coming),
         };
@@ -206,7 +206,7 @@ impl Served {
         let Entered { call, child, counts, stop_active, decided } = match entered {
             Ok(entered) => entered,
             Err(Not::Again(decided)) => {
-                return Arrived::Answer(again(&coming.arrival, &coming.incoming, &words, &decided));
+                return NextStep::Answer(again(&coming.arrival, &coming.incoming, &words, &decided));
             }
             Err(not) => return not.arrived(coming),
         };
@@ -220,7 +220,7 @@ impl Served {
         if incoming.point.name == "before_stop" {
             set(&mut incoming, "stop_active", stop_active.into());
         }
-        Arrived::Publish(Box::new(Publishing {
+        NextStep::Publish(Box::new(Publishing {
             parent: incoming.agent.is_some().then(|| incoming.root.clone()),
             agent: incoming.agent.clone(),
             is_start: incoming.point.name == "before_session",
@@ -240,7 +240,7 @@ impl Served {
     /// An event was decided; `waiting` is the context of earlier events of its session that no answer could carry.
     pub fn settle(&self, publishing: Publishing, outcome: &Outcome, waiting: &[String]) -> Settled {
         let mut decided = publishing.call.map(|call| (call, Arc::new(Decided::of(outcome))));
-        let telling = Telling {
+        let telling = RenderInput {
             words: &publishing.words,
             point: publishing.incoming.point.name,
             host: publishing.arrival.speaks,
@@ -248,7 +248,7 @@ impl Served {
             stop_active: publishing.stop_active,
             waiting,
         };
-        let mut put = put(&telling, outcome);
+        let mut put = render(&telling, outcome);
         let root_id = publishing.incoming.root.as_str();
         let too_many = publishing.counts.as_ref().and_then(|counted| {
             self.roots().root(root_id).count(&publishing, counted, put.blocked.as_deref())
@@ -260,7 +260,7 @@ impl Served {
             outcome.verdict = Verdict::Continue;
             outcome.after.clone_from(&outcome.before);
             outcome.notices.push(notice);
-            put = super::words::put(&telling, &outcome);
+            put = super::words::render(&telling, &outcome);
             decided = publishing.call.map(|call| (call, Arc::new(Decided::of(&outcome))));
         }
         let ends = publishing.incoming.point == AfterSession::INFO && publishing.agent.is_none();
@@ -334,8 +334,8 @@ impl Publishing {
 }
 
 /// The answer to a call that came before (HO-42).
-fn again(arrival: &Arrival, incoming: &Incoming, words: &Words, decided: &Decided) -> HostAnswer {
-    let telling = Telling {
+fn again(arrival: &HostEvent, incoming: &Incoming, words: &Words, decided: &Decided) -> HostAnswer {
+    let telling = RenderInput {
         words,
         point: incoming.point.name,
         host: arrival.speaks,
@@ -343,14 +343,14 @@ fn again(arrival: &Arrival, incoming: &Incoming, words: &Words, decided: &Decide
         stop_active: false,
         waiting: &[],
     };
-    put(&telling, &decided.again(incoming.payload.to_json())).answer
+    render(&telling, &decided.again(incoming.payload.to_json())).answer
 }
 
 impl Not {
-    fn arrived(self, coming: Coming) -> Arrived {
+    fn arrived(self, coming: Coming) -> NextStep {
         match self {
-            Self::Yet | Self::Again(_) => Arrived::Later(Box::new(coming)),
-            Self::Possible => Arrived::Answer(coming.arrival.undecided(NO_ROOM)),
+            Self::Yet | Self::Again(_) => NextStep::Later(Box::new(coming)),
+            Self::Possible => NextStep::Answer(coming.arrival.undecided(NO_ROOM)),
         }
     }
 }

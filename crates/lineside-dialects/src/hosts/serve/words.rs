@@ -14,7 +14,7 @@ mod template;
 use template::{Filling, fill, merge};
 
 /// An event to be answered.
-pub(super) struct Telling<'a> {
+pub(super) struct RenderInput<'a> {
     /// The words.
     pub(super) words: &'a Words,
     /// The point.
@@ -58,7 +58,7 @@ pub enum ContextFate {
 }
 
 /// Puts an outcome into words.
-pub(super) fn put(telling: &Telling<'_>, outcome: &Outcome) -> Put {
+pub(super) fn render(telling: &RenderInput<'_>, outcome: &Outcome) -> Put {
     let mut writing = Writing::new(telling, outcome);
     writing.amendments(outcome);
     writing.verdict();
@@ -67,7 +67,7 @@ pub(super) fn put(telling: &Telling<'_>, outcome: &Outcome) -> Put {
 }
 
 /// The refusal that an outcome of what is about to happen comes to, where a host can neither ask nor change it.
-pub(super) fn refused(telling: &Telling<'_>, outcome: &Outcome) -> Option<Verdict> {
+pub(super) fn refused(telling: &RenderInput<'_>, outcome: &Outcome) -> Option<Verdict> {
     let is_gate = ["before_tool", "before_permission", "before_prompt"].contains(&telling.point);
     if !is_gate || outcome.is_refused() {
         return None;
@@ -78,7 +78,7 @@ pub(super) fn refused(telling: &Telling<'_>, outcome: &Outcome) -> Option<Verdic
 }
 
 struct Writing<'a> {
-    telling: &'a Telling<'a>,
+    telling: &'a RenderInput<'a>,
     words: &'a Words,
     verdict: Verdict,
     document: Map,
@@ -96,7 +96,7 @@ struct Writing<'a> {
 }
 
 impl<'a> Writing<'a> {
-    fn new(telling: &'a Telling<'a>, outcome: &'a Outcome) -> Self {
+    fn new(telling: &'a RenderInput<'a>, outcome: &'a Outcome) -> Self {
         let words = telling.words;
         let verdict = match &outcome.verdict {
             // A gate that cannot ask does not let pass; the wish comes before any amendment.

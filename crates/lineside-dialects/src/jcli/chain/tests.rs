@@ -6,14 +6,14 @@ use std::time::Duration;
 use lineside_core::ensemble::{Ensemble as _, Sees};
 use lineside_core::invocation::{Ended, Exit, Leaked};
 use lineside_core::json::json;
-use lineside_core::outcome::By;
+use lineside_core::outcome::FromHook;
 use lineside_core::{Answer, Failure, FailureKind, Verdict};
 
 use super::Chain;
 use crate::jcli::{effects, events, samples};
 
 /// What hooks that print these come to, one after another.
-fn settled(event: &str, printed: &[&str]) -> Vec<By<Answer>> {
+fn settled(event: &str, printed: &[&str]) -> Vec<FromHook<Answer>> {
     let event = events::find(event).unwrap();
     let given = printed.iter().map(|stdout| {
         let ended = Ended {
@@ -28,14 +28,14 @@ fn settled(event: &str, printed: &[&str]) -> Vec<By<Answer>> {
     finalize(given.collect())
 }
 
-fn finalize(given: Vec<Answer>) -> Vec<By<Answer>> {
+fn finalize(given: Vec<Answer>) -> Vec<FromHook<Answer>> {
     let event = samples::event("before_stop", json!({"stop_active": false}));
-    let given = given.into_iter().zip(0..).map(|(what, hook)| By { hook, what }).collect();
+    let given = given.into_iter().zip(0..).map(|(what, hook)| FromHook { hook, what }).collect();
     Chain::allowed(None).finalize(&event, given)
 }
 
 /// The messages for the context, with their hooks, and whether they stand or fall with a block.
-fn context(settled: &[By<Answer>]) -> Vec<(u32, &str, bool)> {
+fn context(settled: &[FromHook<Answer>]) -> Vec<(u32, &str, bool)> {
     let mut messages = Vec::new();
     for by in settled {
         messages.extend(by.what.context.iter().map(|append| (by.hook, append.text.as_str(), false)));
@@ -44,7 +44,7 @@ fn context(settled: &[By<Answer>]) -> Vec<(u32, &str, bool)> {
     messages
 }
 
-fn verdicts(settled: &[By<Answer>]) -> Vec<(u32, &Verdict)> {
+fn verdicts(settled: &[FromHook<Answer>]) -> Vec<(u32, &Verdict)> {
     let said = settled.iter().map(|by| (by.hook, &by.what.verdict));
     said.filter(|(_, verdict)| **verdict != Verdict::Continue).collect()
 }

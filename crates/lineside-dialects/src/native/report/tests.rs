@@ -27,10 +27,10 @@ fn the_status_says_whether_all_is_in_order_and_the_output_is_the_text() {
     let code = |code, stdout: &str, stderr: &str| read(&ended(Exit::Code(code), stdout, stderr)).unwrap();
     assert_eq!(code(0, "", "warned"), Report::success("in order"));
     assert_eq!(code(0, "done\n", ""), Report::success("done"));
-    assert_eq!(code(1, "", ""), Report::failed("not in order"));
-    assert_eq!(code(1, "\n2 errors\r\na\nb\n", ""), Report::failed("2 errors").body("a\nb"));
-    assert_eq!(code(1, " \n", "only here\nand here"), Report::failed("only here").body("and here"));
-    assert_eq!(code(1, "here", "not here"), Report::failed("here"));
+    assert_eq!(code(1, "", ""), Report::failure("not in order"));
+    assert_eq!(code(1, "\n2 errors\r\na\nb\n", ""), Report::failure("2 errors").body("a\nb"));
+    assert_eq!(code(1, " \n", "only here\nand here"), Report::failure("only here").body("and here"));
+    assert_eq!(code(1, "here", "not here"), Report::failure("here"));
     assert_eq!(code(0, "[1, 2]", ""), Report::success("[1, 2]"));
 }
 
@@ -39,7 +39,7 @@ fn an_object_says_more() {
     let said = |text: &str| read(&ended(Exit::Code(0), text, ""));
     assert_eq!(
         said(r#"{"summary": "2 errors", "body": "a\nb", "found": "failure"}"#).unwrap(),
-        Report::failed("2 errors").body("a\nb")
+        Report::failure("2 errors").body("a\nb")
     );
     assert_eq!(said(r#"{"summary": "fine", "body": null}"#).unwrap(), Report::success("fine"));
     let failed = read(&ended(Exit::Code(1), r#"{"summary": "no", "found": "success"}"#, "")).unwrap();
@@ -86,12 +86,15 @@ fn any_other_end_is_a_failure() {
 fn servers_and_workers_report_as_well() {
     assert_eq!(read(&posted(204, "")).unwrap(), Report::success("in order"));
     assert_eq!(read(&posted(200, "fine\nmore")).unwrap(), Report::success("fine").body("more"));
-    assert_eq!(read(&posted(200, r#"{"summary": "no", "found": "failure"}"#)).unwrap(), Report::failed("no"));
+    assert_eq!(
+        read(&posted(200, r#"{"summary": "no", "found": "failure"}"#)).unwrap(),
+        Report::failure("no")
+    );
     assert_eq!(read(&posted(500, "secret")).unwrap_err().detail, "HTTP status 500");
     let failure = read(&posted(200, r#"{"secret": 1}"#)).unwrap_err();
     assert_eq!(failure.detail, "unreadable output: an unknown key");
     let worker = |text: &str| read(&Returned::Worker(WorkerEnded::Answered(text.to_owned())));
     assert_eq!(worker("").unwrap(), Report::success("in order"));
-    assert_eq!(worker(r#"{"summary": "no", "found": "failure"}"#).unwrap(), Report::failed("no"));
+    assert_eq!(worker(r#"{"summary": "no", "found": "failure"}"#).unwrap(), Report::failure("no"));
     assert!(worker("\"text\"").unwrap_err().detail.contains("not an object"));
 }

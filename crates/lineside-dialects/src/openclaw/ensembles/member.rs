@@ -2,7 +2,7 @@
 
 use lineside_core::ensemble::Sees;
 use lineside_core::json::{Map, Value, json};
-use lineside_core::outcome::By;
+use lineside_core::outcome::FromHook;
 use lineside_core::{Answer, AnyEvent, Ensemble, Layer};
 
 use super::super::catalogue::{self, Kind};
@@ -52,17 +52,17 @@ impl Member {
 
 /// A dispatch: what was given, without what was said, and what was said, by place.
 pub(super) struct Given {
-    pub(super) answers: Vec<By<Answer>>,
+    pub(super) answers: Vec<FromHook<Answer>>,
     pub(super) members: Vec<(usize, Member)>,
 }
 
 impl Given {
     /// Takes apart what an ensemble is given; the blocking answer alone when there is one (OC-42).
-    pub(super) fn read(given: Vec<By<Answer>>) -> Result<Self, Vec<By<Answer>>> {
+    pub(super) fn read(given: Vec<FromHook<Answer>>) -> Result<Self, Vec<FromHook<Answer>>> {
         let mut given = given;
         if let Some(last) = given.pop() {
             if last.what.verdict.strength().is_final() {
-                return Err(vec![By { what: Answer { own: None, ..last.what }, ..last }]);
+                return Err(vec![FromHook { what: Answer { own: None, ..last.what }, ..last }]);
             }
             given.push(last);
         }
@@ -109,7 +109,7 @@ impl<M: Merge> Ensemble for Merged<M> {
         false
     }
 
-    fn finalize(&self, event: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
+    fn finalize(&self, event: &AnyEvent, given: Vec<FromHook<Answer>>) -> Vec<FromHook<Answer>> {
         match Given::read(given) {
             Ok(mut given) => {
                 let members = std::mem::take(&mut given.members);

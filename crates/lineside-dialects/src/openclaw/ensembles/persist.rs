@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lineside_core::ensemble::Sees;
 use lineside_core::envelope::EventId;
 use lineside_core::json::{Value, json};
-use lineside_core::outcome::By;
+use lineside_core::outcome::FromHook;
 use lineside_core::{Answer, AnyEvent, Ensemble};
 
 use super::super::derived::text;
@@ -87,7 +87,7 @@ impl Ensemble for Persist {
         false
     }
 
-    fn finalize(&self, event: &AnyEvent, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
+    fn finalize(&self, event: &AnyEvent, given: Vec<FromHook<Answer>>) -> Vec<FromHook<Answer>> {
         self.messages.0.take(&event.envelope().id);
         let mut given = match Given::read(given) {
             Ok(given) => given,

@@ -10,7 +10,7 @@ use crate::hosts::serve::known::digest_of_text;
 use crate::hosts::serve::recent::MOST;
 use crate::hosts::serve::root::MOST_WRITTEN;
 use crate::hosts::serve::{
-    Arrived, Coming, ContextFate, Holds, HostCall, Outcome, Publishing, Reading, Served, Settled, read,
+    Coming, ContextFate, Holds, HostCall, NextStep, Outcome, Publishing, Reading, Served, Settled, read,
 };
 
 /// The calls of a session `s` of one host.
@@ -34,7 +34,7 @@ impl Calls {
         let Reading::Event(arrival) = read(call) else { panic!("{document} is no event") };
         let coming = Coming::from(arrival).held(self.holds.clone());
         match self.served.arrive(coming, Instant::now()) {
-            Arrived::Publish(publishing) => *publishing,
+            NextStep::Publish(publishing) => *publishing,
             other => panic!("it is not published: {other:?}"),
         }
     }

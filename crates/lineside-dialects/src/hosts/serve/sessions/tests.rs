@@ -7,7 +7,7 @@ use crate::hosts::serve::{HostCall, Reading, read};
 
 mod entries;
 
-fn arrival(host: Host, event: Option<&str>, document: &Value) -> Box<Arrival> {
+fn arrival(host: Host, event: Option<&str>, document: &Value) -> Box<HostEvent> {
     let call = HostCall { host, event: event.map(str::to_owned), stdin: document.to_string().into_bytes() };
     match read(call) {
         Reading::Event(arrival) => arrival,
@@ -15,21 +15,21 @@ fn arrival(host: Host, event: Option<&str>, document: &Value) -> Box<Arrival> {
     }
 }
 
-fn publishing(arrived: Arrived) -> Publishing {
+fn publishing(arrived: NextStep) -> Publishing {
     match arrived {
-        Arrived::Publish(publishing) => *publishing,
+        NextStep::Publish(publishing) => *publishing,
         other => panic!("it is not published: {other:?}"),
     }
 }
 
-fn later(arrived: Arrived) -> Box<Coming> {
+fn later(arrived: NextStep) -> Box<Coming> {
     match arrived {
-        Arrived::Later(arrival) => arrival,
+        NextStep::Later(arrival) => arrival,
         other => panic!("it does not wait: {other:?}"),
     }
 }
 
-fn tool() -> Box<Arrival> {
+fn tool() -> Box<HostEvent> {
     let document = json!({"hook_event_name": "PreToolUse", "session_id": "s", "tool_use_id": "t", "tool_name": "Bash",
         "tool_input": {"command": "ls"}});
     arrival(Host::Claude, None, &document)
@@ -47,7 +47,7 @@ fn ho_43_a_second_arrival_waits_for_the_first_and_has_its_decision() {
     let settled = served.settle(first, &refused, &[]);
     assert!(settled.answer.stdout.contains("\"deny\""), "{settled:?}");
     match served.arrive(second, now) {
-        Arrived::Answer(answer) => assert_eq!(answer, settled.answer),
+        NextStep::Answer(answer) => assert_eq!(answer, settled.answer),
         other => panic!("it has no answer: {other:?}"),
     }
 }
@@ -59,7 +59,7 @@ fn what_a_call_that_comes_again_leaves_is_weighed() {
     let again = later(served.arrive(tool(), now));
     served.settle(first, &Outcome::default(), &[]);
     let (_, before) = served.kept();
-    assert!(matches!(served.arrive(again, now), Arrived::Answer(_)));
+    assert!(matches!(served.arrive(again, now), NextStep::Answer(_)));
     assert!(served.kept().1 > before, "the entry through which it came is remembered");
 }
 
@@ -81,7 +81,7 @@ fn ho_43_a_result_that_is_withheld_keeps_its_shape_in_a_second_arrival() {
     let settled = served.settle(first, &refused, &[]);
     assert!(settled.answer.stdout.contains(r#""stdout":"no","stderr":"""#), "{settled:?}");
     match served.arrive(second, now) {
-        Arrived::Answer(answer) => assert_eq!(answer, settled.answer),
+        NextStep::Answer(answer) => assert_eq!(answer, settled.answer),
         other => panic!("it has no answer: {other:?}"),
     }
 }
@@ -116,7 +116,7 @@ fn cp_25_the_first_prompt_waits_for_the_start_of_its_session() {
     assert_eq!(held.decided, Some(Verdict::block("frozen")));
 }
 
-fn tool_of(session: &str) -> Box<Arrival> {
+fn tool_of(session: &str) -> Box<HostEvent> {
     let document = json!({"hook_event_name": "PreToolUse", "session_id": session, "tool_name": "Bash",
         "tool_input": {"command": "ls"}});
     arrival(Host::Claude, None, &document)
@@ -221,7 +221,7 @@ fn no_hold_gives_way_to_other_sessions_or_to_other_subagents() {
     // Ten times as many as there may be.
     for more in 0..9 * MOST_SESSIONS {
         match served.arrive(tool_of(&format!("one more {more}")), now) {
-            Arrived::Answer(answer) => assert!(answer.stdout.contains("\"deny\""), "{answer:?}"),
+            NextStep::Answer(answer) => assert!(answer.stdout.contains("\"deny\""), "{answer:?}"),
             other => panic!("it is let in: {other:?}"),
         }
     }
@@ -246,7 +246,7 @@ fn what_is_in_one_tree_takes_no_room_from_others_and_its_holds_are_kept() {
         served.roots().root(id).session_hold = Some("held".to_owned());
     }
     match arrive("one more") {
-        Arrived::Answer(answer) => assert!(answer.stdout.contains("\"deny\""), "{answer:?}"),
+        NextStep::Answer(answer) => assert!(answer.stdout.contains("\"deny\""), "{answer:?}"),
         other => panic!("it is let in: {other:?}"),
     }
     assert_eq!(publishing(arrive(&held[0])).decided, Some(Verdict::block("held")));

@@ -4,7 +4,7 @@ use lineside_core::Verdict;
 use lineside_core::json::{Map, Value, from_str, json};
 
 use super::super::call::table;
-use super::{ContextFate, Put, Telling, labelled, put};
+use super::{ContextFate, Put, RenderInput, labelled, render};
 use crate::hosts::program::{Host, SERVED};
 use crate::hosts::serve::Outcome;
 use crate::hosts::table::{Context, How, Words, say};
@@ -17,7 +17,7 @@ fn map(value: Value) -> Map {
 /// What a host receives of an event, whose row is the first of that name.
 fn told(host: Host, event: &str, stop_active: bool, outcome: &Outcome) -> Put {
     let row = table(host, event, &Map::new()).iter().find(|row| row.event == event).unwrap();
-    let telling = Telling {
+    let telling = RenderInput {
         words: &row.words,
         point: row.point,
         host,
@@ -25,7 +25,7 @@ fn told(host: Host, event: &str, stop_active: bool, outcome: &Outcome) -> Put {
         stop_active,
         waiting: &["waited".to_owned()],
     };
-    put(&telling, outcome)
+    render(&telling, outcome)
 }
 
 fn changes(verdict: Verdict, field: &str, before: Value, after: Value) -> Outcome {
@@ -56,7 +56,7 @@ fn context_does_not_take_the_place_of_an_answer_that_is_no_document() {
     let outcome = Outcome { verdict: Verdict::block("no"), ..Outcome::default() };
     for context in [Context::Plain, Context::Json(r#"{"context":"$X"}"#), Context::Waits] {
         let words = Words { block: say(How::Exit2), context, ..Words::GATE };
-        let telling = Telling {
+        let telling = RenderInput {
             words: &words,
             point: "before_tool",
             host: Host::Kimi,
@@ -64,7 +64,7 @@ fn context_does_not_take_the_place_of_an_answer_that_is_no_document() {
             stop_active: false,
             waiting: &["waited".to_owned()],
         };
-        let put = put(&telling, &outcome);
+        let put = render(&telling, &outcome);
         assert_eq!(
             (put.answer.stderr.as_str(), put.answer.stdout.as_str(), put.answer.exit),
             ("no\n", "", 2)

@@ -2,7 +2,7 @@
 #![allow(clippy::needless_pass_by_value, reason = "samples are written where they are expected")]
 
 use lineside_core::json::{Value, json};
-use lineside_core::outcome::By;
+use lineside_core::outcome::FromHook;
 use lineside_core::{Answer, AnyEvent, Ensemble as _, Layer, Verdict};
 
 use super::super::member::Merged;
@@ -24,7 +24,11 @@ fn in_turn(turn: Option<u64>) -> AnyEvent {
 }
 
 /// Who blocks and why.
-fn blocks(ensemble: &Merged<Finalize>, event: &AnyEvent, given: Vec<By<Answer>>) -> Option<(u32, String)> {
+fn blocks(
+    ensemble: &Merged<Finalize>,
+    event: &AnyEvent,
+    given: Vec<FromHook<Answer>>,
+) -> Option<(u32, String)> {
     let settled = ensemble.finalize(event, given);
     settled.into_iter().find_map(|by| match by.what.verdict {
         Verdict::Block(reason) => Some((by.hook, reason.to_string())),
@@ -32,11 +36,11 @@ fn blocks(ensemble: &Merged<Finalize>, event: &AnyEvent, given: Vec<By<Answer>>)
     })
 }
 
-fn fresh(given: Vec<By<Answer>>) -> Option<(u32, String)> {
+fn fresh(given: Vec<FromHook<Answer>>) -> Option<(u32, String)> {
     blocks(&Merged(Finalize::default()), &stop(), given)
 }
 
-fn revise(place: u32, reason: &str) -> By<Answer> {
+fn revise(place: u32, reason: &str) -> FromHook<Answer> {
     said(place, HOOK, "r", json!({ "action": "revise", "reason": reason }))
 }
 
@@ -69,7 +73,7 @@ fn finalize_takes_back_what_it_may() {
     assert_eq!(fresh(vec![of_project.clone(), finalize(Layer::Project)]), None);
 }
 
-fn retry(place: u32, reason: &str, retry: Value) -> By<Answer> {
+fn retry(place: u32, reason: &str, retry: Value) -> FromHook<Answer> {
     said(place, HOOK, "r", json!({ "action": "revise", "reason": reason, "retry": retry }))
 }
 

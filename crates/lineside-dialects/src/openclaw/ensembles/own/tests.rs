@@ -2,7 +2,7 @@
 #![allow(clippy::needless_pass_by_value, reason = "samples are written where they are expected")]
 
 use lineside_core::json::{Value, json};
-use lineside_core::outcome::By;
+use lineside_core::outcome::FromHook;
 use lineside_core::{Answer, Ensemble as _, Layer, Verdict};
 
 use super::super::super::catalogue;
@@ -11,13 +11,13 @@ use super::super::samples::{amendments, contexts, said};
 use super::{Member, OwnGates, RESULT, verdict};
 use crate::openclaw::samples::{event, object};
 
-fn settled(hook: &str, given: &[Value]) -> Vec<By<Answer>> {
+fn settled(hook: &str, given: &[Value]) -> Vec<FromHook<Answer>> {
     let point = catalogue::find(hook).unwrap().points[0].name;
     let given = given.iter().zip(0..).map(|(fields, place)| said(place, hook, "p", fields.clone())).collect();
     Merged(OwnGates).finalize(&event(point, json!({})), given)
 }
 
-fn result(settled: &[By<Answer>]) -> Option<&Value> {
+fn result(settled: &[FromHook<Answer>]) -> Option<&Value> {
     settled.iter().find_map(|by| by.what.extra.get(RESULT))
 }
 

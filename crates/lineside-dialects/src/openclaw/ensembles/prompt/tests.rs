@@ -2,7 +2,7 @@
 
 use lineside_core::ensemble::Sees;
 use lineside_core::json::json;
-use lineside_core::outcome::By;
+use lineside_core::outcome::FromHook;
 use lineside_core::{Answer, AnyEvent, Ensemble as _, Verdict};
 
 use super::super::member::Merged;
@@ -17,7 +17,7 @@ fn before_agent(system: Option<&str>) -> AnyEvent {
     event("before_agent", json!({ "prompt": "p", "system_prompt": system }))
 }
 
-fn settled(system: Option<&str>, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
+fn settled(system: Option<&str>, given: Vec<FromHook<Answer>>) -> Vec<FromHook<Answer>> {
     Merged(BeforeAgent::default()).finalize(&before_agent(system), given)
 }
 
@@ -105,7 +105,7 @@ fn tools_allow_is_told_once_for_each_handler_and_session() {
 #[test]
 fn a_closing_failure_drops_what_was_merged() {
     // OC-42, OC-56
-    let blocked = By { hook: 1, what: Answer::from(Verdict::block("no")) };
+    let blocked = FromHook { hook: 1, what: Answer::from(Verdict::block("no")) };
     let settled = settled(None, vec![said(0, START, "a", json!({ "prependContext": "x" })), blocked.clone()]);
     assert_eq!(settled, [blocked]);
 }
@@ -114,7 +114,7 @@ fn a_closing_failure_drops_what_was_merged() {
 fn who_contributed_is_said_of_more_than_one() {
     // OC-48
     let context = |place, plugin| said(place, BUILD, plugin, json!({ "prependContext": plugin }));
-    let remarks = |given: Vec<By<Answer>>| settled(None, given)[0].what.remarks.clone();
+    let remarks = |given: Vec<FromHook<Answer>>| settled(None, given)[0].what.remarks.clone();
     assert_eq!(remarks(vec![context(0, "a")]), [""; 0]);
     let both = remarks(vec![context(0, "a"), context(1, "b")]);
     let of = "the context before the prompt is of a:before_prompt_build, b:before_prompt_build";

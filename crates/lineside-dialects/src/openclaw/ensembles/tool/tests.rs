@@ -2,7 +2,7 @@
 #![allow(clippy::needless_pass_by_value, reason = "samples are written where they are expected")]
 
 use lineside_core::json::{Value, json};
-use lineside_core::outcome::By;
+use lineside_core::outcome::FromHook;
 use lineside_core::{Answer, Ensemble as _, Verdict};
 
 use super::super::member::Merged;
@@ -10,20 +10,20 @@ use super::super::samples::{amendments, nothing, said};
 use super::ToolCalls;
 use crate::openclaw::samples::event;
 
-fn settled(input: Value, given: Vec<By<Answer>>) -> Vec<By<Answer>> {
+fn settled(input: Value, given: Vec<FromHook<Answer>>) -> Vec<FromHook<Answer>> {
     Merged(ToolCalls)
         .finalize(&event("before_tool", json!({ "tool_name": "exec", "tool_input": input })), given)
 }
 
-fn params(place: u32, params: Value) -> By<Answer> {
+fn params(place: u32, params: Value) -> FromHook<Answer> {
     said(place, "before_tool_call", "p", json!({ "params": params }))
 }
 
-fn approval(place: u32, plugin: &str, approval: Value) -> By<Answer> {
+fn approval(place: u32, plugin: &str, approval: Value) -> FromHook<Answer> {
     said(place, "before_tool_call", plugin, json!({ "requireApproval": approval }))
 }
 
-fn verdicts(settled: &[By<Answer>]) -> Vec<Verdict> {
+fn verdicts(settled: &[FromHook<Answer>]) -> Vec<Verdict> {
     settled.iter().map(|by| by.what.verdict.clone()).collect()
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::*;
 
 /// An event of Copilot through its own entry, and the same through that of Claude Code in the project.
-fn both(event: (&str, Value), other: (&str, Value)) -> [Box<Arrival>; 2] {
+fn both(event: (&str, Value), other: (&str, Value)) -> [Box<HostEvent>; 2] {
     let with = |fields: Value, more: Value| {
         let mut document = fields;
         document.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -19,26 +19,26 @@ fn both(event: (&str, Value), other: (&str, Value)) -> [Box<Arrival>; 2] {
     ]
 }
 
-fn prompts(text: &str) -> [Box<Arrival>; 2] {
+fn prompts(text: &str) -> [Box<HostEvent>; 2] {
     let prompt = json!({"prompt": text});
     both(("userPromptSubmitted", prompt.clone()), ("UserPromptSubmit", prompt))
 }
 
-fn stops(is_active: bool) -> [Box<Arrival>; 2] {
+fn stops(is_active: bool) -> [Box<HostEvent>; 2] {
     let own = json!({"stopReason": "end_turn", "stop_hook_active": is_active});
     let other = json!({"stop_reason": "end_turn", "stop_hook_active": is_active, "transcript_path": "/t"});
     both(("agentStop", own), ("Stop", other))
 }
 
-fn answer(arrived: Arrived) -> HostAnswer {
+fn answer(arrived: NextStep) -> HostAnswer {
     match arrived {
-        Arrived::Answer(answer) => answer,
+        NextStep::Answer(answer) => answer,
         other => panic!("hooks would run twice: {other:?}"),
     }
 }
 
 /// Both arrivals of an event, of which hooks decide about the first.
-fn decided(served: &Served, both: [Box<Arrival>; 2], verdict: &Verdict) -> [HostAnswer; 2] {
+fn decided(served: &Served, both: [Box<HostEvent>; 2], verdict: &Verdict) -> [HostAnswer; 2] {
     let now = Instant::now();
     let [own, other] = both;
     let own = publishing(served.arrive(own, now));

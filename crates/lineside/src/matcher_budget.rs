@@ -20,7 +20,7 @@ const EVENTS: usize = 256;
 
 /// Counts what conditions take. Clones count together.
 #[derive(Clone, Default)]
-pub(crate) struct Patience(Arc<Spent>);
+pub(crate) struct MatcherBudget(Arc<Spent>);
 
 #[derive(Default)]
 struct Spent {
@@ -29,7 +29,7 @@ struct Spent {
     events: Mutex<VecDeque<(EventId, Duration)>>,
 }
 
-impl Patience {
+impl MatcherBudget {
     /// The same condition, whose time is counted.
     pub(crate) fn over(&self, select: Arc<dyn Select>) -> Arc<dyn Select> {
         Arc::new(Counted { select, patience: self.clone() })
@@ -66,7 +66,7 @@ impl Spent {
 
 struct Counted {
     select: Arc<dyn Select>,
-    patience: Patience,
+    patience: MatcherBudget,
 }
 
 impl Select for Counted {
@@ -136,7 +136,7 @@ mod tests {
             decision.receipt().unwrap().event.clone()
         };
         let (first, second) = (event().await, event().await);
-        let patience = Patience::default();
+        let patience = MatcherBudget::default();
         let [one, other] = [(); 2].map(|()| patience.over(Arc::new(Never)));
         let skipped = Selected::Skipped(SkipReason::Filter);
         assert_eq!(one.select(&first), skipped);

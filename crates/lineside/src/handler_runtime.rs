@@ -37,7 +37,7 @@ pub const NOT_RUN: &str = "not run: it may do more than answer";
 
 /// Runs calls.
 #[derive(Clone)]
-pub(crate) struct Outside {
+pub(crate) struct HandlerRuntime {
     pub(crate) runner: Runner,
     pub(crate) http: HttpClient,
     /// What hooks inherit instead of the environment of this process.
@@ -58,7 +58,7 @@ pub(crate) struct Outside {
     pub(crate) effects: Effects,
 }
 
-impl Outside {
+impl HandlerRuntime {
     /// On no project's ground, with what this process has: hooks inherit its environment, and their warm workers are these.
     pub(crate) fn new(warm: Arc<HookWorkers>) -> Self {
         Self {
@@ -312,12 +312,12 @@ mod tests {
     use lineside_core::invocation::{Environment, Program};
     use lineside_core::worker::{HookWorker, HookWorkerBounds, WorkerReach, WorkerStart};
 
-    use super::Outside;
+    use super::HandlerRuntime;
     use crate::workers::HookWorkers;
 
     #[tokio::test]
     async fn a_worker_of_the_user_that_is_python_as_text_imports_nothing_from_the_project_it_stands_in() {
-        let outside = Outside::new(Arc::new(HookWorkers::new(&Bus::new())));
+        let outside = HandlerRuntime::new(Arc::new(HookWorkers::new(&Bus::new())));
         for (script, expected) in [("-c", true), ("/opt/guard.py", false)] {
             let mut worker = HookWorker {
                 reach: WorkerReach::Program {
