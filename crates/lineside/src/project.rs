@@ -22,7 +22,7 @@ pub use place::{find, find_or_known, find_own, nearest, nearest_below, passed_by
 
 use self::content::{LOOKS, OfUser, programs, wanted};
 use crate::assembly::{Assembly, HookFiles};
-use crate::outside::inherits;
+use crate::handler_runtime::inherits;
 use crate::seal::Seal;
 use crate::sealed_program;
 use crate::started::Inherited;

@@ -10,7 +10,7 @@ use lineside_core::worker::WorkerReach;
 use lineside_dialects::{Dialect, ForeignHook, Loaded, Start, Watched};
 use lineside_trust::{Item, OfFolder, Wanted};
 
-use crate::outside::inherits;
+use crate::handler_runtime::inherits;
 use crate::seal::{is_program, is_script};
 use crate::started::Setting;
 
