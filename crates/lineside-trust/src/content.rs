@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use lineside_files::{Exposure, OpenFileError, Root};
-use lineside_search::Searcher;
+use lineside_search::{Effort, Searcher};
 use serde::{Deserialize, Serialize};
 
 use self::reading::Reading;
@@ -53,6 +53,24 @@ impl Wanted {
         let glob = if plain < steps.len() { named } else { "**" };
         let path = root.join(steps[..plain].join("/"));
         Self { path, of_folder: OfFolder::Loaded(glob.to_owned()) }
+    }
+
+    /// Whether all is loaded that a glob may find, whose `*` stands for anything: it begins with the folder that is loaded, or
+    /// whatever stands in its place fits.
+    #[must_use]
+    pub fn loads(&self, root: &Path, found: &Path) -> bool {
+        const STANDS: [&str; 3] = ["x", ".x", "x/x"];
+        let OfFolder::Loaded(glob) = &self.of_folder else { return false };
+        let Ok(below) = found.strip_prefix(root) else { return false };
+        let below = below.to_string_lossy();
+        if !found.starts_with(&self.path) || glob == "**" || *glob == below {
+            return found.starts_with(&self.path);
+        }
+        let parts: Vec<&str> = below.split(['*', '?', '[']).collect();
+        let fits = Searcher::of_globs([&**glob]).ok();
+        let is_match =
+            |path: String| fits.as_ref().is_some_and(|fits| fits.is_match(&path, &mut Effort::default()));
+        STANDS.iter().all(|stands| is_match(parts.join(stands)))
     }
 }
 

@@ -6,6 +6,27 @@ use std::collections::BTreeSet;
 
 use super::*;
 
+#[test]
+fn a_glob_that_may_find_more_than_is_loaded_is_not_loaded() {
+    for (named, found, expected) in [
+        ("guards", "guards/**/*", true),
+        ("guards", "guards/*.sh", true),
+        ("guards/**", "guards/*", true),
+        ("guards/**/*.sh", "guards/*.sh", true),
+        ("**/*.sh", "guards/*.sh", true),
+        ("guards/*.sh", "guards/*.sh", true),
+        ("guards/*.sh", "guards/**/*.sh", false),
+        ("guards/*.sh", "guards/*", false),
+        ("guards/**/*.py", "guards/*.sh", false),
+        ("**/*.md", "guards/*", false),
+        ("data/words.txt", "guards/*", false),
+        ("guards/sub", "guards/*", false),
+    ] {
+        let root = Path::new("/p");
+        assert_eq!(Wanted::loaded(root, named).loads(root, &root.join(found)), expected, "{named} {found}");
+    }
+}
+
 fn write(root: &Path, path: &str, text: &str) {
     let file = root.join(path);
     fs::create_dir_all(file.parent().unwrap()).unwrap();
