@@ -200,6 +200,10 @@ impl Format for Files {
         &["GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"]
     }
 
+    fn variables_of_folder(&self) -> &'static [&'static str] {
+        &["GEMINI_CWD"]
+    }
+
     /// Replaces the variables in a command line, quoted for the shell (GE-15).
     fn expanded<'a>(&self, text: &'a str, is_line: bool, variables: &Variables) -> Cow<'a, str> {
         if !is_line || !text.contains('$') {

@@ -183,6 +183,11 @@ pub(crate) trait Format: Sync {
         &[]
     }
 
+    /// Those that stand for the folder in which an agent works: before there is an event, that is the root.
+    fn variables_of_folder(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// The line of a shell or an argument, with the references of the host to these variables replaced.
     fn expanded<'a>(&self, text: &'a str, is_line: bool, variables: &Variables) -> Cow<'a, str> {
         let _ = (is_line, variables);

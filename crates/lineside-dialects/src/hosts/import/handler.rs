@@ -121,7 +121,8 @@ impl Handler for ImportedHook {
         }
         let mut variables = self.imports.format.variables(event);
         if self.entry.layer == Layer::Project {
-            let of_project = self.of_project(&self.imports.work_dir);
+            let names = self.imports.format.variables_of_project();
+            let of_project = standing_for(names, &self.imports.work_dir);
             variables.retain(|(name, _)| of_project.iter().all(|(known, _)| known != name));
             variables.extend(of_project);
         }
@@ -188,7 +189,11 @@ impl Handler for ImportedHook {
         }
         // Of what is in no project, the project is that of an event.
         let variables = match self.entry.layer {
-            Layer::Project => self.of_project(work_dir),
+            Layer::Project => {
+                let format = self.imports.format;
+                let names = [format.variables_of_project(), format.variables_of_folder()].concat();
+                standing_for(&names, work_dir)
+            }
             _ if self.has_references() => return None,
             _ => Vec::new(),
         };
@@ -203,13 +208,6 @@ impl Handler for ImportedHook {
 }
 
 impl ImportedHook {
-    /// The variables that stand for the project with this root.
-    fn of_project(&self, root: &Path) -> Vec<(&'static str, String)> {
-        let root = root.to_string_lossy();
-        let names = self.imports.format.variables_of_project().iter();
-        names.map(|name| (*name, root.clone().into_owned())).collect()
-    }
-
     /// Whether what is run is known with an event alone.
     fn has_references(&self) -> bool {
         match &self.entry.handler.run {
@@ -220,6 +218,12 @@ impl ImportedHook {
             Run::Http { .. } => true,
         }
     }
+}
+
+/// The variables that stand for the project with this root.
+fn standing_for(names: &[&'static str], root: &Path) -> Vec<(&'static str, String)> {
+    let root = root.to_string_lossy();
+    names.iter().map(|name| (*name, root.clone().into_owned())).collect()
 }
 
 /// Of an answer with a key that stands there twice: what is refused by either reading is refused, and what is given by
