@@ -165,7 +165,12 @@ pub fn told(changes: &[Change], unreadable: Option<&str>) -> String {
     let named = changes.iter().take(NAMED).map(|change| format!("{} {}", change.path, change.verb()));
     let more = changes.len().saturating_sub(NAMED);
     let more = (more > 0).then(|| format!("and {more} more"));
-    named.chain(more).collect::<Vec<_>>().join(", ")
+    let told = named.chain(more).collect::<Vec<_>>().join(", ");
+    // Another version may look at more of the same files.
+    match changes.iter().all(|change| change.before.is_none()) {
+        true => format!("{told}, or looked at for the first time; everything else is as it was trusted"),
+        false => told,
+    }
 }
 
 impl Project {
