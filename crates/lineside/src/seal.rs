@@ -86,11 +86,15 @@ impl Seal {
         &self.home
     }
 
-    /// Whether the project says itself what is run that its hooks do not name, below a folder where one is given: that may be
-    /// run where it lies.
-    pub(crate) fn loads(&self, folder: Option<&Path>) -> bool {
-        let holds = |wanted: &Wanted| folder.is_none_or(|folder| folder.starts_with(&wanted.path));
-        self.wanted.iter().any(|wanted| matches!(wanted.of_folder, OfFolder::Loaded(_)) && holds(wanted))
+    /// Whether the project names all that a glob may find among what is run that its hooks do not name: that may be run where
+    /// it lies.
+    pub(crate) fn loads(&self, found: &Path) -> bool {
+        self.wanted.iter().any(|wanted| wanted.loads(&self.root, found))
+    }
+
+    /// Whether it names anything of that kind.
+    pub(crate) fn loads_any(&self) -> bool {
+        self.wanted.iter().any(|wanted| matches!(wanted.of_folder, OfFolder::Loaded(_)))
     }
 
     /// Whether a word has the name of one of its files.

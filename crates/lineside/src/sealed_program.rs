@@ -5,6 +5,8 @@
 //! in it, or puts a variable of the hook before it. What else of the project a line names cannot be put in its place.
 
 use std::ffi::{OsStr, OsString};
+use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use lineside_commands::Shell;
@@ -14,7 +16,7 @@ use lineside_core::worker::WorkerSpec;
 use lineside_trust::CopyFileError;
 
 use crate::seal::Seal;
-use crate::started::{Inherited, Setting, Started, Words};
+use crate::started::{Inherited, Setting, Started, Words, settled};
 
 /// What ends a word of a shell.
 const BETWEEN: [char; 10] = [' ', '\t', '\n', ';', '&', '|', '<', '>', '(', ')'];
@@ -55,7 +57,7 @@ pub(crate) fn look(
     surroundings: (&Environment, Option<Inherited<'_>>),
     folder: Option<&Path>,
 ) -> Result<Option<String>, String> {
-    seal_with(seal, &mut program, surroundings, folder, |seal, path| Ok(seal.copies.place(path)))
+    seal_with(seal, &mut program, surroundings, folder, |seal, path| Ok(seal.copies.place(&settled(path))))
 }
 
 fn seal_with(
@@ -72,7 +74,7 @@ fn seal_with(
     let script = program.below_working_directory().map(OsStr::to_owned);
     for argv in [Some(&mut program.argv), program.without_interpreter.as_mut()].into_iter().flatten() {
         if let Some(first) = argv.first().filter(|first| first.as_encoded_bytes().contains(&b'/')) {
-            let path = base.join(first);
+            let path = settled(&base.join(first));
             if path.starts_with(seal.root()) && copied(seal, &path)?.is_none() {
                 return Err(format!("{} is not among what was trusted", path.display()));
             }
@@ -83,7 +85,15 @@ fn seal_with(
             // A name alone is a program in `PATH`, or a word that no file is meant by.
             let has = |sign: u8| argument.as_encoded_bytes().contains(&sign);
             let is_path = has(b'/') || (at > 0 && (has(b'.') || Some(&*argument) == script.as_ref()));
-            let copy = if is_path { copied(seal, &base.join(&*argument))? } else { None };
+            let path = base.join(&*argument);
+            let is_named =
+                Some(&*argument) == script.as_ref() || argument.as_encoded_bytes().starts_with(b".");
+            let is_run = || started.files.contains(&settled(&path));
+            let copy = match is_path {
+                true if at > 0 && is_named && is_run() => copy_or_absence(seal, &path, copied)?,
+                true => copied(seal, &path)?,
+                false => None,
+            };
             if let Some(copy) = copy {
                 *argument = copy.into_os_string();
             } else if let Some(line) = argument.to_str().filter(|_| at > 0) {
@@ -91,8 +101,7 @@ fn seal_with(
                 let words = words
                     .map(|(_, shell)| setting.words(shell, line, &started.inherited))
                     .unwrap_or_default();
-                *argument =
-                    seal_line(seal, line, (&words, started.unclear.is_empty()), &setting, copied)?.into();
+                *argument = seal_line(seal, line, (&words, &started), &setting, copied)?.into();
             }
         }
         is_told(seal, &started, copied)?;
@@ -121,7 +130,7 @@ fn is_told(seal: &Seal, started: &Started, copied: Copied) -> Result<(), String>
             return Err(format!("{} is not among what was trusted; {NAMED}", file.display()));
         }
     }
-    match started.below.iter().find(|(_, folder)| !seal.loads(Some(folder))) {
+    match started.below.iter().find(|(_, found)| !seal.loads(found)) {
         Some((why, _)) => Err(format!("it is not certain what it runs: {why}; {NAMED}")),
         None => Ok(()),
     }
@@ -155,7 +164,7 @@ pub(crate) fn seal_plugins(seal: &Seal, spec: &mut WorkerSpec) -> Result<(), Str
 
 /// Whether a program names files of the project by other words than those of their copies.
 pub(crate) fn is_partial(seal: &Seal, program: &Program) -> bool {
-    if seal.loads(None) {
+    if seal.loads_any() {
         return true;
     }
     let copies = seal.copies.folder().to_string_lossy();
@@ -164,30 +173,50 @@ pub(crate) fn is_partial(seal: &Seal, program: &Program) -> bool {
     words.into_iter().any(|word| !word.contains(&*copies) && seal.is_named_in(word))
 }
 
+/// The copy of what is run; of what is not there the place that its copy would have, where none will be, so that what comes to
+/// lie there behind this look is not run.
+fn copy_or_absence(seal: &Seal, path: &Path, copied: Copied) -> Result<Option<PathBuf>, String> {
+    let copy = copied(seal, path)?;
+    let path = settled(path);
+    let is_absent = copy.is_none() && std::fs::symlink_metadata(&path).is_err_and(|error| is_absence(&error));
+    let below = path.strip_prefix(seal.root()).ok().filter(|_| is_absent);
+    Ok(copy.or_else(|| below.map(|below| seal.copies.folder().join(below))))
+}
+
+fn is_absence(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
 fn copied(seal: &Seal, path: &Path) -> Result<Option<PathBuf>, String> {
-    seal.copies.path(path).map_err(|error: CopyFileError| error.to_string())
+    seal.copies.path(&settled(path)).map_err(|error: CopyFileError| error.to_string())
 }
 
 /// A line with copies in the place of the words that mean a file for certain: those that the grammar of the shell tells, with
-/// whether it tells all that is run, and others by themselves.
+/// all that is started, and others by themselves.
 ///
 /// # Errors
 /// As for [`seal`]; and a word names something that is run in a way of which it is not certain which file that is.
 fn seal_line(
     seal: &Seal,
     line: &str,
-    (words, is_known): (&Words, bool),
+    (words, started): (&Words, &Started),
     setting: &Setting<'_>,
     copied: Copied,
 ) -> Result<String, String> {
     let (mut sealed, mut rest) = (String::with_capacity(line.len()), line);
     let environment = setting.environment;
+    let is_known = started.unclear.is_empty();
+    // The files whose copies were put in, and the first word that may name another one.
+    let mut put: Vec<(usize, &Path)> = Vec::new();
+    let mut mention = None;
     // Where relative paths begin, as far as that is known.
     let mut base = Some(setting.folder.to_path_buf());
     let has_groups = line.contains(['(', '{', '`']);
     let (mut is_certain, mut is_written, mut is_first, mut moves, mut before) =
         (true, false, true, false, "");
     let mut is_script = false;
+    // The quotes that are open, and whether what follows may be a text.
+    let (mut quote, mut is_text) = (None, false);
     while let Some(first) = rest.chars().next() {
         let end = if BETWEEN.contains(&first) { Some(first.len_utf8()) } else { rest.find(BETWEEN) };
         let at = line.len() - rest.len();
@@ -196,7 +225,8 @@ fn seal_line(
         if BETWEEN.contains(&first) {
             // What stands behind `>` is written.
             is_written = word == ">" || (is_written && word.trim().is_empty());
-            is_certain &= !(word == "<" && before == "<");
+            is_text |= word == "<" && before == "<";
+            is_certain &= !is_text;
             if matches!(word, "\n" | ";" | "&" | "|" | "(") {
                 (is_first, is_script) = (true, false);
             }
@@ -208,19 +238,32 @@ fn seal_line(
         let named = value(word, environment, base.as_deref()).or_else(folder).filter(|_| is_certain);
         let path =
             named.and_then(|path| Some(if path.is_absolute() { path } else { base.as_ref()?.join(path) }));
+        let path = path.as_deref().map(settled);
+        let is_quoted = quote.is_some();
+        quote = open_quote(quote, word);
         // What a shell puts in the place of a program or of a script is not known.
-        let is_open = !is_known
-            && is_certain
-            && !moves
-            && path.is_none()
-            && (is_first || is_script)
-            && is_changed(word);
+        let is_word = !(is_text || is_quoted || moves || word.starts_with('\''));
+        let is_open = !is_known && is_word && path.is_none() && (is_first || is_script) && is_changed(word);
         let copy = path.as_deref().filter(|_| !is_written).map(|path| copied(seal, path)).transpose()?;
+        // In quotes it may be a text; where a file of the name has come, it is none that was trusted.
+        let within = word.strip_prefix('"').and_then(|word| word.strip_suffix('"'));
+        let within = within.filter(|text| is_certain && !is_written && is_plain(text));
+        if let Some(path) = within.and_then(|text| Some(settled(&base.as_ref()?.join(text))))
+            && seal.is_run_in(&path, is_first)
+            && copied(seal, &path)?.is_none()
+        {
+            return Err(format!("{} is not among what was trusted", path.display()));
+        }
         // Where the grammar of the shell tells what a word is, or a part of one, nothing else counts.
         let told = words.iter().find(|(of, _)| !is_written && at <= of.start && of.end <= at + word.len());
         let is_outside = told.is_some_and(|(of, file)| file.is_none() && of.len() == word.len());
         let told = told.and_then(|(of, file)| Some((of, file.as_ref()?)));
-        let told = told.map(|(of, file)| Ok::<_, String>((of, copied(seal, file)?))).transpose()?;
+        // A package that is fetched may have the name of a file that is not there.
+        let is_path =
+            is_first || is_script || word.trim_start_matches(['"', '\'']).starts_with(['.', '/', '$']);
+        let copy_of =
+            |file: &Path| if is_path { copy_or_absence(seal, file, copied) } else { copied(seal, file) };
+        let told = told.map(|(of, file)| Ok::<_, String>((of, copy_of(file)?))).transpose()?;
         let told = told.and_then(|(of, copy)| Some((of, copy?.to_str()?.to_owned())));
         // The place of a text that is made of a word is that word, which is no name of the file.
         let is_name = |copy: &str| {
@@ -232,6 +275,8 @@ fn seal_line(
             told.filter(|(of, is_word, copy)| *is_word || is_plain(&line[(*of).clone()]) && is_plain(copy));
         match (copy.flatten(), &path) {
             _ if let Some((of, is_word, copy)) = told => {
+                let files = words.iter().filter(|(known, _)| known == of);
+                put.extend(files.filter_map(|(of, file)| Some((of.start, file.as_deref()?))));
                 let quote = if is_word { "'" } else { "" };
                 let copy = copy.replace('\'', r"'\''");
                 sealed.extend([&word[..of.start - at], quote, &copy, quote, &word[of.end - at..]]);
@@ -240,11 +285,10 @@ fn seal_line(
             (None, Some(path)) if !is_written && !moves && seal.is_run_in(path, is_first) => {
                 return Err(format!("{} is not among what was trusted", path.display()));
             }
-            (None, None) if !is_written && !is_outside && (is_open || seal.has_run(word)) => {
-                return Err(format!(
-                    "it is not certain which file `{word}` is; name it by itself and without quotes around more, as \
-                     ./path or \"$VARIABLE\"/path"
-                ));
+            (None, None) if !is_written && !is_outside && is_open => return Err(uncertain(word)),
+            (None, None) if !is_written && !is_outside && seal.has_run(word) => {
+                mention.get_or_insert(word);
+                sealed.push_str(word);
             }
             _ => sealed.push_str(word),
         }
@@ -267,7 +311,44 @@ fn seal_line(
         is_first &= word.contains('=') || STARTERS.contains(&word);
         (is_written, before) = (false, word);
     }
-    Ok(sealed)
+    match mention.filter(|_| !tells_all(words, started, &put, line)) {
+        Some(word) => Err(uncertain(word)),
+        None => Ok(sealed),
+    }
+}
+
+/// Whether a line is read whole, and each file that it starts is run by its copy: then what else names a file runs none.
+fn tells_all(words: &Words, started: &Started, put: &[(usize, &Path)], line: &str) -> bool {
+    let is_put = |(of, file): &(Range<usize>, Option<PathBuf>)| {
+        file.as_deref().is_none_or(|file| put.contains(&(of.start, file)))
+    };
+    let is_there = |file: &PathBuf| put.iter().any(|(_, put)| put == file);
+    // What is written may be run later.
+    let writes = line.replace(">&2", "").replace("2>&1", "").replace(">/dev/null", "").contains('>');
+    let is_read = started.unclear.is_empty() && started.below.is_empty() && started.is_plain && !writes;
+    is_read && words.iter().all(is_put) && started.files.iter().all(is_there)
+}
+
+fn uncertain(word: &str) -> String {
+    format!(
+        "it is not certain which file `{word}` is; name it by itself and without quotes around more, as ./path or \
+         \"$VARIABLE\"/path"
+    )
+}
+
+/// The quotes that are open behind a word, where these are in front of it.
+fn open_quote(mut quote: Option<char>, word: &str) -> Option<char> {
+    let mut is_escaped = false;
+    for sign in word.chars() {
+        match quote {
+            _ if std::mem::take(&mut is_escaped) => {}
+            Some('"') | None if sign == '\\' => is_escaped = true,
+            Some(open) if sign == open => quote = None,
+            None if matches!(sign, '"' | '\'') => quote = Some(sign),
+            _ => {}
+        }
+    }
+    quote
 }
 
 /// Whether a shell puts something else in the place of a word, or of a part of it.
@@ -355,6 +436,9 @@ mod tests {
             (&["./guard.sh", "check", "x"][..], "C/guard.sh check x (partial)"),
             (&["python3", "-u", ".x/hooks/a.py"], "python3 -u C/.x/hooks/a.py"),
             (&["bash", "check"], "bash C/check"),
+            (&["bash", "../project/check"], "bash C/check"),
+            (&["bash", "./absent"], "bash C/absent"),
+            (&["../other/x", "../other/y.sh"], "../other/x ../other/y.sh"),
             (&["check"], "check (partial)"),
         ] {
             assert_eq!(seen(&seal, Program::argv(argv.iter().copied())), expected);
@@ -381,6 +465,13 @@ mod tests {
             ("cd .x/hooks && python3 ./a.py", "cd .x/hooks && python3 'C/.x/hooks/a.py'"),
             ("cd \"$P/.x\"; cd hooks; python3 b.py", "cd \"$P/.x\"; cd hooks; python3 'C/.x/hooks/b.py'"),
             ("(cd .x); ./guard.sh", "(cd .x); 'C/guard.sh'"),
+            ("A=b exec ./absent a", "A=b exec 'C/absent' a"),
+            ("[ -f .absent ] && . ./.absent", "[ -f .absent ] && . 'C/.absent'"),
+            ("[ -f x/a.sh ] && sh x/a.sh", "[ -f x/a.sh ] && sh 'C/x/a.sh'"),
+            ("cd .x; ./guard.sh", "cd .x; 'C/.x/guard.sh'"),
+            ("sh ../project/guard.sh; ../other/x.sh", "sh 'C/guard.sh'; ../other/x.sh"),
+            ("cd ../other && ./x.sh", "cd ../other && ./x.sh"),
+            ("npx -y @x/absent; npx tsx", "npx -y @x/absent; npx tsx"),
             ("pushd .x; python3 hooks/a.py", "pushd .x; python3 'C/.x/hooks/a.py'"),
             ("sh -c \"cd .x; ../guard.sh\"", "sh -c \"cd .x; C/guard.sh\""),
             ("env -C .x ../guard.sh", "env -C .x 'C/guard.sh'"),
@@ -390,6 +481,14 @@ mod tests {
             ("[ -n \"$Q\" ] && cat *.md", "[ -n \"$Q\" ] && cat *.md"),
             ("A=$Q python3 -c 'print(1)' $Q", "A=$Q python3 -c 'print(1)' $Q"),
             ("cat <<x\ncheck\nx", "cat <<x\ncheck\nx (partial)"),
+            ("cat <<x\n./guard.sh\nx", "cat <<x\n./guard.sh\nx (partial)"),
+            (
+                "./guard.sh || { echo \"run ./guard.sh\" >&2; exit 2; }",
+                "'C/guard.sh' || { echo \"run ./guard.sh\" >&2; exit 2; } (partial)",
+            ),
+            ("grep -q \"guard.sh\" x", "grep -q \"guard.sh\" x (partial)"),
+            ("cat \"./guard.sh\" | head", "cat \"./guard.sh\" | head (partial)"),
+            ("sh -c 'grep \"see ./guard.sh\" x'", "sh -c 'grep \"see ./guard.sh\" x' (partial)"),
         ] {
             assert_eq!(seen(&seal, Program::shell("/bin/sh", line)), format!("/bin/sh -c {expected}"));
         }
@@ -403,17 +502,27 @@ mod tests {
             ("$Q/guard.sh", "it is not certain which file `$Q/guard.sh` is"),
             ("sh g*.sh", "it is not certain what it runs: which file it runs is not known"),
             ("bash -eu \"$Q\"", "`\"$Q\"`"),
+            ("echo \"a b\"; sh \"$Q\"", "`\"$Q\"`"),
+            ("echo \"a b\"; sh \"$(cat x)\"", "`\"$`"),
+            ("cat \"late.sh\" | sh", "/late.sh is not among what was trusted"),
+            ("echo 'it \"is'; $Q", "`$Q`"),
+            ("echo it\\'s; sh $(cat x)", "`$`"),
             ("for f in *.sh; do sh $f; done", "it is not certain what it runs"),
             ("ls *.sh | while read f; do $f; done", "`$f`"),
             ("./g?ard.sh --strict", "`./g?ard.sh`"),
             ("cd $Q && ./guard.sh", "`./guard.sh`"),
             ("[ -s \"$Q/x.sh\" ] && . \"$Q/x.sh\"", "`\"$Q/x.sh\"`"),
             ("[ -x \"$Q/bin/x\" ] && \"$Q/bin/x\" -v", "`\"$Q/bin/x\"`"),
-            ("cat <<x\n./guard.sh\nx", "`./guard.sh`"),
+            ("cat <<x | y\n./guard.sh\nx", "`./guard.sh`"),
+            ("echo 'run ./guard.sh' | xargs x", "guard.sh"),
+            ("echo \"run ./guard.sh\" > x; y", "guard.sh"),
+            ("x \"see ./guard.sh\"", "guard.sh"),
+            ("X='run ./guard.sh' x", "guard.sh"),
+            ("python3 -c 'run(\"./guard.sh\")'", "guard.sh"),
+            ("sh .x/hooks/a.py; sh -c 'sh \"'$P'/guard.sh\"'", "guard.sh"),
             ("./guard.sh\\ ./guard.sh", "guard.sh"),
-            ("A=b exec ./absent a", "/absent is not among what was trusted"),
             ("true; python3 late.sh", "/late.sh is not among what was trusted"),
-            ("cd .x; ./guard.sh", "/.x/./guard.sh is not among what was trusted"),
+            ("sh \"../project/late.sh\"", "/project/late.sh is not among what was trusted"),
         ] {
             let set = vec![("P".into(), seal.root().into())];
             let environment = Environment { set, ..Environment::default() };

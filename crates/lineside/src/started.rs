@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use lineside_commands::{Analysis, Shell, Surroundings, Unclear, Unknown, analyse, explain};
+use lineside_commands::{Analysis, CommandProgram, Shell, Surroundings, Unclear, Unknown, analyse, explain};
 use lineside_core::invocation::Environment;
 
 /// The value that a program inherits by a name; none where the variable is not set.
@@ -33,13 +33,21 @@ pub(crate) struct Setting<'a> {
 pub(crate) struct Started {
     /// Files, by the paths that name them.
     pub(crate) files: Vec<PathBuf>,
-    /// Below which folders of the project further ones lie, and why it is not known which.
+    /// The globs of paths in the project that further ones fit, and why it is not known which.
     pub(crate) below: Vec<(String, PathBuf)>,
     /// Why it may be more than these, of which nothing else is known.
     pub(crate) unclear: Vec<String>,
+    /// Whether nothing else is started than what runs nothing of the words that it is given, beside these files and shells.
+    pub(crate) is_plain: bool,
     /// The variables that it inherits and uses, as far as nothing else can have set them.
     pub(crate) inherited: Variables,
 }
+
+/// Programs that run nothing of what they are given or read, and write it nowhere.
+const READERS: [&str; 24] = [
+    "basename", "cat", "cmp", "comm", "cut", "date", "diff", "dirname", "egrep", "fgrep", "grep", "head",
+    "jq", "ls", "realpath", "sha256sum", "shellcheck", "shfmt", "sleep", "sort", "stat", "tail", "tr", "wc",
+];
 
 /// Places of words, each with the file of the project that it names, if it is one.
 pub(crate) type Words = Vec<(Range<usize>, Option<PathBuf>)>;
@@ -80,10 +88,18 @@ impl Setting<'_> {
             inherited.clear();
             analysis = self.read(&inherited, |state| analyse(&line, Shell::Bash, state));
         }
+        let is_own = |name: &str| {
+            let own = analysis.scripts.iter().filter(|path| Path::new(path).starts_with(self.root));
+            own.into_iter().any(|path| path.rsplit('/').next() == Some(name))
+        };
+        let is_plain =
+            |name: &str| READERS.contains(&name) || Shell::named(name) != Shell::Other || is_own(name);
+        let mut programs = analysis.programs.iter().map(CommandProgram::known_name);
+        let is_plain = analysis.elsewhere.is_empty() && programs.all(|name| name.is_some_and(is_plain));
         let scripts = analysis.scripts.iter().map(PathBuf::from).chain(self.in_path(&analysis));
-        let files = scripts.filter_map(|path| self.within(path)).collect();
+        let files = scripts.filter_map(|path| self.within(&path)).collect();
         let (below, unclear) = self.unclear(&analysis);
-        Started { files, below, unclear, inherited }
+        Started { files, below, unclear, is_plain, inherited }
     }
 
     /// What is inherited by a name, where the hook itself sets none.
@@ -130,13 +146,15 @@ impl Setting<'_> {
             let same = words.entry((start, end)).or_insert_with(|| Some(path.clone()));
             *same = same.take().filter(|known| *known == path);
         }
-        let known = |((start, end), path): (_, Option<String>)| Some((start..end, self.within(path?.into())));
+        let known =
+            |((start, end), path): (_, Option<String>)| Some((start..end, self.within(Path::new(&path?))));
         words.into_iter().filter_map(known).collect()
     }
 
     /// The path of the project that a path leads to, if it leads into it.
-    fn within(&self, path: PathBuf) -> Option<PathBuf> {
-        let path = if path.starts_with(self.root) { path } else { path.canonicalize().ok()? };
+    fn within(&self, path: &Path) -> Option<PathBuf> {
+        let path = settled(path);
+        let path = if path.starts_with(self.root) { path } else { real(&path)? };
         path.starts_with(self.root).then_some(path)
     }
 
@@ -194,19 +212,49 @@ impl Setting<'_> {
         for script in &analysis.unclear_scripts {
             let why = format!("which file it runs is not known: `{script}`");
             match self.below(script) {
-                Some(folder) => below.push((why, folder)),
+                Some(found) => below.push((why, found)),
                 None => unknown.push(why),
             }
         }
         (below, unknown)
     }
 
-    /// The folder of the project in which a file lies of which a glob is known.
+    /// A glob of files that lie in a folder of the project.
     fn below(&self, script: &str) -> Option<PathBuf> {
         let known = script.split(['*', '?', '[']).next().unwrap_or_default();
-        let folder = known.rsplit_once('/').map(|(folder, _)| folder)?;
-        self.within(PathBuf::from(folder)).filter(|_| folder.starts_with('/'))
+        let (folder, _) = known.rsplit_once('/').filter(|_| known.starts_with('/'))?;
+        Some(self.within(Path::new(folder))?.join(&script[folder.len() + 1..]))
     }
+}
+
+/// A path in which nothing goes up: what stands before the last `..` is the folder that it leads to.
+pub(crate) fn settled(path: &Path) -> PathBuf {
+    let steps: Vec<Component<'_>> = path.components().collect();
+    let Some(last) = steps.iter().rposition(|step| *step == Component::ParentDir) else {
+        return path.to_path_buf();
+    };
+    let front: PathBuf = steps[..=last].iter().collect();
+    let front = front.canonicalize().unwrap_or_else(|_| {
+        steps[..=last].iter().fold(PathBuf::new(), |mut front, step| {
+            match step {
+                Component::ParentDir => {
+                    front.pop();
+                }
+                step => front.push(step),
+            }
+            front
+        })
+    });
+    steps[last + 1..].iter().fold(front, |path, step| path.join(step))
+}
+
+/// Where a path leads, also one to what is not there.
+fn real(path: &Path) -> Option<PathBuf> {
+    let folder = |above: &Path| {
+        let rest = path.strip_prefix(above).ok()?;
+        Some(rest.components().fold(above.canonicalize().ok()?, |path, step| path.join(step)))
+    };
+    path.ancestors().find_map(folder)
 }
 
 /// Whether a reading tells all that is started with the inherited variables as they are: nothing else can have set one.

@@ -12,7 +12,7 @@ use lineside_trust::{Item, OfFolder, Wanted};
 
 use crate::handler_runtime::inherits;
 use crate::seal::{is_program, is_script};
-use crate::started::Setting;
+use crate::started::{Setting, settled};
 
 /// How many looks are taken, for all hooks of a project, at paths that what they start may name. A project with
 /// more cannot be trusted.
@@ -134,8 +134,8 @@ fn started(user: &OfUser<'_>, root: &Path, found: &ForeignHook, looks: &mut usiz
         let led = led.filter(|file| file.canonicalize().is_ok_and(|file| file.starts_with(root)));
         files.extend(led.map(Named::Data));
         let bases = [working_directory.unwrap_or_else(|| root.to_path_buf()), root.to_path_buf()];
-        let run = program.below_working_directory().map(|script| Named::Run(bases[0].join(script)));
-        files.extend(run);
+        let script = program.below_working_directory().map(|script| settled(&bases[0].join(script)));
+        files.extend(script.filter(|script| script.starts_with(root)).map(Named::Run));
         for word in program.argv.iter().filter_map(|word| word.to_str()) {
             files.extend(named(root, &bases, word, looks).into_iter().map(Named::of));
         }
@@ -174,6 +174,7 @@ fn named(root: &Path, bases: &[PathBuf], text: &str, looks: &mut usize) -> Vec<P
         let later = end.match_indices('/').map(|(at, _)| root.join(end[at..].trim_start_matches('/')));
         for path in from.chain(later).take(*looks) {
             *looks -= 1;
+            let path = settled(&path);
             if path.starts_with(root) && path.is_file() {
                 files.push(path);
             }

@@ -33,6 +33,8 @@ async fn a_guard_that_is_named_by_the_variable_of_its_format_is_shown_and_runs()
         claude("${CLAUDE_PROJECT_DIR}/.claude/hooks/guard.sh", "args"),
         gemini("$GEMINI_PROJECT_DIR/.claude/hooks/guard.sh"),
         gemini("bash \"${GEMINI_PROJECT_DIR}\"/.claude/hooks/guard.sh"),
+        gemini("\"$GEMINI_CWD\"/.claude/hooks/guard.sh"),
+        gemini("${GEMINI_CWD}/.claude/hooks/guard.sh"),
     ] {
         let room = Room::new();
         room.write_program(script, GUARD);
@@ -97,6 +99,22 @@ async fn no_line_runs_a_file_of_the_project_that_was_not_trusted() {
 }
 
 #[tokio::test]
+async fn a_content_that_is_more_than_it_was_is_told_from_one_that_has_changed() {
+    let room = Room::new();
+    room.write_program("sub/g.sh", GUARD);
+    room.write_hook("cd sub && ./g.sh");
+    let content = room.read().content.unwrap();
+    // What a version has seen that did not look at `sub/g.sh`.
+    let mut before = content.items().to_vec();
+    before.retain(|item| item.path != "sub/g.sh");
+    let told = |before: &[Item]| project::told(&content.since(before), None);
+    let more = "sub/g.sh added, or looked at for the first time; everything else is as it was trusted";
+    assert_eq!(told(&before), more);
+    before[0].digest.push('x');
+    assert_eq!(told(&before), ".lineside/hooks.yaml changed, sub/g.sh added");
+}
+
+#[tokio::test]
 async fn what_a_variable_of_a_hook_has_a_shell_run_is_content() {
     let room = Room::new();
     room.write("late.sh", "echo guarded >&2; exit 2\n");
@@ -109,18 +127,26 @@ async fn what_a_variable_of_a_hook_has_a_shell_run_is_content() {
 
 #[tokio::test]
 async fn a_line_that_may_run_more_than_it_names_runs_where_the_project_says_what_that_is() {
-    for (line, holds) in [
-        (r"find sub -name g.sh -exec sh {} \;", true),
-        ("cat sub/g.sh | sh", true),
-        (r"find . -name g.sh -exec sh {} \;", false),
+    for (line, trusts, holds) in [
+        (r"find sub -name g.sh -exec sh {} \;", "sub", true),
+        ("cat sub/g.sh | sh", "sub", true),
+        (r"find . -name g.sh -exec sh {} \;", "sub", false),
+        ("sh sub/*.sh", "sub/*.sh", true),
+        ("sh sub/*.sh", "**/*.sh", true),
+        // What an entry is not about does not hold for it.
+        ("sh sub/*.sh", "**/*.md", false),
+        ("sh sub/*.sh", "sub/g.sh", false),
+        (r"find sub -exec sh {} \;", "sub/*.md", false),
+        ("sh $(cat where)", "words.txt", false),
+        ("sh $(cat where)", "sub", false),
     ] {
         let room = Room::new();
         room.write_program("sub/g.sh", GUARD);
         let hook = json!({"name": "g", "on": "before_tool", "command": line});
-        room.write(".lineside/hooks.yaml", &json!({"trusts": ["sub"], "hooks": [hook]}).to_string());
-        assert!(room.content().iter().any(|path| path == "sub/g.sh"));
+        room.write(".lineside/hooks.yaml", &json!({"trusts": [trusts], "hooks": [hook]}).to_string());
+        assert!(!holds || room.content().iter().any(|path| path == "sub/g.sh"));
         let (_, said, in_force) = room.outcome().await;
-        assert_eq!((said.is_empty(), in_force), (holds, usize::from(holds)), "{line}: {said}");
+        assert_eq!((said.is_empty(), in_force), (holds, usize::from(holds)), "{line} {trusts}: {said}");
     }
 }
 
@@ -136,6 +162,60 @@ async fn a_line_that_enters_an_environment_of_python_is_trusted_with_that_file_a
     let (verdict, said, in_force) = room.outcome().await;
     assert!(format!("{verdict:?}").contains("guarded"), "{verdict:?} {said}");
     assert_eq!((&*said, in_force), ("", 1));
+}
+
+#[tokio::test]
+async fn a_path_that_goes_up_is_of_the_project_where_it_leads_there() {
+    for line in [
+        "sub/../sub/g.sh",
+        "sh ../project/sub/g.sh",
+        "sh \"$PWD\"/../project/sub/g.sh",
+        "cd ../other && ./x.sh; cd ../project && sub/../sub/g.sh",
+        "sh ../other/x.sh; cat ../other/x.sh; sh sub/g.sh",
+        "link/../g.sh",
+    ] {
+        let room = Room::new();
+        room.write_program("sub/g.sh", GUARD);
+        for folder in ["other", "sub/deep"] {
+            fs::create_dir_all(room.root.join(folder)).unwrap();
+        }
+        std::os::unix::fs::symlink("sub/deep", room.root.join("link")).unwrap();
+        let other = room.folder.path().join("other/x.sh");
+        write(&other, "#!/bin/sh\ntrue\n");
+        fs::set_permissions(&other, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        room.write_hook(line);
+        assert!(room.content().iter().any(|path| path == "sub/g.sh"), "{line}: {:?}", room.content());
+        let (verdict, said, in_force) = room.outcome().await;
+        assert!(format!("{verdict:?}").contains("guarded"), "{line}: {verdict:?} {said}");
+        assert_eq!((&*said, in_force), ("", 1), "{line}");
+        let mark = room.folder.path().join("mark");
+        room.write_program("sub/g.sh", &format!("#!/bin/sh\ntouch {}\n", mark.display()));
+        tool(&room.session_of("other").await).await;
+        assert!(!mark.exists(), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_is_not_there_stops_no_line_and_is_not_run_when_it_comes() {
+    for (line, late) in [
+        ("[ -f .env ] && . ./.env", ".env"),
+        ("[ -f sub/x.sh ] && sh sub/x.sh", "sub/x.sh"),
+        ("test -x .venv/bin/python && .venv/bin/python -m ruff || true", ".venv/bin/python"),
+        ("[ ! -e x.py ] || python3 ./x.py", "x.py"),
+        ("(cd sub; [ -f x.sh ] && ./x.sh)", "sub/x.sh"),
+    ] {
+        let room = Room::new();
+        fs::create_dir(room.root.join("sub")).unwrap();
+        room.write_hook(&format!("{line}; echo guarded >&2; exit 2"));
+        let (verdict, said, in_force) = room.outcome().await;
+        assert!(format!("{verdict:?}").contains("guarded"), "{line}: {verdict:?} {said}");
+        assert_eq!((&*said, in_force), ("", 1), "{line}");
+        let mark = room.folder.path().join("mark");
+        room.write_program(late, &format!("#!/bin/sh\ntouch {}\n", mark.display()));
+        assert!(room.content().iter().any(|path| path == late), "{line}: {:?}", room.content());
+        tool(&room.session_of("other").await).await;
+        assert!(!mark.exists(), "{line}");
+    }
 }
 
 #[tokio::test]

@@ -11,9 +11,9 @@ use lineside::Assembly;
 use lineside::dialects::native::daemon_settings;
 use lineside::dialects::{self, Managed, Places, Trust};
 use lineside::prelude::*;
-use lineside::project::Project;
+use lineside::project::{self, Project};
 use lineside::protection::Protection;
-use lineside::trust::{Reach, Store};
+use lineside::trust::{Item, Reach, Store};
 
 mod lines;
 mod variables;
@@ -80,7 +80,7 @@ impl Room {
 
     async fn session_of(&self, id: &str) -> Session {
         let scope = self.assembly.scope().unwrap();
-        self.assembly.bus().session(id).scope(scope).open().await.unwrap()
+        self.assembly.bus().session(id).cwd(&*self.root.to_string_lossy()).scope(scope).open().await.unwrap()
     }
 }
 
