@@ -63,6 +63,12 @@ pub enum FindProgramError {
         /// The interpreter, as the `#!` line names it.
         interpreter: String,
     },
+    /// The file is a text that does not say what runs it: a shell would, the system does not.
+    #[error("cannot run `{}`: it has no first line that names what runs it, such as `#!/bin/sh`", .path.display())]
+    NoFirstLine {
+        /// The script.
+        path: PathBuf,
+    },
 }
 
 /// The path under which the program is to be started.

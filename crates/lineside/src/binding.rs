@@ -205,6 +205,9 @@ impl Binder<'_> {
                         format!("it may have to be made executable: chmod +x {}", path.display())
                     }
                     FindProgramError::NoInterpreter { .. } => "correct the first line of the file".to_owned(),
+                    FindProgramError::NoFirstLine { path } => {
+                        format!("write that line, or have a shell run it: command: [sh, {}]", path.display())
+                    }
                     _ => "install it or correct the hook".to_owned(),
                 };
                 let (name, origin) = (&found.hook.name, found.hook.origin.clone());

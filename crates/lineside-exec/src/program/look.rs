@@ -3,12 +3,12 @@
 //! A start finds out more, and finds it out again: what is there now may be gone by then, and the other way round.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use lineside_core::invocation::{Environment, Program};
 
 use super::{FindProgramError, executable, find, from_directory};
-use crate::spawn::diagnosis::interpreter;
+use crate::spawn::diagnosis::Beginning;
 
 /// Looks for a program as a start in this directory and environment does it. Of a line for a shell the first word is
 /// looked for, too, where it is certain that the shell runs it.
@@ -28,7 +28,8 @@ use crate::spawn::diagnosis::interpreter;
 /// ```
 ///
 /// # Errors
-/// What a start would report of the program: it is not there, it may not be executed, or its interpreter is missing.
+/// What a start would report of the program: it is not there, it may not be executed, its interpreter is missing, or it is a
+/// text that names none.
 pub fn look_for(
     program: &Program,
     environment: &Environment,
@@ -37,7 +38,13 @@ pub fn look_for(
     if program.argv.is_empty() {
         return Err(FindProgramError::Empty);
     }
-    program.names().try_for_each(|name| look_for_name(name, environment, working_directory))?;
+    for (place, name) in program.names().enumerate() {
+        let (path, beginning) = look_for_name(name, environment, working_directory)?;
+        // What a shell finds in its line it runs all the same.
+        if place == 0 && program.without_interpreter.is_none() && matches!(beginning, Some(Beginning::Text)) {
+            return Err(FindProgramError::NoFirstLine { path });
+        }
+    }
     let script = program.script().map(|script| working_directory.join(script));
     match script.filter(|script| !script.is_file()) {
         Some(path) => Err(FindProgramError::NoFile { path }),
@@ -45,7 +52,12 @@ pub fn look_for(
     }
 }
 
-fn look_for_name(name: &OsStr, environment: &Environment, directory: &Path) -> Result<(), FindProgramError> {
+/// The file that a name means, and how it begins.
+fn look_for_name(
+    name: &OsStr,
+    environment: &Environment,
+    directory: &Path,
+) -> Result<(PathBuf, Option<Beginning>), FindProgramError> {
     let path = from_directory(Some(directory), &find(name, environment, Some(directory))?);
     match executable(&path) {
         Ok(true) => {}
@@ -55,11 +67,12 @@ fn look_for_name(name: &OsStr, environment: &Environment, directory: &Path) -> R
         Ok(false) | Err(_) => return Err(FindProgramError::NoFile { path }),
     }
     // A file that cannot be read may still be run.
-    let Ok(Some(interpreter)) = interpreter(&path) else { return Ok(()) };
-    if directory.join(&interpreter).exists() {
-        return Ok(());
+    match Beginning::of(&path).ok() {
+        Some(Beginning::Script(interpreter)) if !directory.join(&interpreter).exists() => {
+            Err(FindProgramError::NoInterpreter { path, interpreter })
+        }
+        beginning => Ok((path, beginning)),
     }
-    Err(FindProgramError::NoInterpreter { path, interpreter })
 }
 
 #[cfg(test)]
@@ -102,6 +115,16 @@ mod tests {
         let line = |line: &str| look(&Program::shell("sh", line));
         assert_eq!(line("./good; ./gone"), Ok(()));
         assert_eq!(line("./gone"), Err(FindProgramError::NoFile { path: at("./gone") }));
+        file("bare", "echo hi\n", 0o755);
+        file("machine", "\u{7f}ELF\0", 0o755);
+        assert_eq!(
+            look(&Program::argv(["./bare"])),
+            Err(FindProgramError::NoFirstLine { path: at("./bare") })
+        );
+        let or_shell = Program { without_interpreter: Some(Vec::new()), ..Program::argv(["./bare"]) };
+        for run in [line("./bare"), look(&or_shell), look(&Program::argv(["./machine"]))] {
+            assert_eq!(run, Ok(()));
+        }
         file("script.sh", "true", 0o644);
         assert_eq!(look(&Program::argv(["sh", "script.sh"])), Ok(()));
         assert_eq!(line("sh script.sh"), Ok(()));

@@ -14,7 +14,7 @@ use rustix::fs::Access;
 use rustix::io::Errno;
 
 use super::{Refusal, StartHookError, is};
-use crate::program::from_directory;
+use crate::program::{FindProgramError, from_directory};
 
 /// What the kernel reads of a script to find its interpreter.
 const SHEBANG_BYTES: usize = 256;
@@ -33,10 +33,16 @@ pub(super) fn explain(refusal: Refusal, argv: &[OsString], invocation: &Invocati
     {
         return StartHookError::Directory { path: path.to_owned(), source };
     }
-    if is(&error, Errno::NOENT)
-        && let Ok(Some(interpreter)) = interpreter(&from_directory(directory, &program))
-    {
-        return StartHookError::Interpreter { program, interpreter };
+    if is(&error, Errno::NOENT) || is(&error, Errno::NOEXEC) {
+        match Beginning::of(&from_directory(directory, &program)) {
+            Ok(Beginning::Script(interpreter)) if is(&error, Errno::NOENT) => {
+                return StartHookError::Interpreter { program, interpreter };
+            }
+            Ok(Beginning::Text) if is(&error, Errno::NOEXEC) => {
+                return FindProgramError::NoFirstLine { path: program }.into();
+            }
+            _ => {}
+        }
     }
     StartHookError::Refused { program, source: error }
 }
@@ -62,15 +68,26 @@ fn enter(directory: &Path) -> io::Result<()> {
     Ok(rustix::fs::access(directory, Access::EXEC_OK)?)
 }
 
-/// The interpreter of a script; `None` for a file without a `#!` line.
-pub(crate) fn interpreter(program: &Path) -> io::Result<Option<String>> {
-    let mut start = Vec::with_capacity(SHEBANG_BYTES);
-    File::open(program)?.take(SHEBANG_BYTES as u64).read_to_end(&mut start)?;
-    let Some(rest) = start.strip_prefix(b"#!") else {
-        return Ok(None);
-    };
-    let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let mut words = line.split(|byte| matches!(byte, b' ' | b'\t'));
-    let path = words.find(|word| !word.is_empty()).unwrap_or_default();
-    Ok(Some(String::from_utf8_lossy(path).into_owned()))
+/// What the first bytes of a program say.
+pub(crate) enum Beginning {
+    /// A `#!` line, with the interpreter that it names.
+    Script(String),
+    /// A text without one.
+    Text,
+    /// Anything else.
+    Binary,
+}
+
+impl Beginning {
+    pub(crate) fn of(program: &Path) -> io::Result<Self> {
+        let mut start = Vec::with_capacity(SHEBANG_BYTES);
+        File::open(program)?.take(SHEBANG_BYTES as u64).read_to_end(&mut start)?;
+        let Some(rest) = start.strip_prefix(b"#!") else {
+            return Ok(if start.contains(&0) { Self::Binary } else { Self::Text });
+        };
+        let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let mut words = line.split(|byte| matches!(byte, b' ' | b'\t'));
+        let path = words.find(|word| !word.is_empty()).unwrap_or_default();
+        Ok(Self::Script(String::from_utf8_lossy(path).into_owned()))
+    }
 }
