@@ -474,7 +474,7 @@ fn each_call<'a>(
     let mut call = |name: &'a str, class: Option<&str>, input| {
         visit(name, input);
         let class = class.or_else(|| class_of(name, input));
-        if let Some(of_class) = class.and_then(name_of_class).filter(|of_class| *of_class != name) {
+        if let Some(of_class) = class.and_then(tool_class::name).filter(|of_class| *of_class != name) {
             visit(of_class, input);
         }
     };
@@ -488,19 +488,6 @@ fn each_call<'a>(
                 call(name, text("tool_class"), of_batch.get("tool_input"));
             }
         }
-    }
-}
-
-/// What tools of a class are called here, whatever the program that has them calls them: one guard of `Shell` holds for
-/// every agent program.
-fn name_of_class(class: &str) -> Option<&'static str> {
-    match class {
-        "shell" => Some("Shell"),
-        "write" => Some("WriteFile"),
-        "edit" => Some("StrReplaceFile"),
-        "read" => Some("ReadFile"),
-        "task" => Some("Task"),
-        _ => None,
     }
 }
 

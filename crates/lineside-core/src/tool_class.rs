@@ -167,6 +167,27 @@ classes! {
     "task": "Agent" | "Task" | "agent" | "collaborationspawn_agent" | "invoke_agent" | "runSubagent" | "spawn_agent" | "task";
 }
 
+/// What the tools of a class are called in files of hooks, whatever the program that has them calls them: one guard of `Shell`
+/// holds for every agent program. Nothing where a class has no such name.
+///
+/// ```
+/// use lineside_core::tool_class;
+///
+/// assert_eq!(tool_class::name("write"), Some("WriteFile"));
+/// assert_eq!(tool_class::name("mcp"), None);
+/// ```
+#[must_use]
+pub fn name(class: &str) -> Option<&'static str> {
+    match class {
+        "shell" => Some("Shell"),
+        "write" => Some("WriteFile"),
+        "edit" => Some("StrReplaceFile"),
+        "read" => Some("ReadFile"),
+        "task" => Some("Task"),
+        _ => None,
+    }
+}
+
 /// `mcp__<server>__<tool>`, `mcp_<server>_<tool>` or `MCP:<tool>`.
 fn is_mcp(tool: &str) -> bool {
     let two_parts = |rest: &str, between: &str| {

@@ -218,10 +218,12 @@ impl Query {
                     _ => return Err(wrong(value, &[])),
                 }
             }
-            // As in the files of hooks a class stands for the tools of it, whatever a program calls them.
+            // A class, and the name that files of hooks have for it, stand for the tools of it, whatever a program calls them.
             "tool" => {
                 let own = |name: &str| {
-                    let class = tool_class::names(&name.to_ascii_lowercase());
+                    let class = tool_class::of(name).filter(|class| tool_class::name(class) == Some(name));
+                    let class = class.map_or_else(|| name.to_ascii_lowercase(), str::to_owned);
+                    let class = tool_class::names(&class);
                     [name].into_iter().chain(class.iter().copied()).map(str::to_owned).collect::<Vec<_>>()
                 };
                 let mut names: Vec<String> = alternatives().flat_map(own).collect();
@@ -306,6 +308,17 @@ mod tests {
         let [("tool", tools)] = &query.names[..] else { panic!("{:?}", query.names) };
         for tool in ["Shell", "W*", "Bash", "run_shell_command"] {
             assert!(tools.iter().any(|name| name == tool), "{tools:?}");
+        }
+        for (of_hooks, tools) in [
+            ("WriteFile", &["Write", "write_file"][..]),
+            ("StrReplaceFile", &["Edit", "replace"]),
+            ("ReadFile", &["Read", "read_file"]),
+            ("Shell", &["Bash"]),
+            ("Task", &["Agent"]),
+        ] {
+            let query = parse(&format!("tool:{of_hooks}")).unwrap();
+            let [("tool", names)] = &query.names[..] else { panic!("{:?}", query.names) };
+            assert!(tools.iter().all(|tool| names.iter().any(|name| name == tool)), "{of_hooks}: {names:?}");
         }
         assert_eq!(parse("tool:Bash").unwrap().names, [("tool", vec!["Bash".to_owned()])]);
         assert_eq!((query.since, query.longer), (Some(1_000_000_000 - 7_200_000), Some(50_000)));

@@ -284,15 +284,7 @@ const TOOLS: [&str; 10] =
 
 /// The name that stands for a tool in every program.
 fn class_of(tool: &str) -> Option<&'static str> {
-    const CLASSES: [(&str, &str); 5] = [
-        ("shell", "Shell"),
-        ("write", "WriteFile"),
-        ("edit", "StrReplaceFile"),
-        ("read", "ReadFile"),
-        ("task", "Task"),
-    ];
-    let class = tool_class::of(tool)?;
-    CLASSES.into_iter().find(|(name, _)| *name == class).map(|(_, everywhere)| everywhere)
+    tool_class::of(tool).and_then(tool_class::name)
 }
 
 /// What is said of a tool that is most likely meant otherwise: a guard for it would never be asked.
