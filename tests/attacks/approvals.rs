@@ -37,6 +37,27 @@ told = request('POST', f'/v1/approvals/{ids()[0]}', '{"answer": "allow"}', more)
 open('told', 'w').write(told)
 "#;
 
+/// Publishes a push, and has the question about it answered by what it has started.
+const PUBLISHES: &str = r#"
+import json, socket, subprocess, sys, threading
+def request(method, path, body):
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(sys.argv[1])
+    s.sendall(f'{method} {path} HTTP/1.1\r\nhost: l\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {len(body)}\r\n\r\n{body}'.encode())
+    text = b''
+    while part := s.recv(65536):
+        text += part
+    return text.decode().split('\r\n\r\n', 1)[1]
+event = {'point': 'before_tool', 'session': 'p', 'payload': {'tool_name': 'Shell', 'tool_input': {'command': 'git push'}}}
+asks = threading.Thread(target=lambda: print(request('POST', '/v1/events?open=true', json.dumps(event))))
+asks.start()
+while not (waiting := json.loads(request('GET', '/v1/approvals', ''))['waiting']):
+    pass
+said = subprocess.run([*sys.argv[2:], 'approvals', 'allow', waiting[0]['id']], capture_output=True, text=True)
+asks.join()
+print(said.returncode, said.stderr)
+"#;
+
 impl Ground {
     /// A ground on which questions about pushes wait for so long.
     fn asking(wait: &str) -> Self {
@@ -133,6 +154,27 @@ fn an_agent_cannot_answer_the_question_about_its_own_call_by_the_socket() {
         assert!(said.contains(" 403 ") && said.contains("a person does it"), "{how}: {said} {told:?}");
         assert!(ground.answered().contains("deny"), "{how}: {}", ground.answered());
     }
+}
+
+#[test]
+fn what_a_program_that_publishes_has_started_answers_no_question_about_its_events() {
+    let ground = Ground::asking("3s, for: all");
+    let _daemon = ground.daemon(&[]);
+    let mut program = Command::new("python3");
+    program.args(["-c", PUBLISHES]).arg(ground.socket()).args([
+        "setsid",
+        "-w",
+        env!("CARGO_BIN_EXE_lineside"),
+    ]);
+    program.env_clear().env("HOME", ground.path("home")).env("PATH", "/usr/bin:/bin");
+    program.env("LINESIDE_SOCKET", ground.socket()).current_dir(ground.path("project"));
+    let told =
+        answer(program.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+    assert!(
+        told.out.contains("\"verdict\":\"block\"") && told.out.contains("no answer came within"),
+        "{told:?}"
+    );
+    assert!(!told.out.contains("\n0 ") && told.out.contains("a person does it"), "{told:?}");
 }
 
 #[test]

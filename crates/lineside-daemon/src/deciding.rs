@@ -6,6 +6,7 @@ use lineside::Session;
 use lineside::bus::PublishError;
 use lineside::core::Point as _;
 use lineside::core::event::digest_of;
+use lineside::dialects::native::WhoseAsks;
 use lineside::json::{Map, json};
 use lineside::points::AfterSession;
 use lineside::wire::{self, EventDraft};
@@ -13,6 +14,7 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::api::shapes::PublishQuery;
+use crate::approvals::call::OfCall;
 use crate::aside::Load;
 use crate::body::{Document, fields};
 use crate::caller::Caller;
@@ -114,7 +116,7 @@ pub(crate) async fn decide<R: Send + 'static>(
 
 /// One event that was read to its decision.
 async fn decide_in(
-    daemon: &Daemon,
+    daemon: &Arc<Daemon>,
     caller: &Caller,
     query: &PublishQuery,
     id: &str,
@@ -128,6 +130,7 @@ async fn decide_in(
         Some(left) if !draft.point.is_fact() => timeout(left, stand).await.map_err(|_| not_ready(id))?,
         _ => stand.await,
     }
+    let is_fact = draft.point.is_fact();
     let publication = wire::publication(&session, draft);
     let publication = match query.since(began).within() {
         Some(left) => publication.within(left),
@@ -139,7 +142,19 @@ async fn decide_in(
         }
         _ => publication,
     };
-    let receipt = publication.publish_any().await.map_err(|error| not_published(&error))?;
+    let asks = questions(daemon).filter(|_| !is_fact).map(|()| {
+        let until = query.within().and_then(|within| began.checked_add(within));
+        OfCall::of_publisher(daemon, (session.source().root_session.as_str(), caller.peer), until)
+    });
+    let published = match asks {
+        None => publication.publish_any().await,
+        Some(asks) => {
+            let left = asks.left().clone();
+            let published = publication.answered_by(asks).publish_any();
+            left.run_until_cancelled(published).await.ok_or_else(Problem::ending)?
+        }
+    };
+    let receipt = published.map_err(|error| not_published(&error))?;
     daemon.note(&receipt);
     let claims = if query.unkept {
         daemon.claims.unkept(&receipt)
@@ -154,6 +169,12 @@ async fn decide_in(
         say_inherited(&mut decision, &session);
     }
     Ok(decision)
+}
+
+/// Whether the questions of programs that publish wait for a person: the user has said so of all. How such a program asks its
+/// user itself is not known.
+fn questions(daemon: &Daemon) -> Option<()> {
+    daemon.approvals.settings().filter(|settings| settings.of == WhoseAsks::All).map(drop)
 }
 
 /// Adds to the decision, a JSON object, about the event that has ended a session whether sessions below are under its hooks

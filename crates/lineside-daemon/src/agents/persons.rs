@@ -38,6 +38,14 @@ impl Agents {
         self.unless(&line, |agents| is_orphan(&line, agents))
     }
 
+    /// A person is asked about an event that this process publishes in the tree of a session: what stands below it is no
+    /// person, as with an agent program.
+    pub(crate) fn note_publisher(&self, root: &str, process: Process) {
+        if self.guarded.note(process, root, true) {
+            self.guarded.note_mark(process, process.mark());
+        }
+    }
+
     /// Whether a process is known to be a person's, and others may be orphans of agents: without agents all are persons'.
     pub(crate) fn is_told_apart_as_a_persons(&self, peer: Option<u32>) -> bool {
         let look = || self.guarded.has_living() && self.is_typed_by_a_person(peer).is_ok();

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use lineside::Session;
 use lineside::bus::approver::{Approver, Asked, Question, Waiting};
 use lineside::core::Approval;
 use tokio::time::{Instant, sleep, sleep_until};
@@ -26,11 +27,19 @@ pub(crate) struct OfCall {
     daemon: Arc<Daemon>,
     call: Option<Arc<str>>,
     until: Option<Instant>,
-    tree: Option<Tree>,
     root: Arc<str>,
-    process: Option<Process>,
+    by: By,
     has_noted: AtomicBool,
     left: CancellationToken,
+}
+
+/// Who makes a call.
+#[derive(Clone, Copy)]
+enum By {
+    /// An agent program: its process, and the tree that it is in.
+    Agent(Option<Process>, Option<Tree>),
+    /// A program that publishes events itself, by the number of its process. It is looked at only where hooks ask.
+    Publisher(Option<u32>),
 }
 
 impl OfCall {
@@ -41,16 +50,55 @@ impl OfCall {
         call: Option<&str>,
         until: Option<Instant>,
     ) -> Arc<Self> {
-        Arc::new(Self {
-            daemon: Arc::clone(daemon),
-            call: call.filter(|call| Recorded::is_name(call)).map(Arc::from),
-            until,
-            tree,
-            root: root.into(),
-            process,
-            has_noted: AtomicBool::new(false),
-            left: CancellationToken::new(),
-        })
+        let call = call.filter(|call| Recorded::is_name(call)).map(Arc::from);
+        Self::by(daemon, (root, By::Agent(process, tree)), call, until)
+    }
+
+    /// An event that a program publishes in the tree of this session, which has to be decided until then.
+    pub(crate) fn of_publisher(
+        daemon: &Arc<Daemon>,
+        (root, peer): (&str, Option<u32>),
+        until: Option<Instant>,
+    ) -> Arc<Self> {
+        Self::by(daemon, (root, By::Publisher(peer)), None, until)
+    }
+
+    fn by(
+        daemon: &Arc<Daemon>,
+        (root, by): (&str, By),
+        call: Option<Arc<str>>,
+        until: Option<Instant>,
+    ) -> Arc<Self> {
+        let (daemon, root) = (Arc::clone(daemon), root.into());
+        let (has_noted, left) = (AtomicBool::new(false), CancellationToken::new());
+        Arc::new(Self { daemon, call, until, root, by, has_noted, left })
+    }
+
+    /// The process whose call it is, and its tree, noted as one below which nothing answers: what it has started meanwhile is
+    /// known for that from here on.
+    fn noted(&self, session: Option<&Session>) -> (Option<Process>, Option<Tree>) {
+        let agents = &self.daemon.agents;
+        match self.by {
+            By::Agent(process, tree) => {
+                if session.is_some() {
+                    agents.note(&self.root, session, process);
+                    self.has_noted.store(true, Ordering::Relaxed);
+                }
+                (process, tree)
+            }
+            By::Publisher(peer) => {
+                let process = peer.filter(|peer| *peer != std::process::id()).and_then(Process::of);
+                if let Some(process) = process {
+                    agents.note_publisher(&self.root, process);
+                }
+                // From its first question on it is one.
+                let tree = match (agents.tree(peer), process) {
+                    (Some(Tree::Rest), Some(process)) => Some(Tree::Agent(process)),
+                    (tree, _) => tree,
+                };
+                (process, tree)
+            }
+        }
     }
 
     /// Whether the process of its agent is known already.
@@ -58,7 +106,7 @@ impl OfCall {
         self.has_noted.load(Ordering::Relaxed)
     }
 
-    /// Cancelled when it waits and the daemon ends: its agent program asks the next one.
+    /// Cancelled when it waits and the daemon ends: an agent program asks the next one.
     pub(crate) fn left(&self) -> &CancellationToken {
         &self.left
     }
@@ -73,19 +121,15 @@ impl Approver for OfCall {
         if let Some(approval) = approvals.granted(&of) {
             return Asked::Answered(approval);
         }
-        // What the agent has started meanwhile is known for that from here on, and answers nothing.
-        if let Some(session) = &session {
-            self.daemon.agents.note(&self.root, Some(session), self.process);
-            self.has_noted.store(true, Ordering::Relaxed);
-        }
+        let (process, tree) = self.noted(session.as_ref());
         let now = Instant::now();
         let end = self.until.map(|until| until.checked_sub(EARLIER).unwrap_or(now));
         let until = end.map_or(now + settings.wait, |end| end.min(now + settings.wait));
         if until < now + SHORTEST {
             return Asked::Left;
         }
-        let view = View::of(&question, self.call.clone(), self.process.map(|process| process.pid));
-        match approvals.take(view, of, self.call.as_ref(), (until, self.tree)) {
+        let view = View::of(&question, self.call.clone(), process.map(|process| process.pid));
+        match approvals.take(view, of, self.call.as_ref(), (until, tree)) {
             Ok(Err(answered)) => Asked::Answered(*answered),
             Err(NoRoom) => {
                 let text =
@@ -99,7 +143,7 @@ impl Approver for OfCall {
                     daemon: Arc::clone(&self.daemon),
                     id: Arc::clone(&id),
                     call: taken.call.clone(),
-                    process: self.process,
+                    process,
                     is_kept: false,
                 };
                 let left = self.left.clone();

@@ -324,3 +324,62 @@ async fn a_question_is_a_signal_and_its_answer_another_one() {
     assert_eq!(seen[1].1["approval"]["id"], seen[0].1["id"]);
     assert_eq!(seen[1].1["approval"]["verdict"], json!(Strength::Allow.as_str()));
 }
+
+/// An event of a program that publishes it itself.
+fn event(session: &str, command: &str) -> Value {
+    json!({"point": "before_tool", "session": session, "payload": {"tool_name": "Shell", "tool_input": {"command": command}}})
+}
+
+#[tokio::test]
+async fn the_question_of_a_program_that_publishes_waits_where_all_do_and_comes_back_as_an_answer() {
+    let house =
+        with(ApprovalSettings { wait: LONG, of: WhoseAsks::All, ..ApprovalSettings::default() }).await;
+    let publish = async |path: &str, command: &str| house.post(path, &event("p", command)).await.1;
+    let open = "/v1/events?open=true";
+    let mut signals = house.server.bus().signals();
+    for (said, verdict) in [(allow(), "allow"), (json!({"answer": "deny", "reason": "not today"}), "block")] {
+        let answering = async {
+            let id = asked(&mut signals).await;
+            let (_, list) = house.get("/v1/approvals").await;
+            assert_eq!(
+                (&list["waiting"][0]["id"], &list["waiting"][0]["session"]),
+                (&json!(id), &json!("p"))
+            );
+            assert_eq!(answer(&house, &id, &said).await.0, 200);
+        };
+        let (decided, ()) = tokio::join!(publish(open, "git push"), answering);
+        assert_eq!(decided["verdict"], json!(verdict), "{decided}");
+    }
+    // No longer than the publisher waits.
+    let late = publish("/v1/events?within_ms=2500", "git push").await;
+    assert!(late["reason"].as_str().unwrap().contains("no answer came within"), "{late}");
+    assert_eq!(late["verdict"], json!("block"), "{late}");
+    let short = publish("/v1/events?within_ms=800", "git push").await;
+    assert_eq!(short["verdict"], json!("ask"), "a person has no time for it: {short}");
+    // Who has left asks nothing more.
+    let _late = asked(&mut signals).await;
+    let (id, left) = (asked(&mut signals), publish("/v1/events", "git push"));
+    let id = tokio::select! { id = id => id, decided = left => panic!("{decided}") };
+    while house.get("/v1/approvals").await.1["waiting"] != json!([]) {}
+    assert_eq!(answer(&house, &id, &allow()).await.0, 409);
+}
+
+#[tokio::test]
+async fn the_question_of_a_program_that_publishes_is_left_to_it_otherwise_and_is_over_with_the_daemon() {
+    let house = asking(LONG).await;
+    let decided = house.post("/v1/events?open=true", &event("p", "git push")).await.1;
+    assert_eq!(decided["verdict"], json!("ask"), "{decided}");
+    let house =
+        with(ApprovalSettings { wait: LONG, of: WhoseAsks::All, ..ApprovalSettings::default() }).await;
+    let mut signals = house.server.bus().signals();
+    let client = lineside::Client::new(house.socket());
+    let session = client.session("p").open().await.unwrap();
+    let call = BeforeTool::new("Shell", json!({"command": "git push"}));
+    let House { folder: _folder, server } = house;
+    let ending = async {
+        asked(&mut signals).await;
+        server.end().await;
+    };
+    let (decided, ()) = tokio::join!(session.publish(call), ending);
+    assert!(decided.is_err(), "{decided:?}");
+}
