@@ -14,6 +14,7 @@ use lineside::json::{Map, Value, json};
 use lineside_daemon::switch::Switch;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use tokio::net::UnixStream;
 
 use crate::daemon_paths::{DaemonArgs, DaemonPaths};
 use crate::painter::one_line;
@@ -282,9 +283,20 @@ pub(crate) async fn ask<T>(
     let client = Client::new(&paths.socket);
     let answer = tokio::time::timeout(PATIENCE, request(client)).await;
     let late = || {
-        format!("the daemon at {} does not answer within {} s", paths.socket.display(), PATIENCE.as_secs())
+        format!(
+            "the daemon at {} does not answer within {} s; `lineside doctor` says what to do",
+            paths.socket.display(),
+            PATIENCE.as_secs()
+        )
     };
     Ok(answer.with_context(late)??)
+}
+
+/// How a person ends a daemon that answers nothing: by the number of the process that listens at its socket.
+pub(crate) async fn to_end(socket: &Path) -> String {
+    let connected = tokio::time::timeout(PATIENCE, UnixStream::connect(socket)).await;
+    let pid = connected.ok().and_then(|stream| stream.ok()?.peer_cred().ok()?.pid());
+    pid.map_or_else(|| "end its process".to_owned(), |pid| format!("end its process: kill -9 {pid}"))
 }
 
 pub(crate) fn is_no_daemon(error: &anyhow::Error) -> bool {

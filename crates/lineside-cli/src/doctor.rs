@@ -16,7 +16,7 @@ use lineside::{Assembly, Bus, Client};
 use lineside_account::Named;
 use lineside_daemon::socket::LONGEST;
 
-use crate::control::{ANOTHER, failing_line, misplaced};
+use crate::control::{ANOTHER, failing_line, misplaced, to_end};
 use crate::daemon_paths::DaemonPaths;
 use crate::hosts::LookArgs;
 use crate::hosts::finding::Finding;
@@ -67,8 +67,13 @@ pub(crate) async fn run(args: &DoctorArgs, styles: Styles) -> Result<ExitCode> {
     let places = granted_places(args.project.as_deref())?;
     let of_shell = args.daemon.places(Named::default())?;
     let paths = args.daemon.paths()?;
-    let mut all =
-        vec![program(), switch(&paths), policy(&places), folder("state", &paths.state), socket(&paths)];
+    let mut all = vec![
+        program(),
+        switch(&paths),
+        policy(&places),
+        folder("state", &paths.state, &paths),
+        socket(&paths),
+    ];
     let (daemon, machines) = tokio::join!(daemon(&paths, &places), machine::look(&places, &of_shell));
     all.push(daemon);
     let here: Vec<Machine> = machines.into_iter().filter(Machine::is_here).collect();
@@ -177,10 +182,10 @@ fn policy(places: &Places) -> Looked {
 }
 
 /// A folder that only its owner may enter. One that is not there yet is made when it is needed.
-fn folder(what: &'static str, path: &Path) -> Looked {
+fn folder(what: &'static str, path: &Path, paths: &DaemonPaths) -> Looked {
     let state = path.display().to_string();
     let Ok(found) = path.symlink_metadata() else {
-        let findings = unwritable(path).into_iter().collect();
+        let findings = unwritable(path, paths).into_iter().collect();
         return Looked { what, state: format!("{state} (not there yet)"), findings, ..Looked::default() };
     };
     let own = rustix::process::geteuid().as_raw();
@@ -201,7 +206,7 @@ fn folder(what: &'static str, path: &Path) -> Looked {
             format!("chmod 700 {state}"),
         ))
     } else {
-        unwritable(path)
+        unwritable(path, paths)
     };
     Looked { what, state, findings: finding.into_iter().collect(), ..Looked::default() }
 }
@@ -211,8 +216,8 @@ static TRIAL: [u8; 64 << 10] = [0; 64 << 10];
 
 /// That nothing can be written to a folder, or made where it is to be: no daemon starts there, and without one every gate
 /// is closed.
-fn unwritable(folder: &Path) -> Option<Finding> {
-    let there = folder.ancestors().find(|above| above.symlink_metadata().is_ok())?;
+fn unwritable(folder: &Path, paths: &DaemonPaths) -> Option<Finding> {
+    let there = nearest(folder)?;
     let written = if !there.is_dir() {
         Err(std::io::ErrorKind::NotADirectory.into())
     } else if there == folder {
@@ -222,21 +227,38 @@ fn unwritable(folder: &Path) -> Option<Finding> {
         std::fs::remove_file(&trial).ok();
         written
     } else {
-        rustix::fs::access(there, rustix::fs::Access::WRITE_OK).map_err(Into::into)
+        may_write(there)
     };
     let error = written.err()?;
     let text = format!(
         "nothing can be written to {}: {error}; no daemon starts so, and without one every tool is refused",
         there.display()
     );
-    Some(Finding::error(text, "make room, or the folder writable; until then: lineside off"))
+    // The switch is a file in one of these.
+    let places = [Some(paths.state.as_path()), paths.socket.parent()];
+    let may_be_off =
+        |place: &Path| nearest(place).is_some_and(|there| there.is_dir() && may_write(there).is_ok());
+    let until = match places.into_iter().flatten().any(may_be_off) {
+        true => "lineside off",
+        false => "lineside uninstall all, for hooks cannot be switched off either",
+    };
+    Some(Finding::error(text, format!("make room, or the folder writable; until then: {until}")))
+}
+
+/// The folder, or what is there of the path to it.
+fn nearest(folder: &Path) -> Option<&Path> {
+    folder.ancestors().find(|above| above.symlink_metadata().is_ok())
+}
+
+fn may_write(folder: &Path) -> std::io::Result<()> {
+    rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).map_err(Into::into)
 }
 
 fn socket(paths: &DaemonPaths) -> Looked {
     let path = &paths.socket;
     let mut looked = match path.parent() {
         // The folder of the state was looked at.
-        Some(parent) if parent != paths.state => folder("socket", parent),
+        Some(parent) if parent != paths.state => folder("socket", parent, paths),
         _ => Looked { what: "socket", state: String::new(), findings: Vec::new(), ..Looked::default() },
     };
     looked.state = path.display().to_string();
@@ -264,12 +286,17 @@ async fn daemon(paths: &DaemonPaths, places: &Places) -> Looked {
     let status = match status {
         Ok(Ok(status)) => status,
         Ok(Err(error)) if error.is_no_daemon() => {
-            let state = "none runs; the first event starts one".to_owned();
+            let unwritten = unwritable(&paths.state, paths);
+            let starts =
+                if unwritten.is_none() { "; the first event starts one" } else { ", and none can start" };
+            let state = format!("none runs{starts}");
             // One that runs says it itself.
             let settings = daemon_settings(places, &Managed::default()).1.into_iter().map(|wrong| {
                 Finding::error(wrong.to_string(), "repair the file; until then nothing of it is set")
             });
             let mut findings: Vec<Finding> = settings.collect();
+            let text = || "a daemon cannot start without its state folder".to_owned();
+            findings.extend(unwritten.map(|finding| Finding { text: text(), ..finding }));
             findings.extend(loaded(&ground(paths, places)).await);
             findings.extend(project_finding(paths, places));
             return Looked { what, state, findings, ..Looked::default() };
@@ -285,12 +312,10 @@ async fn daemon(paths: &DaemonPaths, places: &Places) -> Looked {
             };
         }
         Err(_) => {
-            let text = format!(
-                "the daemon at {} does not answer within {} s",
-                paths.socket.display(),
-                PATIENCE.as_secs()
-            );
-            let findings = vec![Finding::error(text, "end its process, and the next event starts another")];
+            let (at, limit) = (paths.socket.display(), PATIENCE.as_secs());
+            let text = format!("the daemon at {at} does not answer within {limit} s");
+            let remedy = format!("{}, and the next event starts another", to_end(&paths.socket).await);
+            let findings = vec![Finding::error(text, remedy)];
             return Looked { what, state: "silent".to_owned(), findings, ..Looked::default() };
         }
     };

@@ -20,15 +20,20 @@ fn law_19_hooks_can_be_switched_off_where_the_state_folder_cannot_be_written() {
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(said.out.contains("no daemon starts so, and without one every tool is refused"), "{said:?}");
     assert!(said.out.contains("lineside off") && !said.out.contains("nothing is wrong"), "{said:?}");
+    assert!(said.out.contains("✗ daemon    none runs, and none can start"), "{said:?}");
     let said = run("off", &[]);
     assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
     assert!(said.out.contains("run/off"), "{said:?}");
     let said = run("status", &["--json"]);
     assert_eq!((said.code, &said.json()[0]["off"]), (Some(3), &json!(true)));
     // Without a folder of the socket's own there is no second place, and the message says what leads out.
-    let said = stage.run(&["off", "--state", &state, "--socket", &format!("{state}/lineside.sock")], "");
+    let alone = format!("{state}/lineside.sock");
+    let said = stage.run(&["off", "--state", &state, "--socket", &alone], "");
     assert_eq!(said.code, Some(2));
     assert!(said.err.contains("lineside uninstall all"), "{said:?}");
+    let said = stage.run(&["doctor", "--state", &state, "--socket", &alone], "");
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.out.contains("until then: lineside uninstall all") && !said.out.contains("lineside off"));
 }
 
 #[test]
