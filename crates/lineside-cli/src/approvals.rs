@@ -1,11 +1,12 @@
 //! `lineside approvals`: the questions of hooks that wait in the daemon, and the answers of a person.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use lineside::Client;
-use lineside::client::RequestError;
+use lineside::client::{RequestError, Signals};
 use lineside::json::{Map, Value, json};
 
 use crate::control::{NO_DAEMON, ask, is_no_daemon};
@@ -83,6 +84,8 @@ enum What {
     Forget,
 }
 
+/// How often a daemon is looked for where the last one has ended.
+const AGAIN: Duration = Duration::from_millis(250);
 /// What is typed.
 const WORD: &str = "always";
 const ELSEWHERE: &str = "an answer for a pattern is asked about at a terminal; without one, say --yes";
@@ -159,10 +162,17 @@ async fn list(args: &ApprovalsArgs, paths: &DaemonPaths, styles: Styles) -> Resu
 
 async fn watch(args: &ApprovalsArgs, paths: &DaemonPaths, styles: Styles) -> Result<ExitCode> {
     // Heard from before the list is made, so that none falls between the two.
-    let mut signals = Client::new(&paths.socket).signals().await?;
+    let client = Client::new(&paths.socket);
+    let mut signals = client.signals().await?;
     let mut shown: Vec<String> = Vec::new();
     loop {
-        let found = found(paths).await?;
+        let found = match found(paths).await {
+            Err(error) if is_no_daemon(&error) => {
+                signals = next(&client).await;
+                continue;
+            }
+            found => found?,
+        };
         let width = columns().unwrap_or(COLUMNS);
         let waiting: Vec<&Value> = items(&found, "waiting").collect();
         let id = |question: &Value| question["id"].as_str().unwrap_or_default().to_owned();
@@ -181,8 +191,9 @@ async fn watch(args: &ApprovalsArgs, paths: &DaemonPaths, styles: Styles) -> Res
         }
         loop {
             let Some(signal) = signals.next().await else {
-                tell("lineside: the daemon has ended");
-                return Ok(ExitCode::from(NO_DAEMON));
+                tell("the daemon has ended; this goes on when there is one again");
+                signals = next(&client).await;
+                break;
             };
             match signal.get("kind").and_then(Value::as_str) {
                 Some("approval_asked" | "lost") => break,
@@ -192,6 +203,16 @@ async fn watch(args: &ApprovalsArgs, paths: &DaemonPaths, styles: Styles) -> Res
                 Some("approval_answered") => print_json(&signal)?,
                 _ => {}
             }
+        }
+    }
+}
+
+/// What the next daemon that answers tells: a question that waits for one is put to it again.
+async fn next(client: &Client) -> Signals {
+    loop {
+        tokio::time::sleep(AGAIN).await;
+        if let Ok(signals) = client.signals().await {
+            return signals;
         }
     }
 }

@@ -49,7 +49,7 @@ fn the_page_of_approvals_shows_what_a_person_sees() {
     };
     stage.file("project/.lineside/hooks.yaml", yaml("hooks:"));
     stage.file("home/.config/lineside/config.yaml", yaml("approvals:"));
-    let _daemon = Daemon::start(&stage);
+    let daemon = Daemon::start(&stage);
     let mut watch = stage.command(&["approvals", "watch", "--json"]).spawn().unwrap();
     let mut seen = BufReader::new(watch.stdout.take().unwrap());
     let mut next = || {
@@ -112,6 +112,17 @@ fn the_page_of_approvals_shows_what_a_person_sees() {
         assert!(other.code == Some(1) && other.out.contains("\"differ\":3"), "{other:?}");
         assert_eq!(other.json()[0]["then"]["verdict"], json!("ask"), "{other:?}");
     }
+    // A person who watches sees what the next daemon asks, too.
+    daemon.kill();
+    let _daemon = Daemon::start(&stage);
+    let call = push("three; true", "call-4");
+    let asked = std::iter::from_fn(|| Some(next())).find(|seen| {
+        let about = seen["about"].as_str();
+        about.is_some_and(|about| about.ends_with("true"))
+    });
+    let id = asked.unwrap()["id"].as_str().unwrap().to_owned();
+    assert_eq!(stage.run(&["approvals", "deny", &id], "").code, Some(0));
+    assert!(stage.said(call).out.contains("deny"));
     watch.kill().unwrap();
     watch.wait().unwrap();
 }
