@@ -151,7 +151,8 @@ pub(crate) fn run(args: &NewArgs, styles: Styles) -> Result<ExitCode> {
         written.iter().for_each(|file| drop(fs::remove_file(file)));
     }
     entered?;
-    done(name, &declared, &places, args.project.is_some(), styles)
+    let script = files.first().map(|(script, ..)| &**script);
+    done(name, (&declared, script), &places, args.project.is_some(), styles)
 }
 
 /// Writes the scripts, and notes those that were not there.
@@ -191,14 +192,22 @@ fn new_folder(args: &NewArgs, point: &str, places: &Places, styles: Styles) -> R
     if !write_new(&declared, &text, 0o644)? {
         bail!("{} is there already", declared.display());
     }
-    write_new(&folder.join("scripts/run.sh"), COMMAND, 0o755)?;
-    done(&args.name, &declared, places, args.project.is_some(), styles)
+    let script = folder.join("scripts/run.sh");
+    write_new(&script, COMMAND, 0o755)?;
+    done(&args.name, (&declared, Some(&script)), places, args.project.is_some(), styles)
 }
 
-fn done(name: &str, declared: &Path, places: &Places, of_project: bool, styles: Styles) -> Result<ExitCode> {
+fn done(
+    name: &str,
+    (declared, script): (&Path, Option<&Path>),
+    places: &Places,
+    of_project: bool,
+    styles: Styles,
+) -> Result<ExitCode> {
     let at = one_line(&shown(declared, places));
     let mut lines =
         vec![format!("{at}  {}", styles.out.paint(Tone::Good, &format!("hook \"{name}\" added")))];
+    lines.extend(script.map(|script| format!("{}  its program", one_line(&shown(script, places)))));
     lines.push(format!("next: {}", if of_project { "lineside trust" } else { "lineside check" }));
     print(lines)?;
     Ok(ExitCode::SUCCESS)
