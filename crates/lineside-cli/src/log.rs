@@ -8,10 +8,12 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use lineside::Bus;
 use lineside::core::Timestamp;
-use lineside::json::Value;
-use lineside::log::{Decision, FILE, Look, Query};
+use lineside::json::{Map, Value};
+use lineside::log::{Decision, FILE, Look, News, Query};
+use lineside_daemon::switch::is_of_switch;
 
-use crate::daemon_paths::DaemonArgs;
+use crate::control::ask;
+use crate::daemon_paths::{DaemonArgs, DaemonPaths};
 use crate::style::{COLUMNS, Style, Styles, Tone, columns, print_json, print_unbroken, tell};
 
 pub(crate) mod line;
@@ -72,7 +74,7 @@ Keys of a query:
   verdict:  continue, allow, ask, block, stop, or refused for the last two
   tool: point: hook: session: tree: agent: host: project:   a name, or a glob
   shadow:   what a hook in shadow would have done: block, ask, refused, amended, any, …
-  failed:   how a hook failed: timeout, exit, spawn, output, panic, or any
+  failed:   how a hook failed: timeout, exit, signal, spawn, output, panic, closed, error, or any
   since: until:   2d, 3h, 10min, 2026-11-24, 2026-11-24T09:00:00Z
   took:     >50ms, <2s
 
@@ -102,10 +104,21 @@ impl StoreArgs {
         DaemonArgs::of_state(self.state.clone())
     }
 
-    /// Opens it.
+    /// Opens it, with what the daemon has decided so far.
     ///
     /// # Errors
     /// There is none, or it cannot be read.
+    pub(crate) async fn open_written(&self) -> Result<Look> {
+        if self.log.is_none() {
+            written(&self.daemon().paths()?).await;
+        }
+        self.open()
+    }
+
+    /// The same as it lies there.
+    ///
+    /// # Errors
+    /// As [`open_written`](Self::open_written).
     pub(crate) fn open(&self) -> Result<Look> {
         let path = match &self.log {
             Some(path) => path.clone(),
@@ -118,6 +131,15 @@ impl StoreArgs {
             }
         })
     }
+}
+
+/// How long a daemon has to write down what it has decided.
+const WRITTEN: Duration = Duration::from_secs(3);
+
+/// Has the daemon write down what it has decided so far: its log is a moment behind. Without one nothing is waited for.
+pub(crate) async fn written(paths: &DaemonPaths) {
+    let asked = ask(paths, async |client| client.get::<Map>("/v1/receipts?most=0&written=true").await);
+    tokio::time::timeout(WRITTEN, asked).await.ok();
 }
 
 /// The query of these arguments.
@@ -152,7 +174,7 @@ pub(crate) async fn run(args: &LogArgs, styles: Styles) -> Result<ExitCode> {
         return of_cluster(args, styles).await;
     }
     let query = query(&args.query)?;
-    let look = args.store.open()?;
+    let look = args.store.open_written().await?;
     let usual = if args.perfetto { TRACED } else { LIMIT };
     let found = look.decisions(&query, args.limit.unwrap_or(usual))?;
     if args.perfetto {
@@ -167,7 +189,13 @@ pub(crate) async fn run(args: &LogArgs, styles: Styles) -> Result<ExitCode> {
     let mut after = look.last()?;
     let order = if args.tree { Order::ByTree } else { Order::ByTime };
     let mut lines = Lines::new(columns().unwrap_or(COLUMNS), order, styles.out);
-    args.show(&found, &mut lines)?;
+    // Where there may be more decisions than are shown, only what came after the first.
+    let is_all = found.len() < args.limit.unwrap_or(usual);
+    let first = found.first().filter(|_| !is_all).map(|first| first.time);
+    let switched = args.switched(&look, &query, first)?;
+    let mut seen = switched.last().map_or_else(now, |last| last.time);
+    // What is about no decision is not shown alone.
+    args.show(&found, if found.is_empty() { &[] } else { &switched }, &mut lines)?;
     if args.limit.is_none() && (args.json || args.csv) && found.len() == LIMIT {
         tell(&format!("note: these are the latest {LIMIT}; --limit N has more"));
     }
@@ -180,7 +208,9 @@ pub(crate) async fn run(args: &LogArgs, styles: Styles) -> Result<ExitCode> {
         let found = look.after(after, &query)?;
         after = look.last()?.max(after);
         after = found.last().map_or(after, |decision| decision.row.max(after));
-        args.show(&found, &mut lines)?;
+        let switched = args.switched(&look, &query, Some(seen))?;
+        seen = switched.last().map_or(seen, |last| last.time);
+        args.show(&found, &switched, &mut lines)?;
     }
 }
 
@@ -202,17 +232,48 @@ async fn of_cluster(args: &LogArgs, styles: Styles) -> Result<ExitCode> {
 }
 
 impl LogArgs {
-    fn show(&self, found: &[Decision], lines: &mut Lines) -> Result<()> {
+    /// That hooks were switched off and on, after a time, where the page is in the order of time.
+    fn switched(&self, look: &Look, query: &Query, after: Option<Timestamp>) -> Result<Vec<News>> {
+        if self.json || self.csv || self.tree {
+            return Ok(Vec::new());
+        }
+        let mut news = look.announced(query, after)?;
+        news.retain(|news| news.detail.as_deref().is_some_and(is_of_switch));
+        Ok(news)
+    }
+
+    fn show(&self, found: &[Decision], switched: &[News], lines: &mut Lines) -> Result<()> {
         if self.json {
             found.iter().try_for_each(|decision| print_json(&decision.to_json()))?;
         } else if self.csv {
             print_unbroken([CSV.join(",")])?;
             print_unbroken(found.iter().map(csv))?;
         } else {
-            print_unbroken(lines.of(found))?;
+            let mut rest = switched;
+            let mut all = Vec::new();
+            if !switched.is_empty() {
+                for decision in found {
+                    let (before, after) =
+                        rest.split_at(rest.partition_point(|news| news.time <= decision.time));
+                    all.extend(before.iter().flat_map(|news| lines.of_news(&line_of(news))));
+                    all.extend(lines.of(std::slice::from_ref(decision)));
+                    rest = after;
+                }
+                all.extend(rest.iter().flat_map(|news| lines.of_news(&line_of(news))));
+            } else {
+                all = lines.of(found);
+            }
+            print_unbroken(all)?;
         }
         Ok(())
     }
+}
+
+/// News as the stream of the daemon has it.
+fn line_of(news: &News) -> Map {
+    let fields = [("kind", &*news.what), ("time", &*news.time.to_string())];
+    let detail = news.detail.as_deref().map(|detail| ("detail", detail));
+    fields.into_iter().chain(detail).map(|(name, text)| (name.to_owned(), text.into())).collect()
 }
 
 /// What is not among the lines.

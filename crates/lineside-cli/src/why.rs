@@ -13,7 +13,7 @@ use lineside_daemon::guarded::agent_above;
 use crate::daemon_paths::DaemonPaths;
 use crate::log::{StoreArgs, machines, query};
 use crate::painter::one_line;
-use crate::style::{COLUMNS, Styles, columns, print_json, print_unbroken, tell};
+use crate::style::{COLUMNS, Style, Styles, Tone, columns, print_json, print_unbroken, tell};
 
 pub(crate) mod page;
 
@@ -63,12 +63,12 @@ pub(crate) async fn run(args: &WhyArgs, styles: Styles) -> Result<ExitCode> {
     if let Some(id) = args.id.as_deref().filter(|_| args.cluster) {
         return of_cluster(args, id, styles).await;
     }
-    let look = args.store.open()?;
+    let look = args.store.open_written().await?;
     let asked = match (&args.id, &args.last, &args.refused) {
         (Some(id), ..) => Asked::Id(id),
         (None, Some(words), _) => Asked::Last(query(words)?),
         (None, None, Some(words)) if !words.is_empty() => Asked::Last(query(words)?.refused()),
-        (None, None, _) => Asked::LastRefused(whose(&args.store.daemon().paths()?, false)?),
+        (None, None, _) => whose(&args.store.daemon().paths()?, false)?,
     };
     match the_one(&look, &asked)? {
         Err(why_not) => {
@@ -80,10 +80,13 @@ pub(crate) async fn run(args: &WhyArgs, styles: Styles) -> Result<ExitCode> {
             if let Some(begun) = session_refused(&look, &why) {
                 object.insert("session_refused".to_owned(), json!(begun.to_string()));
             }
+            if asked.instead(&why).is_some() {
+                object.insert("of_another_session".to_owned(), json!(true));
+            }
             print_json(&object)?;
         }
         Ok(why) => {
-            let mut lines = page::lines(&why, columns().unwrap_or(COLUMNS), styles.out);
+            let mut lines = asked.page(&why, columns().unwrap_or(COLUMNS), styles.out);
             if let Some(begun) = session_refused(&look, &why) {
                 lines.push(format!("  its session was refused when it began: `lineside why {begun}`"));
             }
@@ -137,8 +140,30 @@ pub(crate) enum Asked<'a> {
     Id(&'a str),
     /// The last one that a query finds.
     Last(Query),
-    /// The last refused one, by the first of these that finds one.
-    LastRefused(Vec<Query>),
+    /// The last refused one, by the first of these that finds one; with the session at the root of the agent that asks, where
+    /// that is known.
+    LastRefused(Vec<Query>, Option<String>),
+}
+
+impl Asked<'_> {
+    /// That what was found is not of the session that asks, for the agent whose own refusal it takes for this one otherwise.
+    fn instead(&self, found: &Why) -> Option<&'static str> {
+        match self {
+            Asked::LastRefused(_, Some(own)) if *own != found.decision.tree => Some(
+                "Nothing of this session was refused; this is the last refusal of another one in this project",
+            ),
+            Asked::LastRefused(all, None) if !all.contains(&Query::default()) => {
+                Some("It is not known which session asks; this is the last refusal of any in this project")
+            }
+            _ => None,
+        }
+    }
+
+    /// What was found as a page.
+    pub(crate) fn page(&self, found: &Why, columns: usize, style: Style) -> Vec<String> {
+        let instead = self.instead(found).map(|text| [style.paint(Tone::Warning, text), String::new()]);
+        instead.into_iter().flatten().chain(page::lines(found, columns, style)).collect()
+    }
 }
 
 /// Whose refusals are asked about where nothing is named: those of the session of the agent above this process, or else of the
@@ -146,14 +171,15 @@ pub(crate) enum Asked<'a> {
 ///
 /// # Errors
 /// None is known; an agent's project is the folder of this process or one above it.
-pub(crate) fn whose(paths: &DaemonPaths, is_agents: bool) -> Result<Vec<Query>> {
-    let above = agent_above(std::process::id(), &[&paths.state]);
+pub(crate) fn whose(paths: &DaemonPaths, is_agents: bool) -> Result<Asked<'static>> {
+    let above = agent_above(std::process::id(), &[&paths.state]).map(|agent| agent.session);
     if above.is_none() && !is_agents {
-        return Ok(vec![query(&[])?]);
+        return Ok(Asked::LastRefused(vec![query(&[])?], None));
     }
     let here = std::env::current_dir()?;
     let folders = here.ancestors().map(|folder| query(&[format!("project:\"{}\"", folder.display())]));
-    Ok(above.iter().map(|agent| Query::of_tree(&agent.session)).chain(folders.flatten()).collect())
+    let all = above.iter().map(|own| Query::of_tree(own)).chain(folders.flatten()).collect();
+    Ok(Asked::LastRefused(all, above))
 }
 
 /// What the log has of that event; in words why it is not one.
@@ -164,7 +190,7 @@ pub(crate) fn the_one(look: &Look, asked: &Asked<'_>) -> Result<Result<Why, Stri
     let found = match asked {
         Asked::Id(id) => look.why(id)?,
         Asked::Last(query) => look.why_last(query)?.into_iter().collect(),
-        Asked::LastRefused(all) => {
+        Asked::LastRefused(all, _) => {
             let mut found = all.iter().map(|query| look.why_last(&query.clone().refused()));
             found.find_map(Result::transpose).transpose()?.into_iter().collect()
         }
@@ -179,7 +205,7 @@ pub(crate) fn the_one(look: &Look, asked: &Asked<'_>) -> Result<Result<Why, Stri
             format!("no event `{}` is in the log; `lineside log` shows what is", one_line(id))
         }
         (.., Asked::Last(_)) => "no such event is in the log".to_owned(),
-        (.., Asked::LastRefused(all)) => {
+        (.., Asked::LastRefused(all, _)) => {
             let is_agents = !all.contains(&Query::default());
             let whose = if is_agents { "that is known to be yours" } else { "of the log" };
             format!(

@@ -221,12 +221,16 @@ impl Tasks {
 
     /// Has the log write everything that has happened, for as long as `limit`.
     pub(crate) async fn write_down(&self, daemon: &Arc<Daemon>, limit: Duration) {
-        let daemon = Arc::clone(daemon);
-        let written = apart(move || daemon.feed().log().map(lineside::log::Log::flush));
-        if timeout(limit, written).await.is_err() {
+        if timeout(limit, written(daemon)).await.is_err() {
             tracing::warn!("ended before the decision log was written");
         }
     }
+}
+
+/// Waits until the log has everything that has happened so far.
+pub(crate) async fn written(daemon: &Arc<Daemon>) {
+    let daemon = Arc::clone(daemon);
+    apart(move || daemon.feed().log().map(lineside::log::Log::flush)).await.ok();
 }
 
 /// A stream as it is served.

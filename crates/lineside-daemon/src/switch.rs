@@ -17,6 +17,15 @@ pub const FILE: &str = "off";
 /// What is said when hooks are off.
 const OFF: &str = "hooks are off: every event passes until `lineside on`";
 
+/// What is said when they are on again.
+const ON: &str = "hooks are on again";
+
+/// Whether a text of the news is that hooks were switched off or on.
+#[must_use]
+pub fn is_of_switch(text: &str) -> bool {
+    text.ends_with(OFF) || text.ends_with(ON)
+}
+
 /// For how long a daemon relies on not having found the file. [`Switch::off`] outlasts it.
 const RELIED_ON: Duration = Duration::from_millis(1);
 
@@ -150,7 +159,7 @@ impl Watched {
     pub(crate) fn turned(&self) -> Option<Notice> {
         let is_off = self.switch.is_off();
         let turned = self.was_off.swap(is_off, Ordering::Relaxed) != is_off;
-        turned.then(|| if is_off { Notice::warning(OFF) } else { Notice::info("hooks are on again") })
+        turned.then(|| if is_off { Notice::warning(OFF) } else { Notice::info(ON) })
     }
 
     /// Whether hooks are off.

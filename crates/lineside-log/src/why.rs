@@ -183,20 +183,42 @@ impl Look {
     /// # Errors
     /// The file cannot be read.
     pub fn since(&self, event: EventId) -> Result<Vec<News>, LookError> {
-        let sql = "SELECT time, what, hook, job, took, detail FROM happened WHERE event = ? ORDER BY row LIMIT 1000";
-        let mut rows = self.store.prepare_cached(sql)?;
-        let news = rows.query_map([event.as_u128().to_be_bytes()], |row| {
-            Ok(News {
-                time: Timestamp::from_millisecond(row.get(0)?).unwrap_or(Timestamp::UNIX_EPOCH),
-                what: row.get(1)?,
-                hook: row.get(2)?,
-                job: row.get::<_, Option<i64>>(3)?.map(i64::unsigned_abs),
-                took: row.get::<_, Option<i64>>(4)?.map(micros),
-                detail: row.get(5)?,
-            })
-        })?;
+        let sql = format!("SELECT {NEWS} FROM happened WHERE event = ? ORDER BY row LIMIT 1000");
+        let mut rows = self.store.prepare_cached(&sql)?;
+        let news = rows.query_map([event.as_u128().to_be_bytes()], news_of)?;
         Ok(news.collect::<Result<_, _>>()?)
     }
+
+    /// What was announced to people in the time that a query asks for, and after a time, the oldest first; of more than 1,000 the latest.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn announced(&self, query: &Query, after: Option<Timestamp>) -> Result<Vec<News>, LookError> {
+        let after = after.map_or(i64::MIN, |after| after.as_millisecond().saturating_add(1));
+        let since = query.since.unwrap_or(i64::MIN).max(after);
+        let sql = format!(
+            "SELECT {NEWS} FROM happened WHERE what = 'announced' AND time BETWEEN ? AND ? ORDER BY row DESC LIMIT 1000"
+        );
+        let mut rows = self.store.prepare_cached(&sql)?;
+        let news = rows.query_map([since, query.until.unwrap_or(i64::MAX)], news_of)?;
+        let mut news = news.collect::<Result<Vec<_>, _>>()?;
+        news.reverse();
+        Ok(news)
+    }
+}
+
+/// The columns of [`News`].
+const NEWS: &str = "time, what, hook, job, took, detail";
+
+fn news_of(row: &rusqlite::Row<'_>) -> rusqlite::Result<News> {
+    Ok(News {
+        time: Timestamp::from_millisecond(row.get(0)?).unwrap_or(Timestamp::UNIX_EPOCH),
+        what: row.get(1)?,
+        hook: row.get(2)?,
+        job: row.get::<_, Option<i64>>(3)?.map(i64::unsigned_abs),
+        took: row.get::<_, Option<i64>>(4)?.map(micros),
+        detail: row.get(5)?,
+    })
 }
 
 fn of_hook(row: &rusqlite::Row<'_>) -> rusqlite::Result<Considered> {

@@ -14,11 +14,11 @@ use super::drafts;
 use crate::daemon_paths::DaemonPaths;
 use crate::explain::ExplainedSubject;
 use crate::log::line::{Lines, Order};
-use crate::log::{nothing_found, now};
+use crate::log::{nothing_found, now, written};
 use crate::new_hook::read_alone;
 use crate::style::Style;
 use crate::tasks::apart;
-use crate::why::{Asked, page, the_one, whose};
+use crate::why::{Asked, the_one, whose};
 use crate::{list, loading};
 
 /// How wide pages are; no terminal shows them.
@@ -208,6 +208,7 @@ async fn explain_event(arguments: Arguments, paths: DaemonPaths) -> Result<Strin
 }
 
 async fn why(arguments: Arguments, paths: DaemonPaths) -> Result<String> {
+    written(&paths).await;
     let id = arguments.text("id").map(str::to_owned);
     let query = Query::parse(arguments.needed("query"), now())?;
     let is_of_query = arguments.0.contains_key("query");
@@ -217,15 +218,16 @@ async fn why(arguments: Arguments, paths: DaemonPaths) -> Result<String> {
             Some(id) => Asked::Id(id),
             None if is_any => Asked::Last(query),
             None if is_of_query => Asked::Last(query.refused()),
-            None => Asked::LastRefused(whose(&paths, true)?),
+            None => whose(&paths, true)?,
         };
         let why = the_one(&look(&paths)?, &asked)?.map_err(Error::msg)?;
-        Ok(page::lines(&why, COLUMNS, Style::PLAIN).join("\n"))
+        Ok(asked.page(&why, COLUMNS, Style::PLAIN).join("\n"))
     };
     apart(page).await?
 }
 
 async fn tail(arguments: Arguments, paths: DaemonPaths) -> Result<String> {
+    written(&paths).await;
     let query = Query::parse(arguments.needed("query"), now())?;
     let limit = arguments.0.get("limit").and_then(Value::as_u64).unwrap_or(LIMIT).min(MOST);
     let lines = move || {
@@ -249,12 +251,12 @@ fn look(paths: &DaemonPaths) -> Result<Look> {
     Look::open(&file).context("the log cannot be read; the daemon writes it")
 }
 
-/// What is wrong with a text, and how many hooks it has; an error where something keeps it from being loaded.
+/// What is wrong with a text, and how many hooks it has. That something keeps it from being loaded is what was asked for.
 async fn validate(arguments: Arguments) -> Result<String> {
-    found_in(arguments.needed("text")).await
+    Ok(found_in(arguments.needed("text")).await?.unwrap_or_else(|wrong| wrong))
 }
 
-async fn found_in(text: &str) -> Result<String> {
+async fn found_in(text: &str) -> Result<Result<String, String>> {
     let folder = tempfile::tempdir()?;
     let files = read_alone(text, folder.path(), true)?;
     let (names, errors) = (files.names(), files.errors());
@@ -263,18 +265,18 @@ async fn found_in(text: &str) -> Result<String> {
     let findings = report.diagnostics.iter().map(|found| loading::finding(found, Style::PLAIN));
     let findings = findings.map(|line| line.replace(&shown, "")).collect::<Vec<_>>().join("\n");
     if errors > 0 {
-        bail!("{findings}");
+        return Ok(Err(findings));
     }
     if names.is_empty() {
-        bail!("it declares no hook: hooks stand in a list below `hooks:`");
+        return Ok(Err("it declares no hook: hooks stand in a list below `hooks:`".to_owned()));
     }
     let hooks = format!("it loads; hooks: {}", names.join(", "));
-    Ok(if findings.is_empty() { hooks } else { format!("{hooks}\n{findings}") })
+    Ok(Ok(if findings.is_empty() { hooks } else { format!("{hooks}\n{findings}") }))
 }
 
 async fn propose_hook(arguments: Arguments, paths: DaemonPaths) -> Result<String> {
     let text = arguments.needed("text");
-    let found = found_in(text).await?;
+    let found = found_in(text).await?.map_err(Error::msg)?;
     let file = drafts::keep(&paths, arguments.needed("name"), arguments.needed("reason"), text)?;
     Ok(format!(
         "{found}\nThe draft is {}. Nothing of it is in force. Tell the person to read it, and to add what is right to \

@@ -106,6 +106,26 @@ impl Page {
         lines.enumerate().map(line).collect()
     }
 
+    /// A reason with the lines that it has, as what a program has printed, and how they are indented.
+    fn reason(&self, tone: Tone, text: &str) -> Vec<String> {
+        let said = text.lines().filter(|line| !line.trim().is_empty());
+        let lines = said.flat_map(|line| {
+            let indent = (line.len() - line.trim_start().len()).min(LABEL);
+            let broken = wrapped(line, self.width - 4 - indent, LONGEST).into_iter();
+            broken.map(move |line| format!("{:indent$}{line}", ""))
+        });
+        let mut lines: Vec<String> = lines.take(LONGEST + 1).collect();
+        if lines.len() > LONGEST {
+            lines.truncate(LONGEST - 1);
+            lines.push("…".to_owned());
+        }
+        let place = |index| if index == 0 { 2 } else { 4 };
+        let line = |(index, line): (usize, String)| {
+            format!("{:1$}{2}", "", place(index), self.style.paint(tone, &line))
+        };
+        lines.into_iter().enumerate().map(line).collect()
+    }
+
     /// Where a hook is declared, within the project where it is there.
     pub(crate) fn place<'a>(&self, origin: Option<&'a str>) -> &'a str {
         let origin = origin.unwrap_or_default();
@@ -133,7 +153,7 @@ impl Page {
         let painted = format!("{}  {}  ", self.style.paint(tone, &verdict), decision.point);
         let mut lines = vec![painted + &self.style.paint(Tone::Bold, &about)];
         if let Some(reason) = &decision.reason {
-            lines.extend(self.text(Tone::Plain, reason));
+            lines.extend(self.reason(Tone::Plain, reason));
         }
         if let Some(by) = &decision.by {
             let at = self.place(decision.by_origin.as_deref());
@@ -232,7 +252,10 @@ impl Page {
                 let failed = failed.unwrap_or_default();
                 ("◌", format!("in shadow: {failed}would {verdict}{detail}"), tone)
             }
-            ("filter", _) if !detail.is_empty() => ("–", format!("does not fit: {detail}"), Tone::Dim),
+            // What is within a policy is for programs.
+            ("filter", _) if !detail.is_empty() && !detail.contains('{') => {
+                ("–", format!("does not fit: {detail}"), Tone::Dim)
+            }
             _ if hook.is_skipped => ("–", hook.why_skipped().to_owned(), Tone::Dim),
             (what, _) => {
                 ("→", format!("{} in the background", what.replace("detached", "started")), Tone::Plain)
@@ -320,7 +343,7 @@ impl Page {
         }
         lines.extend(self.title("What was said"));
         if let Some(reason) = reason {
-            lines.extend(self.text(Tone::Plain, &format!("to the agent: {reason}")));
+            lines.extend(self.reason(Tone::Plain, &format!("to the agent: {reason}")));
         }
         lines.extend(said.iter().flat_map(|text| self.text(Tone::Message, text)));
         lines

@@ -242,11 +242,7 @@ fn a_prompt_of_a_session_that_was_refused_leads_to_that_refusal() {
     };
     call("SessionStart", &json!({"source": "startup"}));
     call("UserPromptSubmit", &json!({"prompt": "go on"}));
-    // The log is written behind the decision.
-    let last = |query: &[&str]| {
-        let words = [&["why", "--json", "--last"], query].concat();
-        std::iter::from_fn(|| Some(stage.run(&words, ""))).find(|said| said.code == Some(0)).unwrap()
-    };
+    let last = |query: &[&str]| stage.run(&[&["why", "--json", "--last"], query].concat(), "");
     let begun = last(&["point:before_session"]).json()[0]["id"].as_str().unwrap().to_owned();
     let prompt = last(&["point:before_prompt"]).json()[0].clone();
     assert_eq!(

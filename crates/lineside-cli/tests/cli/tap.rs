@@ -74,9 +74,8 @@ fn what_happens_is_shown_as_it_happens_and_goes_on_with_the_next_daemon() {
     assert_eq!(tap.json()["kind"], json!("session_opened"));
     let decided = tap.json();
     assert_eq!((&decided["kind"], &decided["verdict"]), (&json!("decided"), &json!("continue")));
-    // In the form of the log, which is written behind the decision.
-    let logged = std::iter::from_fn(|| Some(stage.run(&["log", "--json"], "").json()));
-    let logged = logged.into_iter().find(|logged| !logged.is_empty()).unwrap();
+    // In the form of the log.
+    let logged = stage.run(&["log", "--json"], "").json();
     assert_eq!((&decided["id"], &decided["payload"]), (&logged[0]["id"], &logged[0]["payload"]));
     call(&stage, "s2", "ls");
     daemon.kill();
@@ -93,6 +92,7 @@ fn that_hooks_were_switched_off_and_on_is_news() {
     let stage = Stage::new();
     stage.file("home/.config/lineside/hooks.yaml", GUARD);
     let _daemon = Daemon::start(&stage);
+    call(&stage, "s1", "before");
     let mut tap = Tap::start(&stage, &["--json"]);
     for (word, detail) in [("off", "hooks are off"), ("on", "hooks are on again")] {
         assert_eq!(stage.run(&[word], "").code, Some(0));
@@ -105,6 +105,12 @@ fn that_hooks_were_switched_off_and_on_is_news() {
             assert_eq!(err.contains("hooks are off, so that every event passes"), word == "off", "{err}");
         }
     }
+    call(&stage, "s1", "after");
+    let page = stage.run(&["log"], "").out;
+    let places =
+        ["before", "hooks are off: every", "hooks are on again", "after"].map(|text| page.find(text));
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{page}");
+    assert!(!stage.run(&["log", "--json"], "").out.contains("hooks are"));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Receipts: the last ones, in memory.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::State;
 use lineside::core::EventId;
@@ -14,12 +15,15 @@ use super::shapes::{Receipts, ReceiptsQuery};
 use crate::aside::Load;
 use crate::body::{Json, JsonText, Path, Query, no_room_for_answer};
 use crate::caller::Caller;
+use crate::connections::written;
 use crate::daemon::Daemon;
 use crate::feed::size;
 use crate::problem::Problem;
 
 /// How many are given when the request does not say.
 const USUAL: usize = 100;
+/// How long is waited for the log.
+const WRITTEN: Duration = Duration::from_secs(2);
 
 /// The latest receipts.
 #[cfg_attr(feature = "describe", utoipa::path(get, path = "/v1/receipts", tag = "events", params(ReceiptsQuery), responses((status = 200, body = Receipts), (status = 503, body = Problem))))]
@@ -28,6 +32,9 @@ pub(super) async fn list(
     caller: Caller,
     Query(query): Query<ReceiptsQuery>,
 ) -> Result<JsonText, Problem> {
+    if query.written {
+        timeout(WRITTEN, written(&daemon)).await.ok();
+    }
     let latest = daemon.feed().receipts(query.session.as_deref(), query.most.unwrap_or(USUAL));
     let bytes = latest.iter().map(|receipt| size(receipt)).sum();
     let room = timeout(daemon.settings.limits.whole, daemon.room.answer(bytes, caller.tree(&daemon))).await;

@@ -474,6 +474,8 @@ pub struct ReceiptsQuery {
     pub session: Option<String>,
     /// At most so many, the latest; 100.
     pub most: Option<usize>,
+    /// Answers once the decision log has what was decided so far, or after two seconds.
+    pub written: bool,
 }
 
 /// Receipts, the oldest first.
