@@ -118,7 +118,7 @@ impl Found {
             }
             Standing::Lost { why, .. } => format!("the guards of {root} stand closed: {why}"),
         };
-        Some((what, format!("lineside trust {root}")))
+        Some((what, lineside::trust::command(self.root())))
     }
 }
 

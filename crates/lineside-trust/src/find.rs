@@ -38,6 +38,25 @@ pub fn ancestors(work: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     all.filter(|folder| folder.is_dir()).map(Path::to_path_buf).collect()
 }
 
+/// The command by which a person trusts this folder, as it is typed into a shell: the name may be a stranger's choice.
+///
+/// ```
+/// use std::path::Path;
+/// use lineside_trust::command;
+///
+/// assert_eq!(command(Path::new("/home/dev/web")), "lineside trust /home/dev/web");
+/// assert_eq!(command(Path::new("/tmp/$(rm x)'s")), r"lineside trust '/tmp/$(rm x)'\''s'");
+/// ```
+#[must_use]
+pub fn command(root: &Path) -> String {
+    let root = root.to_string_lossy();
+    let is_plain = root.chars().all(|sign| sign.is_alphanumeric() || "/._-+@:,".contains(sign));
+    if is_plain {
+        return format!("lineside trust {root}");
+    }
+    format!("lineside trust '{}'", root.replace('\'', r"'\''"))
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;

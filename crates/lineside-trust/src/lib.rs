@@ -15,7 +15,7 @@ mod copy;
 
 pub use content::{Change, Content, Item, Kind, OfFolder, ReadContentError, Wanted};
 pub use copy::{Copies, CopyFileError};
-pub use find::{ancestors, candidates};
+pub use find::{ancestors, candidates, command};
 pub use mark::Marks;
 pub use record::{Guard, ReadRecordError, Record};
 pub use store::{Reach, Standing, Store, WriteTrustError};

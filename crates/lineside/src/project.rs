@@ -275,7 +275,7 @@ impl Project {
     #[must_use]
     pub fn closed(self, guards: Option<&[Guard]>, why: &str) -> HookFiles {
         let Self { root, mut files, guards: own, .. } = self;
-        let remedy = format!("{why}; look at it and say: lineside trust {}", root.display());
+        let remedy = format!("{why}; look at it and say: {}", lineside_trust::command(&root));
         for (dialect, loaded) in &mut files.loaded {
             *loaded = Loaded::default();
             let name = dialect.name();

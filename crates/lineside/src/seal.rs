@@ -135,7 +135,7 @@ impl Seal {
     }
 
     fn remedy(&self) -> String {
-        format!("look at it and say: lineside trust {}", self.root.display())
+        format!("look at it and say: {}", lineside_trust::command(&self.root))
     }
 }
 

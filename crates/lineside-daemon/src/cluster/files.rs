@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use lineside::Session;
 use lineside::bus::register::RegisterHookError;
 use lineside::closed_guards::{ClosedGuards, PreparedGuards};
+use lineside::trust::command;
 
 use super::Here;
 use super::words::ProjectEntry;
@@ -205,7 +206,8 @@ fn remedy(machine: &str, ProjectEntry { root, digest, .. }: &ProjectEntry) -> St
         ),
         None => format!(
             "the session above on machine `{machine}` is in {root}, which is not what was trusted there; look at it on that \
-             machine and say: lineside trust {root}"
+             machine and say: {}",
+            command(Path::new(root))
         ),
     }
 }

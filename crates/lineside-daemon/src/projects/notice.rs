@@ -12,6 +12,7 @@ use lineside::core::envelope::Source;
 use lineside::core::payload::Point as _;
 use lineside::core::{Answer, AnyEvent, Failure, Hook, Layer, Notice, OnFailure, Part, Response, SessionId};
 use lineside::points::{BeforePrompt, BeforeSession, BeforeTool};
+use lineside::trust::command;
 
 /// What it is installed as.
 pub(super) const NAME: &str = "trust";
@@ -52,12 +53,15 @@ fn shown(root: &Path) -> String {
     root.display().to_string().chars().map(visible).collect()
 }
 
+/// How a person trusts it.
+fn says(root: &Path) -> String {
+    command(root).chars().map(visible).collect()
+}
+
 /// What is said of such a project.
 pub(super) fn text(root: &Path) -> String {
-    let root = shown(root);
-    format!(
-        "the hooks of {root} do not run: no person has trusted them; look at them and say: lineside trust {root}"
-    )
+    let (root, says) = (shown(root), says(root));
+    format!("the hooks of {root} do not run: no person has trusted them; look at them and say: {says}")
 }
 
 /// A character of a name, where one that cannot be seen stands as its escape.
@@ -90,10 +94,10 @@ impl Within {
             *told = Told::default();
         }
         if told.heard.insert((source.root_session.clone(), inner.to_path_buf())) {
-            let (inner, outer) = (shown(inner), shown(outer));
+            let (inner, outer, says) = (shown(inner), shown(outer), says(inner));
             let text = format!(
                 "the hooks of {inner} do not run: no person has trusted them, and what works there is under those of \
-                 {outer}; look at them and say: lineside trust {inner}"
+                 {outer}; look at them and say: {says}"
             );
             told.waiting.insert(source.session.clone(), text);
         }
