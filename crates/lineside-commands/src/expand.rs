@@ -90,10 +90,14 @@ impl Walk<'_> {
     }
 
     fn spread(&mut self, word: &str) -> Vec<String> {
-        let Some(words) = braces(word) else {
-            self.unclear_text("a brace expansion has more than 1,000 words");
+        const MANY: &str = "a brace expansion has more than 1,000 words";
+        let Some((words, are_all)) = braces(word) else {
+            self.cut(MANY);
             return vec![word.to_owned()];
         };
+        if !are_all {
+            self.unclear_text(MANY);
+        }
         words
     }
 

@@ -59,8 +59,11 @@ fn a_text_that_passes_a_bound_is_unclear() {
     unclear(&"a".repeat(64 * 1024 + 1));
     unclear(&format!("cat{}\n{}", " <<A".repeat(4096), "x\nA\n".repeat(4096)));
     unclear(&"ls;".repeat(300));
-    unclear(&format!("echo {}", "{a,b}".repeat(12)));
-    unclear("echo {1..100000}");
+    assert!(unclear(&format!("echo {}", "{a,b}".repeat(12))).is_cut);
+    // A long range is its ends and a pattern.
+    let range = unclear("rm -rf {/etc,x{1..100000}}");
+    let words: Vec<_> = range.programs[0].args.iter().map(|word| word.pattern()).collect();
+    assert!(!range.is_cut && words == ["-rf", "/etc", "x1", "x100000", "x*"], "{words:?}");
     unclear(&format!("echo {}", "x ".repeat(5000)));
     unclear("a=x; for i in {1..900}; do a=$a$a; done; $a");
     unclear("f() { g; }; g() { h; h; }; h() { f; f; }; eval 'eval \"$X\"'; f");

@@ -3,28 +3,36 @@
 use crate::limits;
 use crate::scan::closing;
 
-/// The words of a word, or none where there would be too many.
-pub(crate) fn braces(word: &str) -> Option<Vec<String>> {
-    let mut done = Vec::new();
+/// The words of a word, and whether they are all; none where there would be too many. A long range is its ends and a pattern for what is
+/// between them.
+pub(crate) fn braces(word: &str) -> Option<(Vec<String>, bool)> {
+    let (mut done, mut are_all) = (Vec::new(), true);
     let mut open = vec![word.to_owned()];
     while let Some(word) = open.pop() {
         if done.len() + open.len() > limits::BRACES {
             return None;
         }
-        let Some((start, end, parts)) = first(&word) else {
+        let Some((start, end, Parts { parts, is_cut })) = first(&word) else {
             done.push(word);
             continue;
         };
+        are_all &= !is_cut;
         if parts.len() + open.len() + done.len() > limits::BRACES {
             return None;
         }
         open.extend(parts.iter().rev().map(|part| format!("{}{part}{}", &word[..start], &word[end + 1..])));
     }
-    Some(done)
+    Some((done, are_all))
+}
+
+/// The parts of a brace.
+struct Parts {
+    parts: Vec<String>,
+    is_cut: bool,
 }
 
 /// The first brace of a word that expands: where it begins and ends, and its parts.
-fn first(word: &str) -> Option<(usize, usize, Vec<String>)> {
+fn first(word: &str) -> Option<(usize, usize, Parts)> {
     let bytes = word.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
@@ -56,7 +64,7 @@ pub(crate) fn after(word: &str, at: usize) -> usize {
     end.map_or(bytes.len(), |end| end + 1)
 }
 
-fn parts(word: &str, from: usize) -> Option<(usize, Vec<String>)> {
+fn parts(word: &str, from: usize) -> Option<(usize, Parts)> {
     let bytes = word.as_bytes();
     let (mut depth, mut at, mut start) = (0, from, from);
     let mut parts = Vec::new();
@@ -69,7 +77,7 @@ fn parts(word: &str, from: usize) -> Option<(usize, Vec<String>)> {
                     return range(last).map(|parts| (at, parts));
                 }
                 parts.push(last.to_owned());
-                return Some((at, parts));
+                return Some((at, Parts { parts, is_cut: false }));
             }
             b'}' => depth -= 1,
             b',' if depth == 0 => {
@@ -86,7 +94,7 @@ fn parts(word: &str, from: usize) -> Option<(usize, Vec<String>)> {
     None
 }
 
-fn range(text: &str) -> Option<Vec<String>> {
+fn range(text: &str) -> Option<Parts> {
     let mut ends = text.split("..");
     let (from, to, step) = (ends.next()?, ends.next()?, ends.next());
     let step = step.map_or(Some(1), |step| step.parse::<i64>().ok())?.abs().max(1);
@@ -101,8 +109,9 @@ fn range(text: &str) -> Option<Vec<String>> {
     let numbers = from.parse::<i64>().ok().zip(to.parse::<i64>().ok());
     let (first, last) = numbers.or_else(|| letter(from).zip(letter(to)))?;
     let count = first.abs_diff(last) / step.unsigned_abs() + 1;
-    // One more than is allowed makes the caller refuse it.
-    let count = i64::try_from(count).unwrap_or(i64::MAX).min(limits::BRACES as i64 + 1);
+    if count > limits::BRACES as u64 {
+        return Some(Parts { parts: [from, to, "*"].map(str::to_owned).into(), is_cut: true });
+    }
     let width = if [from, to]
         .iter()
         .any(|end| end.trim_start_matches('-').len() > 1 && end.trim_start_matches('-').starts_with('0'))
@@ -112,7 +121,8 @@ fn range(text: &str) -> Option<Vec<String>> {
         0
     };
     let sign = if first <= last { step } else { -step };
-    (0..count)
+    let count = i64::try_from(count).unwrap_or(i64::MAX);
+    let parts: Option<Vec<String>> = (0..count)
         .map(|number| {
             let value = first + number * sign;
             match numbers {
@@ -120,5 +130,6 @@ fn range(text: &str) -> Option<Vec<String>> {
                 None => char::from_u32(u32::try_from(value).ok()?).map(String::from),
             }
         })
-        .collect()
+        .collect();
+    Some(Parts { parts: parts?, is_cut: false })
 }
