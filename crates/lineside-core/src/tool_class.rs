@@ -162,7 +162,8 @@ classes! {
         | "run_in_terminal" | "run_shell_command" | "shell" | "unified_exec" | "write_bash" | "write_powershell";
     "write": "Write" | "WriteFile" | "create" | "create_file" | "write_file";
     "edit": "Edit" | "MultiEdit" | "NotebookEdit" | "StrReplaceFile" | "apply_patch" | "edit" | "insert_edit_into_file"
-        | "notebook_edit" | "replace" | "replace_string_in_file" | "str_replace_editor";
+        | "notebook_edit" | "replace" | "replace_string_in_file" | "str_replace_based_edit_tool"
+        | "str_replace_editor";
     "read": "Read" | "ReadFile" | "read_file" | "read_many_files" | "view";
     "task": "Agent" | "Task" | "agent" | "collaborationspawn_agent" | "invoke_agent" | "runSubagent" | "spawn_agent" | "task";
 }

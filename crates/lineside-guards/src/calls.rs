@@ -52,10 +52,13 @@ const WRITTEN: [&str; 9] =
     ["content", "contents", "text", "data", "edits", "patch", "new_string", "new_str", "newText"];
 
 /// What the members of the input of a tool of no known class are called that have paths, beside those of all tools.
-const ENDS: [&str; 5] = ["source", "destination", "old_path", "new_path", "target"];
+const ENDS: [&str; 14] = [
+    "source", "destination", "old_path", "new_path", "oldPath", "newPath", "source_path", "destination_path",
+    "sourcePath", "destinationPath", "from", "to", "target", "targetPath",
+];
 
 /// The same for the path of a file that a tool reads or writes by its name.
-const FILES: [&str; 2] = ["filename", "file_name"];
+const FILES: [&str; 6] = ["file", "filename", "file_name", "relative_path", "relativePath", "pathInProject"];
 
 /// What the members of a tool's input are called that have the words of its program.
 const WORDS: [&str; 2] = ["args", "arguments"];

@@ -23,6 +23,17 @@ fn a_tool_that_is_not_known_is_taken_for_what_it_carries() {
         ("mcp__fs__touch", json!({"path": "/p/x"}), "writes"),
         ("mcp__autosave__read_text", json!({"path": "/p/x"}), "reads"),
         ("mcp__x__save", json!({"filename": "/p/x", "body": "x"}), "writes"),
+        ("mcp__serena__replace_content", json!({"relative_path": "x", "content": "x"}), "writes"),
+        ("mcp__jetbrains__replace_file_text", json!({"pathInProject": "x", "text": "x"}), "writes"),
+        ("mcp__x__put", json!({"file": "/p/x", "content": "x"}), "writes"),
+        ("mcp__x__copy", json!({"from": "/q/y", "to": "/p/x"}), "writes"),
+        ("mcp__x__copy", json!({"oldPath": "/q/y", "newPath": "/p/x"}), "writes"),
+        ("mcp__x__copy", json!({"source_path": "/q/y", "destination_path": "/p/x"}), "writes"),
+        (
+            "str_replace_based_edit_tool",
+            json!({"command": "insert", "path": "/p/x", "insert_line": 1, "insert_text": "x"}),
+            "writes",
+        ),
         ("mcp__x__show", json!({"filename": "/p/x"}), "reads"),
         ("mcp__git__apply_patch", json!({"patch": "--- a/x\n+++ /p/x\n"}), "writes"),
         ("Watch", json!({"command": "cat /p/x"}), "reads"),
@@ -31,7 +42,8 @@ fn a_tool_that_is_not_known_is_taken_for_what_it_carries() {
     ] {
         for asked in ["deletes", "writes", "reads"] {
             // What is moved is written somewhere.
-            let is_so = asked == access || asked == "writes" && tool.ends_with("move_file");
+            let is_moved = asked == "writes" && tool.ends_with("move_file");
+            let is_so = asked == access || is_moved || asked == "reads" && tool.ends_with("copy");
             let found = of(asked).find(&call(tool, input.clone()));
             assert_eq!(found.is_some(), is_so, "{asked}: {tool} {input}: {found:?}");
         }
