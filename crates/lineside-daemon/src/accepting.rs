@@ -24,6 +24,7 @@ use crate::agents::Of;
 use crate::boxed::spawn;
 use crate::connections::{LOOK, Tasks, serve};
 use crate::daemon::Daemon;
+use crate::lineage::Process;
 use crate::place::Place;
 use crate::shared_stream::Stream;
 use crate::shares::{PART, Share, Shares, Tree};
@@ -49,8 +50,8 @@ pub(crate) trait Source: Send + Sync + 'static {
     type Waiting: Send + 'static;
     type Io: Stream;
 
-    /// The next connection, and the number of the process at its other end, where the system knows it.
-    fn next(&mut self) -> impl Future<Output = io::Result<(Self::Waiting, Option<u32>)>> + Send;
+    /// The next connection, and the process at its other end, where the system knows it.
+    fn next(&mut self) -> impl Future<Output = io::Result<(Self::Waiting, Option<Process>)>> + Send;
 
     /// A connection whose turn it is.
     fn open(waiting: Self::Waiting) -> io::Result<Self::Io>;
@@ -66,10 +67,10 @@ impl Source for Socket {
     type Waiting = StdUnixStream;
     type Io = UnixStream;
 
-    async fn next(&mut self) -> io::Result<(Self::Waiting, Option<u32>)> {
+    async fn next(&mut self) -> io::Result<(Self::Waiting, Option<Process>)> {
         loop {
             if let Ok(accepted) = timeout(LOOK, self.accept()).await {
-                return accepted;
+                return accepted.map(|(stream, pid)| (stream, pid.and_then(Process::of)));
             }
             self.renew().await;
         }
@@ -92,7 +93,7 @@ impl Source for TcpListener {
     type Waiting = TcpStream;
     type Io = TcpStream;
 
-    async fn next(&mut self) -> io::Result<(Self::Waiting, Option<u32>)> {
+    async fn next(&mut self) -> io::Result<(Self::Waiting, Option<Process>)> {
         let (stream, _) = self.accept().await?;
         stream.set_nodelay(true)?;
         Ok((stream, None))
@@ -115,7 +116,7 @@ impl Source for TcpListener {
 struct LetIn<S: Source> {
     stream: S::Waiting,
     name: Arc<str>,
-    peer: Option<u32>,
+    peer: Option<Process>,
     place: Arc<Place>,
 }
 
@@ -156,7 +157,7 @@ impl Door {
     }
 
     /// Whose connection it is, where that has to be known: each has a turn at once, or as many as a tree may.
-    fn whose(&self, daemon: &Daemon, peer: Option<u32>, has_turn: bool) -> Of {
+    fn whose(&self, daemon: &Daemon, peer: Option<Process>, has_turn: bool) -> Of {
         if self.strangers.is_some() || (has_turn && !self.is_crowded()) {
             return None;
         }
@@ -170,7 +171,7 @@ impl Door {
     }
 
     /// The part of what its tree may have, where that counts, and whether it is one of the last now. `None` for one too many.
-    fn share(&self, daemon: &Daemon, of: Of, peer: Option<u32>) -> Option<(Option<Share>, bool)> {
+    fn share(&self, daemon: &Daemon, of: Of, peer: Option<Process>) -> Option<(Option<Share>, bool)> {
         let Some((tree, is_entry)) = of.filter(|_| self.is_crowded()) else { return Some((None, false)) };
         match self.shares.take(tree, 1) {
             None if tree == Tree::Rest && daemon.agents.is_told_apart_as_a_persons(peer) => {
@@ -181,10 +182,11 @@ impl Door {
         }
     }
 
-    fn say_closed(&mut self, peer: Option<u32>) {
+    fn say_closed(&mut self, peer: Option<Process>) {
         if self.said.is_none_or(|said| said.elapsed() > LOOK) {
             self.said = Some(Instant::now());
-            tracing::warn!(peer, "closed a connection: what its agent has started has as many as it may");
+            let process = peer.map(|peer| peer.pid);
+            tracing::warn!(process, "closed a connection: what its agent has started has as many as it may");
         }
     }
 }

@@ -127,7 +127,7 @@ impl Agents {
     ///
     /// # Errors
     /// It is not: why, and what a person does instead.
-    pub(crate) fn is_known(&self, peer: Option<u32>) -> Result<(), String> {
+    pub(crate) fn is_known(&self, peer: Option<Process>) -> Result<(), String> {
         let line = self.line(peer);
         let is_below_one = !self.is_of_a_hook(&line) && !self.nearest(&line, "").is_empty();
         // One that publishes in a loop is looked up once.
@@ -146,7 +146,7 @@ impl Agents {
     /// The grant is of a session that has nothing to do with the one that the process runs below.
     pub(crate) fn standing_of_client(
         &self,
-        peer: Option<u32>,
+        peer: Option<Process>,
         grant: &Shown<'_>,
     ) -> Result<Standing, String> {
         let line = self.whole_line(peer)?;
@@ -167,7 +167,7 @@ impl Agents {
     /// Why the call is refused, and what to do, in words for people.
     pub(crate) fn standing(
         &self,
-        peer: Option<u32>,
+        peer: Option<Process>,
         grant: &Shown<'_>,
         root: &str,
         open: Option<&Session>,
@@ -245,8 +245,8 @@ impl Agents {
     }
 
     /// This process has opened a session otherwise than by a call of an agent program, or takes one over whose process has ended.
-    pub(crate) fn hold(&self, session: &Session, peer: Option<u32>, how: Hold) {
-        let Some(by) = peer.and_then(Process::of) else { return };
+    pub(crate) fn hold(&self, session: &Session, peer: Option<Process>, how: Hold) {
+        let Some(by) = peer.filter(|peer| peer.is_there()) else { return };
         let held = &mut self.kept().held;
         if held.len() == held.capacity() {
             held.retain(|_, held| held.session.is_open());
@@ -258,20 +258,18 @@ impl Agents {
     }
 
     /// Whether the process that holds a session is that of the caller or one above it.
-    pub(crate) fn proves(&self, session: &Session, peer: Option<u32>) -> bool {
+    pub(crate) fn proves(&self, session: &Session, peer: Option<Process>) -> bool {
         let holder = self.holder(session).map(|(holder, _)| holder);
-        holder.is_some_and(|holder| {
-            peer.and_then(Process::of) == Some(holder) || self.line(peer).contains(&holder)
-        })
+        holder.is_some_and(|holder| holder.is_caller(peer) || self.line(peer).contains(&holder))
     }
 
     /// Whose a session is that stands under the id of a program which calls, and that none of its calls has opened. A program
     /// with hooks on it that is there loses it to a new agent of the user, and to one that it runs below, and to no other.
-    pub(crate) fn owner(&self, session: &Session, peer: Option<u32>, caller: &Standing) -> Ownership {
+    pub(crate) fn owner(&self, session: &Session, peer: Option<Process>, caller: &Standing) -> Ownership {
         if self.proves(session, peer) {
             return Ownership::OfHost;
         }
-        let line_of = |holder: Process| self.line(Some(holder.pid));
+        let line_of = |holder: Process| self.line(Some(holder));
         let holder = self.holder(session).map(|(holder, _)| holder);
         let holder = holder.filter(|holder| session.has_own_hooks() && holder.is_alive());
         let line =
@@ -289,14 +287,12 @@ impl Agents {
     }
 
     /// How the process of the caller has come to a session, if it holds that.
-    pub(crate) fn holds(&self, session: &Session, peer: Option<u32>) -> Option<Hold> {
-        self.holder(session)
-            .filter(|(holder, _)| peer.and_then(Process::of) == Some(*holder))
-            .map(|(_, how)| how)
+    pub(crate) fn holds(&self, session: &Session, peer: Option<Process>) -> Option<Hold> {
+        self.holder(session).filter(|(holder, _)| holder.is_caller(peer)).map(|(_, how)| how)
     }
 
     /// Whether another process than that of the caller holds a session, and is there still.
-    pub(crate) fn is_held_elsewhere(&self, session: &Session, peer: Option<u32>) -> bool {
+    pub(crate) fn is_held_elsewhere(&self, session: &Session, peer: Option<Process>) -> bool {
         self.holds(session, peer).is_none() && self.holder(session).is_some_and(|(by, _)| by.is_alive())
     }
 
@@ -309,7 +305,7 @@ impl Agents {
     }
 
     /// The session that the nearest process above a caller holds; of several that one whose id is the first.
-    pub(crate) fn held_above(&self, peer: Option<u32>) -> Option<Session> {
+    pub(crate) fn held_above(&self, peer: Option<Process>) -> Option<Session> {
         let line = self.line(peer);
         let kept = self.kept();
         let above = |by: &Process| line.iter().skip(1).position(|process| process == by);
@@ -319,8 +315,8 @@ impl Agents {
     }
 
     /// A process looks at what agents are not to answer: what it was seen below counts when its parent has ended, too.
-    pub(crate) fn remember(&self, peer: Option<u32>) {
-        peer.filter(|peer| *peer > 0).into_iter().for_each(|peer| self.lineage.remember(peer));
+    pub(crate) fn remember(&self, peer: Option<Process>) {
+        peer.into_iter().for_each(|peer| self.lineage.remember(peer));
     }
 
     /// By what the session above was found. A grant is what the environment says; it is proved by a process above that has
@@ -329,7 +325,7 @@ impl Agents {
         &self,
         grant: &Shown<'_>,
         (above, nearest): (Option<&Session>, &[Session]),
-        peer: Option<u32>,
+        peer: Option<Process>,
         line: &[Process],
     ) -> AttributedBy {
         match (grant, above) {
@@ -337,7 +333,7 @@ impl Agents {
                 let is_near = |near: &Session| near.id() == granted.id() || near.is_below(granted);
                 let given = || format!("{SESSION}={}", granted.id());
                 let was_given = || line.last().is_some_and(|top| top.was_given(given().as_bytes()));
-                let is_own = peer == Some(std::process::id());
+                let is_own = peer.is_some_and(Process::is_own);
                 let is_proved =
                     is_own || nearest.iter().any(is_near) || self.proves(granted, peer) || was_given();
                 if is_proved { AttributedBy::Grant } else { AttributedBy::Claim }
@@ -435,13 +431,14 @@ impl Agents {
     }
 
     /// The line of a process up to where it ends.
-    fn whole_line(&self, peer: Option<u32>) -> Result<Vec<Process>, String> {
+    fn whole_line(&self, peer: Option<Process>) -> Result<Vec<Process>, String> {
         let line = self.line(peer);
         if line.len() < DEEPEST { Ok(line) } else { Err(TOO_DEEP.to_owned()) }
     }
 
-    fn line(&self, peer: Option<u32>) -> Vec<Process> {
-        peer.filter(|peer| *peer > 0).map(|peer| self.lineage.of(peer)).unwrap_or_default()
+    /// A caller and the processes above it; empty where it has ended, whatever has its number by now.
+    fn line(&self, peer: Option<Process>) -> Vec<Process> {
+        peer.map(|peer| self.lineage.of(peer)).unwrap_or_default()
     }
 
     /// The sessions of the nearest of these processes that has any but this one: open ones, and those that have ended. At the
@@ -493,9 +490,8 @@ impl Agents {
 }
 
 /// Whether it is not known which process asks, above which these are, where the system shows processes.
-fn is_unseen(peer: Option<u32>, line: &[Process]) -> bool {
-    let own = std::process::id();
-    line.is_empty() && peer != Some(own) && Process::of(own).is_some()
+fn is_unseen(peer: Option<Process>, line: &[Process]) -> bool {
+    line.is_empty() && !peer.is_some_and(Process::is_own) && Process::of(std::process::id()).is_some()
 }
 
 impl Kept {
@@ -537,7 +533,7 @@ mod tests {
         for number in 0..1_000 {
             let session = bus.session(number.to_string()).open().await.unwrap();
             agents.note(session.id().as_str(), Some(&session), Some(process));
-            agents.hold(&session, Some(process.pid), Hold::Opened);
+            agents.hold(&session, Some(process), Hold::Opened);
             session.close().await;
         }
         assert_eq!((agents.count(), agents.kept().of_process.len()), (1_000, 1));

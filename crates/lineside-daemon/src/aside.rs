@@ -12,7 +12,7 @@ use crate::boxed::apart;
 use crate::shares::{Shares, Tree};
 
 /// From how many bytes on a body is worked at aside: reading this much takes about a millisecond.
-const LARGE: usize = 256 << 10;
+pub(crate) const LARGE: usize = 256 << 10;
 
 /// From how many characters on with which a shell expands something the body of a call is worked at aside: what its patterns
 /// match is looked for on the disk, and its variables are worked out.

@@ -3,7 +3,8 @@
 mod entries;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
@@ -12,8 +13,8 @@ use lineside::core::{Reach, SessionId};
 use lineside::{Assembly, AttachHookError, AttachedHook, Attachment, Session};
 use tokio::time::timeout;
 
-use self::entries::Weighed;
 pub(crate) use self::entries::{Entry, ReadEntry};
+use self::entries::{Patterns, Weighed};
 use crate::aside::Aside;
 use crate::inherited::Inherited;
 use crate::problem::Problem;
@@ -27,6 +28,10 @@ const MOST_HOOKS: usize = 65_536;
 
 /// How long all is that programs declare of their hooks, in bytes, with what their patterns have compiled to.
 const MOST_BYTES: usize = 64 << 20;
+
+/// From what size on all patterns of the hooks of programs are much to search for in one event, in bytes of what they compile to:
+/// that of dozens of usual ones.
+const MUCH: usize = 128 << 10;
 
 /// How long a registration waits for the hello of its program, in steps of [`STEP`].
 ///
@@ -45,6 +50,8 @@ pub(crate) struct Attachments {
     programs: Shares,
     hooks: Shares,
     bytes: Shares,
+    /// What the patterns of all hooks have compiled to, in bytes.
+    patterns: Arc<AtomicUsize>,
     /// Where entries are read: to compile what is in one may take some tenths of a second.
     reading: Aside,
 }
@@ -57,6 +64,7 @@ impl Default for Attachments {
             programs: Shares::of(MOST),
             hooks: Shares::of(MOST_HOOKS),
             bytes: Shares::of(MOST_BYTES),
+            patterns: Arc::default(),
             reading: Aside::default(),
         }
     }
@@ -91,14 +99,14 @@ struct Owned {
     owner: String,
     /// What the program calls it.
     called: String,
-    /// The session below which the program was confined that registered it; `None` for the user.
-    confined: Option<Session>,
+    by: Registrant,
     /// How long its declaration is, with what its patterns have compiled to.
     bytes: usize,
     /// What it was declared as.
     reach: Reach,
     text: String,
     hook: AttachedHook,
+    _patterns: Patterns,
     /// Their parts of what the tree of processes has that registered it.
     _shares: Option<[Share; 2]>,
 }
@@ -119,6 +127,17 @@ pub(crate) struct Declared {
     pub(crate) text: String,
 }
 
+/// Who registers a hook.
+#[derive(Clone)]
+pub(crate) enum Registrant {
+    /// The user, outside of all agents.
+    User,
+    /// A program that is below an agent or shows a grant, with the session that it may act below.
+    Below(Session),
+    /// One of which it is not known whether an agent has started it.
+    Unknown,
+}
+
 /// Who takes a hook away.
 pub(crate) enum Remover {
     /// The user, outside of all agents.
@@ -130,9 +149,14 @@ pub(crate) enum Remover {
 impl Owned {
     /// Whether a hook of another program may take its place when its own is gone: one whose program was confined below a
     /// session is no better than others there, and one of the user's gives way to the user alone.
-    fn yields_to(&self, confined: Option<&Session>) -> bool {
-        let Some(by) = confined else { return true };
-        self.confined.as_ref().is_some_and(|own| own.id() == by.id() || own.is_below(by))
+    fn yields_to(&self, other: &Registrant) -> bool {
+        match (other, &self.by) {
+            (Registrant::User, _) | (Registrant::Unknown, Registrant::Unknown) => true,
+            (Registrant::Below(other), Registrant::Below(own)) => {
+                own.id() == other.id() || own.is_below(other)
+            }
+            _ => false,
+        }
     }
 
     /// Whether its session has ended, and another one is under it still.
@@ -205,7 +229,7 @@ impl Attachments {
         assembly: &Assembly,
         session: &Session,
         ReadEntry { entry, hook }: ReadEntry,
-        confined: Option<Session>,
+        by: Registrant,
     ) -> Result<Registered, Problem> {
         let Entry { owner, called, reach, name, text } = entry;
         let mut state = self.state();
@@ -228,10 +252,10 @@ impl Attachments {
             );
             return Err(Problem::conflict("hook-owned", "The hook has an owner", detail));
         }
-        if before.is_some_and(|before| before.owner != owner && !before.yields_to(confined.as_ref())) {
+        if before.is_some_and(|before| before.owner != owner && !before.yields_to(&by)) {
             return Err(owned_elsewhere(&name, session));
         }
-        let Weighed { hook, bytes, shares } = hook?;
+        let Weighed { hook, bytes, patterns, shares } = hook?;
         let is_full = |state: &State| state.count >= MOST_HOOKS || state.bytes + bytes > MOST_BYTES;
         if is_full(&state) {
             state.tidy(Instant::now());
@@ -252,11 +276,12 @@ impl Attachments {
             session: session.clone(),
             owner,
             called,
-            confined,
+            by,
             bytes,
             reach,
             text,
             hook,
+            _patterns: patterns,
             _shares: shares,
         };
         state.bytes += bytes;
@@ -342,6 +367,11 @@ impl Attachments {
         state.release(session);
         state.release_inherited();
         drop(state);
+    }
+
+    /// Whether what the hooks of programs search for is so much that an event may keep a thread for long.
+    pub(crate) fn search_much(&self) -> bool {
+        self.patterns.load(Ordering::Relaxed) > MUCH
     }
 
     /// Whether programs have hooks on an open session.
@@ -500,7 +530,7 @@ mod tests {
             let (owner, called, name) = (owner.clone(), name.to_owned(), name.to_owned());
             let entry = Entry { owner, called, reach: Reach::Subtree, name, text };
             let read = all.weighed(declared(entry), None);
-            all.register(&assembly, &session, read, None).map(|registered| registered.number)
+            all.register(&assembly, &session, read, Registrant::User).map(|registered| registered.number)
         };
         assert_eq!(register("long", LONGEST_ENTRY).unwrap_err().status, 400);
         let first = register("first", 1_000).unwrap();
@@ -512,6 +542,55 @@ mod tests {
         assert!(all.remove(&session, first, &Remover::User).unwrap());
         assert_eq!(all.kept(), (0, MOST_BYTES - bytes));
         register("one more", 10).unwrap();
+    }
+
+    #[tokio::test]
+    async fn the_hook_of_a_program_that_is_gone_gives_way_to_none_of_which_less_is_known() {
+        let (all, assembly) = (Attachments::default(), Assembly::new(lineside::Bus::new()));
+        let session = assembly.bus().session("s").open().await.unwrap();
+        let above = assembly.bus().session("above").open().await.unwrap();
+        let below = above.subagent("below").open().await.unwrap();
+        let [user, unknown] = [Registrant::User, Registrant::Unknown];
+        let [above, below] = [above, below].map(Registrant::Below);
+        let by = |by: &Registrant| {
+            // Each is a program of its own, and none is there.
+            let (owner, _place) = all.place(None, None).unwrap();
+            let text = r#"{"name": "guard", "on": "on_idle"}"#.to_owned();
+            let (called, name) = ("guard".to_owned(), "guard".to_owned());
+            let entry = Entry { owner, called, reach: Reach::Subtree, name, text };
+            let read = all.weighed(declared(entry), None);
+            all.register(&assembly, &session, read, by.clone()).map_err(|problem| problem.status).is_ok()
+        };
+        let steps = [
+            (&below, true),
+            (&unknown, false),
+            (&below, true),
+            (&above, true),
+            (&below, false),
+            (&user, true),
+            (&above, false),
+            (&unknown, false),
+            (&user, true),
+        ];
+        for (step, (registrant, is_let)) in steps.into_iter().enumerate() {
+            assert_eq!(by(registrant), is_let, "step {step}");
+        }
+    }
+
+    #[tokio::test]
+    async fn while_large_patterns_are_searched_for_each_event_counts_as_much_work() {
+        let (all, assembly) = (Attachments::default(), Assembly::new(lineside::Bus::new()));
+        let session = assembly.bus().session("s").open().await.unwrap();
+        let (owner, _place) = all.place(None, None).unwrap();
+        let register = |name: &str, pattern: &str| {
+            let read = all.weighed(declared(with_pattern(&owner, name, pattern)), None);
+            all.register(&assembly, &session, read, Registrant::User).unwrap().number
+        };
+        (0..20).for_each(|number| drop(register(&number.to_string(), "rm -rf|git push")));
+        assert!(!all.search_much());
+        let number = register("much", "(?:[a-z]{0,3}){500}[0-9]{3}");
+        assert!(all.search_much());
+        assert!(all.remove(&session, number, &Remover::User).unwrap() && !all.search_much());
     }
 
     #[tokio::test]
@@ -527,7 +606,7 @@ mod tests {
             let (owner, called, name) = (owner.clone(), name.to_owned(), name.to_owned());
             let entry = Entry { owner, called, reach: Reach::Subtree, name, text };
             let read = all.weighed(declared(entry), tree);
-            all.register(&assembly, &session, read, None).map(|registered| registered.number)
+            all.register(&assembly, &session, read, Registrant::User).map(|registered| registered.number)
         };
         let registered: Vec<_> = (0..300).map(|number| register(&number.to_string(), one)).collect();
         let numbers: Vec<u64> = registered.iter().flatten().copied().collect();
@@ -555,7 +634,7 @@ mod tests {
         for number in 0..40 {
             let entry = with_pattern(&owner, &number.to_string(), r"\\w{9}");
             let read = all.read(vec![entry], tree).await.pop().unwrap();
-            match all.register(&assembly, &session, read, None) {
+            match all.register(&assembly, &session, read, Registrant::User) {
                 Ok(_) => registered += 1,
                 Err(problem) => {
                     assert_eq!(problem.status, 429);
@@ -602,7 +681,7 @@ mod tests {
                 let (owner, called, name) = (owner.clone(), name.clone(), name.clone());
                 let entry = Entry { owner, called, reach: Reach::Subtree, name, text };
                 let read = all.weighed(declared(entry), None);
-                all.register(&assembly, session, read, None).unwrap();
+                all.register(&assembly, session, read, Registrant::User).unwrap();
             }
         };
         let automations = Automations::of(assembly.bus()).unwrap();

@@ -15,33 +15,40 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, timeout_at};
 
-use crate::aside::{Load, weight};
+use crate::aside::{LARGE, Load, weight};
 use crate::caller::{Caller, Connection};
 use crate::daemon::Daemon;
+use crate::lineage::Process;
 use crate::problem::Problem;
 use crate::room::{self, SMALL, Taken, TooMuch};
+use crate::shares::Tree;
 
 /// A JSON object that was read strictly: no doubled key, at most 64 levels, UTF-8, nothing after it; and the room that it
 /// takes, to be held for as long as it is there.
 pub(crate) struct Fields(pub(crate) Map, pub(crate) Taken);
 
 /// A body as it came, the room that it takes, to be held for as long as it is there, and the process that sent it.
-pub(crate) struct Document(pub(crate) Vec<u8>, pub(crate) Option<Taken>, pub(crate) Option<u32>);
+pub(crate) struct Document(pub(crate) Vec<u8>, pub(crate) Option<Taken>, pub(crate) Option<Process>);
 
 /// Whether a body is worked at at once.
-pub(crate) fn is_small(body: &[u8]) -> bool {
-    room::is_small(body) && weight(body) == body.len()
+pub(crate) fn is_small(daemon: &Daemon, body: &[u8]) -> bool {
+    room::is_small(body) && weight_for(daemon, body) == body.len()
+}
+
+/// The [`weight`] of a body; where hooks of programs search much, that of any is as that of a large one.
+fn weight_for(daemon: &Daemon, body: &[u8]) -> usize {
+    if daemon.attachments.search_much() { body.len().max(LARGE) } else { weight(body) }
 }
 
 impl Document {
     /// Whether it is worked at at once: its values need no room, and it is little work.
-    pub(crate) fn is_small(&self) -> bool {
-        is_small(&self.0)
+    pub(crate) fn is_small(&self, daemon: &Daemon) -> bool {
+        is_small(daemon, &self.0)
     }
 
-    /// See [`weight`].
-    pub(crate) fn weight(&self) -> usize {
-        weight(&self.0)
+    /// How much work it is, which a process of this tree has caused.
+    pub(crate) fn load(&self, daemon: &Daemon, tree: impl FnOnce() -> Option<Tree>) -> Load {
+        Load::of(weight_for(daemon, &self.0), tree)
     }
 
     /// The JSON object that it is, and the room for its values, which is waited for.
@@ -80,10 +87,10 @@ impl FromRequest<Arc<Daemon>> for Fields {
 
     async fn from_request(request: Request, daemon: &Arc<Daemon>) -> Result<Self, Problem> {
         let document = Document::from_request(request, daemon).await?;
-        let (length, held) = (document.weight(), Arc::clone(daemon));
-        let peer = document.2;
+        let held = Arc::clone(daemon);
+        let load = document.load(daemon, || daemon.agents.tree(document.2));
         let read = async move { document.fields(&held).await };
-        let read = daemon.aside.run(Load::of(length, || daemon.agents.tree(peer)), read);
+        let read = daemon.aside.run(load, read);
         read.await.map(|(fields, room)| Self(fields, room))
     }
 }
@@ -193,7 +200,7 @@ impl AsRef<[u8]> for Held {
 
 /// Gives a long answer about what was before its room, until the client has read it. It does not wait for that: the answer
 /// is there, and takes what is waited for.
-pub(crate) fn weighed(daemon: &Daemon, peer: Option<u32>, mut response: Response) -> Response {
+pub(crate) fn weighed(daemon: &Daemon, peer: Option<Process>, mut response: Response) -> Response {
     let Some(Long(body)) = response.extensions_mut().remove() else { return response };
     match daemon.room.answer_now(body.len(), daemon.agents.tree(peer)) {
         Some(room) => response.map(|_| Bytes::from_owner(Held { bytes: body, _room: room }).into()),
@@ -251,7 +258,7 @@ pub(crate) fn fields(body: &[u8]) -> Result<Map, Problem> {
 ///
 /// # Errors
 /// There is none in time, or never enough.
-pub(crate) async fn values(daemon: &Daemon, body: &[u8], peer: Option<u32>) -> Result<Taken, Problem> {
+pub(crate) async fn values(daemon: &Daemon, body: &[u8], peer: Option<Process>) -> Result<Taken, Problem> {
     let limits = &daemon.settings.limits;
     let room = daemon.room.values(body, || daemon.agents.tree(peer));
     let room = tokio::time::timeout(limits.whole, room).await;
@@ -261,7 +268,7 @@ pub(crate) async fn values(daemon: &Daemon, body: &[u8], peer: Option<u32>) -> R
 /// The whole of a body that is short enough and comes in time, and the room that it takes.
 async fn whole(
     request: Request,
-    (daemon, peer): (&Daemon, Option<u32>),
+    (daemon, peer): (&Daemon, Option<Process>),
     most: usize,
     within: Duration,
 ) -> Result<(Vec<u8>, Option<Taken>), Problem> {

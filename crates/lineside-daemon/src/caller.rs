@@ -18,9 +18,10 @@ use tokio::time::{Duration, timeout};
 
 use crate::agents::{Hold, Shown};
 use crate::aside::Load;
-use crate::attachments::Remover;
+use crate::attachments::{Registrant, Remover};
 use crate::daemon::Daemon;
 use crate::elsewhere;
+use crate::lineage::Process;
 use crate::place::Place;
 use crate::problem::Problem;
 use crate::shares::Tree;
@@ -29,8 +30,8 @@ use crate::shares::Tree;
 #[derive(Debug, Clone)]
 pub(crate) struct Connection {
     pub(crate) name: Arc<str>,
-    /// The number of the process at its other end.
-    pub(crate) peer: Option<u32>,
+    /// The process that has made it, as it was then: others may have its number, and the connection, by now.
+    pub(crate) peer: Option<Process>,
     /// Its stream, for a request that makes it something else.
     pub(crate) stream: Arc<dyn Any + Send + Sync>,
     /// The room that it takes at its door, which a request that makes it something else goes on to take.
@@ -42,7 +43,7 @@ pub(crate) struct Connection {
 pub(crate) struct Caller {
     rights: Rights,
     pub(crate) connection: Option<Arc<str>>,
-    pub(crate) peer: Option<u32>,
+    pub(crate) peer: Option<Process>,
 }
 
 #[derive(Clone)]
@@ -69,7 +70,7 @@ impl Caller {
 
     /// Where its process works, as the system sees it now.
     pub(crate) fn work(&self) -> Option<PathBuf> {
-        work_of(self.peer?)
+        self.peer?.works_in()
     }
 
     /// Whether its grant is worth something still, over a connection that it has shown it for once.
@@ -230,13 +231,28 @@ impl Caller {
         if may { Ok(session) } else { Err(not_its_own(&session)) }
     }
 
+    /// Who registers a hook: the user, if it is known that no agent has started the caller.
+    ///
+    /// # Errors
+    /// As [`confined`](Self::confined).
+    pub(crate) fn registrant(&self, daemon: &Daemon) -> Result<Registrant, Problem> {
+        let is_known = || daemon.agents.is_known(self.peer).is_ok();
+        Ok(match self.confined(daemon)? {
+            Some(above) => Registrant::Below(above),
+            None if is_known() => Registrant::User,
+            None => Registrant::Unknown,
+        })
+    }
+
     /// Who takes a hook away: the user outside of all agents, or the program of this token.
     ///
     /// # Errors
     /// As [`confined`](Self::confined).
     pub(crate) fn remover(&self, daemon: &Daemon, token: Option<String>) -> Result<Remover, Problem> {
-        let is_user = self.confined(daemon)?.is_none() && daemon.agents.is_known(self.peer).is_ok();
-        Ok(if is_user { Remover::User } else { Remover::Program(token.unwrap_or_default()) })
+        Ok(match self.registrant(daemon)? {
+            Registrant::User => Remover::User,
+            _ => Remover::Program(token.unwrap_or_default()),
+        })
     }
 
     /// That it may take off guards: the user, over the socket, outside of all agents.
@@ -295,11 +311,6 @@ impl Caller {
         };
         Ok((parent, above, attribution))
     }
-}
-
-/// Where a process works, as the system sees it now.
-pub(crate) fn work_of(process: u32) -> Option<PathBuf> {
-    std::fs::read_link(format!("/proc/{process}/cwd")).ok()
 }
 
 /// The problem with a grant of a session that is not above or below the one whose agent has started the caller.

@@ -28,6 +28,7 @@ use tokio_util::task::TaskTracker;
 use crate::boxed::{apart, spawn};
 use crate::caller::{Caller, Connection};
 use crate::daemon::Daemon;
+use crate::lineage::Process;
 use crate::pace::Pace;
 use crate::place::Place;
 use crate::publishing;
@@ -299,7 +300,7 @@ pub(crate) fn afterwards(daemon: &Arc<Daemon>, afterwards: Afterwards) {
 /// One connection to its end.
 pub(crate) async fn serve(
     stream: impl Stream,
-    (name, peer, place): (Arc<str>, Option<u32>, Arc<Place>),
+    (name, peer, place): (Arc<str>, Option<Process>, Arc<Place>),
     router: Router,
     daemon: &Arc<Daemon>,
     (graceful, cut): (CancellationToken, CancellationToken),

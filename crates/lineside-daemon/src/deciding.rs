@@ -15,7 +15,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api::shapes::PublishQuery;
 use crate::approvals::call::OfCall;
-use crate::aside::Load;
 use crate::body::{Document, fields};
 use crate::caller::Caller;
 use crate::connections;
@@ -35,13 +34,13 @@ pub(crate) async fn decide_document(
     query: &PublishQuery,
     document: Document,
 ) -> Result<(String, Taken), Problem> {
-    if document.is_small() {
+    if document.is_small(daemon) {
         let draft = read(daemon, fields(&document.0)?)?;
         return decide(daemon, caller, query, draft, Taken::default()).await;
     }
     let began = Instant::now();
     let (held, query) = (Arc::clone(daemon), query.clone());
-    let (load, of) = (Load::of(document.weight(), || caller.tree(daemon)), caller.clone());
+    let (load, of) = (document.load(daemon, || caller.tree(daemon)), caller.clone());
     as_far_as_happened(daemon, load, |left| async move {
         let (fields, room) = document.fields(&held).await?;
         let query = query.since(began);

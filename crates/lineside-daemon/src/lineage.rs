@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lineside_account::Mark;
@@ -68,15 +69,16 @@ impl Generations {
 }
 
 impl Lineage {
-    /// The process of that number and those above it, the nearest first; empty when there is none. It ends below this
-    /// process: what the daemon has started comes from no agent.
-    pub(crate) fn of(&self, pid: u32) -> Vec<Process> {
-        self.seen(pid, Stat::of)
+    /// The process and those above it, the nearest first; empty when it has ended. It ends below this process: what the
+    /// daemon has started comes from no agent.
+    pub(crate) fn of(&self, process: Process) -> Vec<Process> {
+        let line = self.seen(process.pid, Stat::of);
+        if line.first() == Some(&process) { line } else { Vec::new() }
     }
 
     /// Remembers of a process too, and not of those above it alone, what it was seen below.
-    pub(crate) fn remember(&self, pid: u32) {
-        if let [process, above, ..] = &*self.of(pid) {
+    pub(crate) fn remember(&self, process: Process) {
+        if let [process, above, ..] = &*self.of(process) {
             self.generations().keep(*process, Some(*above));
         }
     }
@@ -126,6 +128,27 @@ impl Process {
     /// The process that has this number now.
     pub(crate) fn of(pid: u32) -> Option<Self> {
         Stat::of(pid).map(|stat| stat.process)
+    }
+
+    /// Whether it is this one.
+    pub(crate) fn is_own(self) -> bool {
+        self.pid == std::process::id()
+    }
+
+    /// Where it works, as the system sees it now.
+    pub(crate) fn works_in(self) -> Option<PathBuf> {
+        let folder = fs::read_link(format!("/proc/{}/cwd", self.pid)).ok()?;
+        self.is_there().then_some(folder)
+    }
+
+    /// Whether it has its number still.
+    pub(crate) fn is_there(self) -> bool {
+        Self::of(self.pid) == Some(self)
+    }
+
+    /// Whether it asks: others may have the connection of one that has ended.
+    pub(crate) fn is_caller(self, peer: Option<Self>) -> bool {
+        peer == Some(self) && self.is_there()
     }
 
     /// It as the name of a file.
@@ -371,7 +394,7 @@ mod tests {
     #[test]
     fn the_line_of_what_this_process_has_started_ends_below_it() {
         let mut child = Command::new("/bin/cat").stdin(Stdio::piped()).spawn().unwrap();
-        let line = Lineage::default().of(child.id());
+        let line = Lineage::default().of(Process::of(child.id()).unwrap());
         assert_eq!(line.iter().map(|process| process.pid).collect::<Vec<_>>(), [child.id()]);
         drop(child.stdin.take());
         child.wait().unwrap();
@@ -411,7 +434,7 @@ mod tests {
     #[test]
     fn a_look_gives_the_same_ancestors_each_time_and_prints_what_it_costs() {
         let lineage = Lineage::default();
-        let parent = std::os::unix::process::parent_id();
+        let parent = Process::of(std::os::unix::process::parent_id()).unwrap();
         let (first, looks) = (lineage.of(parent), 2_000_u32);
         assert!(first.len() > 1 && first.len() <= DEEPEST + 2);
         let began = Instant::now();

@@ -33,8 +33,8 @@ pub(crate) struct Agent {
 }
 
 /// Whether a process, with those above it, comes from an agent that is marked, whatever has ended between them: it has a mark, and
-/// one that such an agent may have been `given`, be that here or gone; or none, and a bound no higher than that of one of these agents. A
-/// bound that is lower and no mark may be of other making: a shell in which it was lowered stands below what has no such one.
+/// one that such an agent may have been `given`, be that here or gone; or none, and a bound no higher than such a mark. A bound that is
+/// lower and no mark may be of other making: a shell in which it was lowered stands below what has no such one.
 pub(crate) fn comes_from_one(line: &[Process], agents: &[Agent], given: Option<Mark>) -> bool {
     let Some(caller) = line.first() else { return false };
     let bears = |mark: Mark| mark.is_on(caller.pid);
@@ -45,7 +45,8 @@ pub(crate) fn comes_from_one(line: &[Process], agents: &[Agent], given: Option<M
         let stats = stats(line);
         own(&stats).is_none_or(|own| own.last().is_none_or(|top| mark.is_on(top.process.pid)))
     };
-    let highest = agents.iter().filter_map(|agent| agent.mark).max();
+    // A mark is made lower by whoever bears it, so that it is none any more, when its agent has ended as well.
+    let highest = agents.iter().filter_map(|agent| agent.mark).max().max(given);
     highest.is_some_and(|mark| bears(mark) && is_on_top(mark))
 }
 

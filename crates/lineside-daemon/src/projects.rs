@@ -22,7 +22,7 @@ use lineside::protection::Protection;
 use lineside::trust::{Store, ancestors};
 use lineside::{Assembly, LoadReport, Session, project};
 use tokio::sync::{Semaphore, watch};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -42,6 +42,9 @@ const KEPT_UNTRUSTED: Duration = Duration::from_secs(60);
 
 /// What the hooks of all such projects may take together, in bytes. Of a further one none is listed.
 const MOST_LISTED: usize = 64 << 20;
+
+/// How long a session that begins in such a project waits until its hooks are listed: others may stand in line before it.
+const LISTED_WITHIN: Duration = Duration::from_secs(10);
 
 /// All projects that are loaded. Cloning it costs a reference count; all clones are the same.
 #[derive(Clone)]
@@ -235,7 +238,8 @@ impl Projects {
         // Its files may be a stranger's, and long.
         let (held, work, root) = (Arc::clone(&self.inner), work.to_path_buf(), project.root.clone());
         let look = async move { project::passed_by(&work, &held.user, &root) };
-        if let Some(inner) = self.inner.of_strangers.run(Load::OWN, look).await {
+        let looked = timeout(LISTED_WITHIN, self.inner.of_strangers.run(Load::OWN, look)).await;
+        if let Ok(Some(inner)) = looked {
             project.pass_by(source, &inner);
         }
     }
@@ -253,8 +257,18 @@ impl Projects {
             return Ok(Some(Arc::clone(project)));
         }
         // Its files may be a stranger's, and long.
-        let (held, work) = (self.clone(), work.to_path_buf());
-        self.inner.aside_of(&nearest).run(Load::OWN, async move { held.read_at(&work).await }).await
+        let (held, at) = (self.clone(), work.to_path_buf());
+        let load = self.inner.aside_of(&nearest).run(Load::OWN, async move { held.read_at(&at).await });
+        if store.knows(&nearest) || self.inner.of_all.as_ref() == Some(&nearest) {
+            return load.await;
+        }
+        let loaded = timeout(LISTED_WITHIN, load).await;
+        loaded.unwrap_or_else(|_| {
+            // Nothing of it runs, and its hooks are listed when it is its turn.
+            let project = self.known_and_watched(&nearest);
+            project.changes.tell();
+            Ok(Some(project))
+        })
     }
 
     /// Loads the projects for whose automations work of an earlier life rests: no session of them may come before that
@@ -271,12 +285,17 @@ impl Projects {
 
     async fn read_at(&self, work: &Path) -> Result<Option<Arc<Project>>, RegisterHookError> {
         let Some(root) = self.find(work) else { return Ok(None) };
-        let (project, is_new) = self.known_or_new(&root);
+        let project = self.known_and_watched(&root);
+        project.load_once(&self.inner).await?;
+        Ok(Some(project))
+    }
+
+    fn known_and_watched(&self, root: &Path) -> Arc<Project> {
+        let (project, is_new) = self.known_or_new(root);
         if is_new {
             self.watch(&project);
         }
-        project.load_once(&self.inner).await?;
-        Ok(Some(project))
+        project
     }
 
     /// The root of the project of what works there; none for the one whose hooks hold for every session.
@@ -359,11 +378,19 @@ impl Projects {
         own.fold(of_user.clone(), |report, project| report.and(&project.now().report))
     }
 
-    /// How many of the open sessions are in a project.
-    pub(crate) fn sessions(&self, of: &Project) -> usize {
+    /// How many of the open sessions are in each project that has any, by the scopes of these.
+    pub(crate) fn sessions(&self) -> HashMap<Scope, usize> {
         let bus = self.inner.assembly.bus();
-        let open = bus.sessions().into_iter().filter_map(|id| bus.find(id.as_str()));
-        open.filter(|session| session.is_in(of.scope())).count()
+        let mut counts = HashMap::new();
+        for id in bus.sessions() {
+            let mut scopes = bus.find(id.as_str()).map(|session| session.all_scopes()).unwrap_or_default();
+            while let Some(scope) = scopes.pop() {
+                if !scopes.contains(&scope) {
+                    *counts.entry(scope).or_default() += 1;
+                }
+            }
+        }
+        counts
     }
 
     /// Forgets the projects that have had no session for long, nor one that has `left` its hooks to what comes below it.
@@ -374,9 +401,14 @@ impl Projects {
             now.saturating_duration_since(project.last_used()) >= kept
         };
         let idle: Vec<_> = self.known().all().filter(|project| is_idle(project)).cloned().collect();
+        if idle.is_empty() {
+            return;
+        }
+        let held = self.clone();
+        let mut in_use = self.inner.aside.run(Load::OWN, async move { held.sessions() }).await;
+        in_use.extend(left.iter().flat_map(Session::all_scopes).map(|scope| (scope, 1)));
         for project in idle {
-            let is_left = || left.iter().any(|session| session.is_in(project.scope()));
-            if is_left() || self.sessions(&project) > 0 {
+            if in_use.contains_key(project.scope()) {
                 project.used();
                 continue;
             }

@@ -244,7 +244,7 @@ impl Publishing {
             match frame? {
                 Frame::Small(publish, at) => {
                     let (length, text) = (at.len(), self.incoming.body(at));
-                    let body = match is_small(text) {
+                    let body = match is_small(&self.daemon, text) {
                         true => Body::Read(self.read(text)),
                         false => Body::Long(Document(text.to_vec(), None, self.caller.peer)),
                     };

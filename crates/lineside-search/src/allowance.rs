@@ -199,9 +199,10 @@ pub(crate) fn is_short(bytes: usize) -> Result<(), ErrorKind> {
     if bytes <= LONGEST { Ok(()) } else { Err(ErrorKind::Regex(EXCEEDED.to_owned())) }
 }
 
-/// Takes what globs compile to whose expressions have so many bytes together.
-pub(crate) fn take_globs(length: usize) -> Result<(), ErrorKind> {
-    if take(length * OF_GLOBS + OF_EACH) { Ok(()) } else { Err(ErrorKind::Regex(EXCEEDED.to_owned())) }
+/// Takes what globs compile to whose expressions have so many bytes together, and tells it.
+pub(crate) fn take_globs(length: usize) -> Result<usize, ErrorKind> {
+    let bytes = length * OF_GLOBS + OF_EACH;
+    if take(bytes) { Ok(bytes) } else { Err(ErrorKind::Regex(EXCEEDED.to_owned())) }
 }
 
 /// The message where nothing is left.

@@ -58,8 +58,10 @@ const AT_ONCE: u64 = 4_000_000;
 
 /// The longest text, in bytes, that is always searched without the automaton,
 const SHORT: usize = 256;
-/// and the states that its pattern counts as.
+/// and the states that its pattern counts as, one for so many bytes of its program if that is more: few of a large one are in use
+/// at once.
 const SHORT_STATES: u64 = 64;
+const PROGRAM_OF_STATE: usize = 1 << 10;
 
 /// Bytes of text for each new state of the automaton, below which it gives up: a new state costs a look at all states.
 const STATES_PER_BYTE: usize = 8;
@@ -117,6 +119,8 @@ enum Quick {
 struct Slow {
     /// Regular expressions; their alphabet is bytes where they have `(?-u)`.
     patterns: Vec<String>,
+    /// What they count as in short texts.
+    short_states: u64,
     automaton: OnceLock<Option<DFA>>,
 }
 
@@ -137,7 +141,8 @@ impl Searcher {
     pub fn of_regex(pattern: &str, largest: usize) -> Result<Self, ParseRegexError> {
         let compile = || {
             let regex = allowance::searched(pattern, largest).map_err(ParseRegexError)?;
-            Ok(Self::new(Quick::Regex(Arc::new(regex)), vec![pattern.to_owned()]))
+            let bytes = regex.memory_usage();
+            Ok(Self::new(Quick::Regex(Arc::new(regex)), vec![pattern.to_owned()], bytes))
         };
         allowance::shared(|| format!("{largest} {pattern}"), compile)
     }
@@ -161,13 +166,15 @@ impl Searcher {
             set.add(glob);
         }
         let length = patterns.iter().map(String::len).sum();
-        allowance::take_globs(length).map_err(|kind| ParseGlobError { glob: None, kind })?;
+        let bytes = allowance::take_globs(length).map_err(|kind| ParseGlobError { glob: None, kind })?;
         let set = set.build().map_err(|error| ParseGlobError { glob: None, kind: error.kind().clone() })?;
-        Ok(Self::new(Quick::Globs(set), patterns))
+        Ok(Self::new(Quick::Globs(set), patterns, bytes))
     }
 
-    fn new(quick: Quick, patterns: Vec<String>) -> Self {
-        Self { quick, slow: Arc::new(Slow { patterns, automaton: OnceLock::new() }) }
+    /// With the bytes of its program.
+    fn new(quick: Quick, patterns: Vec<String>, bytes: usize) -> Self {
+        let short_states = SHORT_STATES.max((bytes / PROGRAM_OF_STATE) as u64);
+        Self { quick, slow: Arc::new(Slow { patterns, short_states, automaton: OnceLock::new() }) }
     }
 
     /// Returns whether one of the patterns is in a text. A search that is given up counts as a match, and
@@ -188,7 +195,7 @@ impl Searcher {
     #[must_use]
     pub fn search(&self, text: &str, effort: &mut Effort) -> Search {
         let bytes = text.len() as u64 + 1;
-        if text.len() <= SHORT && effort.takes(bytes * SHORT_STATES) {
+        if text.len() <= SHORT && effort.takes(bytes * self.slow.short_states) {
             return self.at_once(text);
         }
         let Some(automaton) = self.slow.automaton() else { return Search::Exhausted };
@@ -341,6 +348,17 @@ mod tests {
         let searches = std::iter::repeat_n(&text[..1500], 1000).map(|text| search.search(text, &mut effort));
         let exhausted = searches.filter(|search| *search == Search::Exhausted).count();
         assert!(exhausted > 900, "{exhausted}");
+    }
+
+    #[test]
+    fn many_searches_in_short_texts_have_a_bound_by_the_pattern_as_well() {
+        let given_up = |pattern: &str| {
+            let (search, mut effort) = (regex(pattern), Effort { left: MOST / 100, exhausted: false });
+            let texts = (0..60).map(|number| format!("{number:03}{}", &mixed(250)[3..]));
+            texts.filter(|text| search.search(text, &mut effort) == Search::Exhausted).count()
+        };
+        assert!(given_up("(?:[a-z]{0,3}){2000}[0-9]{3}$") > 50);
+        assert_eq!((given_up("rm -rf|shutdown"), given_up(r"\b\w+@\w+\.com")), (0, 0));
     }
 
     #[test]

@@ -187,6 +187,12 @@ impl Session {
         self.node().scopes().map(|scope| Scope::of(self.shared(), scope))
     }
 
+    /// The scopes whose hooks it is under, each as often as it or an ancestor was put into it, the nearest first.
+    #[must_use]
+    pub fn all_scopes(&self) -> Vec<Scope> {
+        self.node().all_scopes().map(|scope| Scope::of(self.shared(), scope)).collect()
+    }
+
     /// The hooks of one format that are registered on this session itself.
     #[must_use]
     pub fn of_dialect(&self, dialect: &'static str) -> OfDialect {

@@ -101,9 +101,14 @@ impl<I: Clone, O: Clone, S> Node<I, O, S> {
         self.scopes.iter()
     }
 
+    /// The scopes that it and its ancestors were put into.
+    pub(crate) fn all_scopes(&self) -> impl Iterator<Item = &Arc<Own<I, O>>> {
+        self.lineage().flat_map(|(_, node)| node.scopes.iter())
+    }
+
     /// Whether it or an ancestor was put into such a scope.
     pub(crate) fn is_in(&self, is_meant: impl Fn(&Arc<Own<I, O>>) -> bool) -> bool {
-        self.lineage().any(|(_, node)| node.scopes.iter().any(&is_meant))
+        self.all_scopes().any(is_meant)
     }
 
     /// Puts it into a scope, once; `false` when it is in one already.

@@ -15,7 +15,7 @@ use crate::shares::Tree;
 use crate::turns::Rounds;
 
 /// For how long the tree of a process is not looked for again: one that asks in a loop is looked up once. What was a person's
-/// stays that, and no other process gets its number within so short a time.
+/// stays that.
 const KNOWN: Duration = Duration::from_millis(50);
 
 /// How many polls of requests are in a round for each core: one that waits for the next round waits for as many at most, 16
@@ -36,11 +36,11 @@ pub(super) struct ByTree {
 #[derive(Default)]
 pub(super) struct Known {
     since: Option<Instant>,
-    trees: HashMap<u32, Of>,
+    trees: HashMap<Process, Of>,
     /// Beside whose they have their turns.
-    turns: HashMap<u32, Of>,
+    turns: HashMap<Process, Of>,
     /// Which of them are known to be a person's.
-    pub(super) persons: HashMap<u32, bool>,
+    pub(super) persons: HashMap<Process, bool>,
 }
 
 impl Known {
@@ -64,11 +64,11 @@ impl ByTree {
     /// What is known of a process, which is looked for where that was not within the last moment.
     pub(super) fn lately<T: Copy>(
         &self,
-        peer: Option<u32>,
-        of: impl Fn(&mut Known) -> &mut HashMap<u32, T>,
+        peer: Option<Process>,
+        of: impl Fn(&mut Known) -> &mut HashMap<Process, T>,
         look: impl FnOnce() -> T,
     ) -> T {
-        let Some(peer) = peer.filter(|peer| *peer > 0) else { return look() };
+        let Some(peer) = peer else { return look() };
         let before = of(self.known().fresh()).get(&peer).copied();
         // Without the lock, as it reads of processes.
         before.unwrap_or_else(|| {
@@ -86,8 +86,8 @@ impl ByTree {
 impl Agents {
     /// The tree that a process is in: that of the agent at its top, also when the sessions of that have ended. `None` for
     /// this process.
-    pub(crate) fn tree(&self, peer: Option<u32>) -> Option<Tree> {
-        if peer == Some(std::process::id()) {
+    pub(crate) fn tree(&self, peer: Option<Process>) -> Option<Tree> {
+        if peer.is_some_and(Process::is_own) {
             return None;
         }
         let line = self.line(peer);
@@ -100,19 +100,19 @@ impl Agents {
     }
 
     /// Whether a process is the command of an entry of this agent, with nothing between them but shells.
-    pub(crate) fn is_entry_of(&self, agent: Process, peer: Option<u32>) -> bool {
+    pub(crate) fn is_entry_of(&self, agent: Process, peer: Option<Process>) -> bool {
         self.has_entry(peer) == Some(agent)
     }
 
     /// The process that a caller is the command of an entry of, if it is one.
-    fn has_entry(&self, peer: Option<u32>) -> Option<Process> {
+    fn has_entry(&self, peer: Option<Process>) -> Option<Process> {
         let line = self.line(peer);
         let (_, above) = line.split_first().filter(|(entry, _)| entry.is_hook_command())?;
         above.iter().find(|process| process.may_be_an_agent()).copied()
     }
 
     /// Of whom a process is, as far as turns go.
-    pub(crate) fn whose(&self, peer: Option<u32>) -> Of {
+    pub(crate) fn whose(&self, peer: Option<Process>) -> Of {
         let look = || {
             let tree = self.tree(peer)?;
             let is_entry = matches!(tree, Tree::Agent(agent) if self.is_entry_of(agent, peer));
@@ -123,7 +123,7 @@ impl Agents {
 
     /// Does work for a process, each poll of which has its turn with those of other trees. What a person has started, as far
     /// as that is known, and the first calls of each agent have turns beside the rest of what is below no agent.
-    pub(crate) async fn in_turn<F: Future>(&self, peer: Option<u32>, work: F) -> F::Output {
+    pub(crate) async fn in_turn<F: Future>(&self, peer: Option<Process>, work: F) -> F::Output {
         let look = || match self.whose(peer)? {
             (Tree::Rest, _) if self.is_told_apart_as_a_persons(peer) => Some((Tree::Person, false)),
             (Tree::Rest, _) => {

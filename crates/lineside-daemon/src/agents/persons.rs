@@ -11,13 +11,13 @@ impl Agents {
     ///
     /// # Errors
     /// It does, or it is not known: why it is refused, and what a person does instead.
-    pub(crate) fn is_of_a_person(&self, peer: Option<u32>) -> Result<(), String> {
+    pub(crate) fn is_of_a_person(&self, peer: Option<Process>) -> Result<(), String> {
         let line = self.line_of_a_person(peer)?;
         self.unless(&line, |_| has_environment_of_agents(&line))
     }
 
     /// The processes above one that stands below no agent.
-    fn line_of_a_person(&self, peer: Option<u32>) -> Result<Vec<Process>, String> {
+    fn line_of_a_person(&self, peer: Option<Process>) -> Result<Vec<Process>, String> {
         let line = self.whole_line(peer)?;
         if is_unseen(peer, &line) {
             return Err(UNKNOWN.to_owned());
@@ -33,7 +33,7 @@ impl Agents {
     ///
     /// # Errors
     /// As [`is_of_a_person`](Self::is_of_a_person), or it is an orphan.
-    pub(crate) fn is_typed_by_a_person(&self, peer: Option<u32>) -> Result<(), String> {
+    pub(crate) fn is_typed_by_a_person(&self, peer: Option<Process>) -> Result<(), String> {
         let line = self.line_of_a_person(peer)?;
         self.unless(&line, |agents| is_orphan(&line, agents))
     }
@@ -47,7 +47,7 @@ impl Agents {
     }
 
     /// Whether a process is known to be a person's, and others may be orphans of agents: without agents all are persons'.
-    pub(crate) fn is_told_apart_as_a_persons(&self, peer: Option<u32>) -> bool {
+    pub(crate) fn is_told_apart_as_a_persons(&self, peer: Option<Process>) -> bool {
         let look = || self.guarded.has_living() && self.is_typed_by_a_person(peer).is_ok();
         self.by_tree.lately(peer, |known| &mut known.persons, look)
     }
@@ -71,6 +71,7 @@ mod tests {
     use tokio_util::task::TaskTracker;
 
     use super::*;
+    use crate::agents::Hold;
 
     /// A shell that does lines of its input.
     fn begun() -> Child {
@@ -109,12 +110,39 @@ mod tests {
             agents.note("s1", Some(&session), Some(process));
         }
         let left = leaves(&mut agent);
-        let is_a_person = |pid| (agents.is_of_a_person(Some(pid)), agents.is_typed_by_a_person(Some(pid)));
+        let is_a_person = |pid| {
+            let process = Process::of(pid);
+            (agents.is_of_a_person(process), agents.is_typed_by_a_person(process))
+        };
         assert_eq!(is_a_person(left), (Err(MARKED.to_owned()), Err(MARKED.to_owned())));
-        assert!(agents.is_known(Some(left)).is_err(), "it does in the name of no user what an agent may not");
+        assert!(
+            agents.is_known(Process::of(left)).is_err(),
+            "it does in the name of no user what an agent may not"
+        );
         assert_eq!(is_a_person(beside.id()), (Ok(()), Ok(())));
-        assert!(agents.is_known(Some(beside.id())).is_ok());
+        assert!(agents.is_known(Process::of(beside.id())).is_ok());
         ends([&mut agent, &mut beside], left);
+    }
+
+    #[tokio::test]
+    async fn what_has_the_number_of_a_caller_that_has_ended_is_another() {
+        let state = tempfile::tempdir().unwrap();
+        let agents = Agents::of(state.path(), false, &TaskTracker::new());
+        let session = Bus::new().session("s1").open().await.unwrap();
+        let mut beside = begun();
+        let process = Process::of(beside.id()).unwrap();
+        let ended = Process { started: process.started - 1, ..process };
+        for (caller, is_one) in [(process, true), (ended, false)] {
+            assert_eq!(agents.is_of_a_person(Some(caller)).is_ok(), is_one);
+            assert_eq!(agents.is_typed_by_a_person(Some(caller)).is_ok(), is_one);
+            assert_eq!(agents.is_known(Some(caller)).is_ok(), is_one);
+            agents.hold(&session, Some(caller), Hold::Opened);
+            assert_eq!(agents.holds(&session, Some(caller)).is_some(), is_one);
+            assert_eq!(agents.proves(&session, Some(caller)), is_one);
+            assert_eq!(caller.works_in().is_some(), is_one);
+        }
+        beside.kill().and_then(|()| beside.wait()).unwrap();
+        assert!(agents.holds(&session, Some(process)).is_none(), "what has its connection is not it");
     }
 
     #[tokio::test]
@@ -132,8 +160,8 @@ mod tests {
         let lowers = ["--msgqueue=0:0", "--pid", &agent.id().to_string()];
         assert!(Command::new("prlimit").args(lowers).status().unwrap().success());
         for agents in first.into_iter().chain(daemons()) {
-            assert_eq!(agents.is_typed_by_a_person(Some(left)), Err(MARKED.to_owned()));
-            assert_eq!(agents.is_typed_by_a_person(Some(beside.id())), Ok(()));
+            assert_eq!(agents.is_typed_by_a_person(Process::of(left)), Err(MARKED.to_owned()));
+            assert_eq!(agents.is_typed_by_a_person(Process::of(beside.id())), Ok(()));
         }
         // As a daemon that has not written it leaves it.
         for state in &states {
@@ -142,9 +170,17 @@ mod tests {
         drop(daemons());
         agent.kill().and_then(|()| agent.wait()).unwrap();
         for agents in daemons() {
-            assert_eq!(agents.is_of_a_person(Some(left)), Err(MARKED.to_owned()));
-            assert_eq!(agents.is_typed_by_a_person(Some(left)), Err(MARKED.to_owned()));
-            assert_eq!(agents.is_typed_by_a_person(Some(beside.id())), Ok(()));
+            assert_eq!(agents.is_of_a_person(Process::of(left)), Err(MARKED.to_owned()));
+            assert_eq!(agents.is_typed_by_a_person(Process::of(left)), Err(MARKED.to_owned()));
+            assert_eq!(agents.is_typed_by_a_person(Process::of(beside.id())), Ok(()));
+        }
+        // A bound that is no mark, which what bears one gives itself.
+        let lowers = ["--msgqueue=0:0", "--pid", &left.to_string()];
+        assert!(Command::new("prlimit").args(lowers).status().unwrap().success());
+        for agents in daemons() {
+            assert_eq!(agents.is_of_a_person(Process::of(left)), Err(MARKED.to_owned()));
+            assert_eq!(agents.is_typed_by_a_person(Process::of(left)), Err(MARKED.to_owned()));
+            assert_eq!(agents.is_typed_by_a_person(Process::of(beside.id())), Ok(()));
         }
         Command::new("kill").arg(left.to_string()).status().unwrap();
         beside.kill().and_then(|()| beside.wait()).unwrap();

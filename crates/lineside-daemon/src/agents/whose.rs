@@ -16,7 +16,7 @@ impl Agents {
         root: &str,
         session: &Session,
         process: Option<Process>,
-        peer: Option<u32>,
+        peer: Option<Process>,
     ) -> bool {
         self.is_of_agent(root, process) && !self.proves(session, peer)
     }
@@ -32,10 +32,9 @@ impl Agents {
         if line.is_empty() || process == Some(holder) || !holder.is_alive() {
             return false;
         }
-        let above = self.line(Some(holder.pid));
+        let above = self.line(Some(holder));
         let is_related = process.is_some_and(|process| {
-            let of_one =
-                || self.line(Some(process.pid)).get(1) == above.get(1) && process.is_as(above.get(1));
+            let of_one = || self.line(Some(process)).get(1) == above.get(1) && process.is_as(above.get(1));
             above.contains(&process) || process.is_as(Some(&holder)) && of_one()
         });
         !is_related && (is_certain || self.is_of_agent(root, process))

@@ -13,7 +13,6 @@ use crate::approvals::{AnswerQuestionError, Said};
 use crate::body::{Asked, Json, Path, Written, listed};
 use crate::caller::Caller;
 use crate::daemon::Daemon;
-use crate::lineage::Process;
 use crate::problem::Problem;
 
 /// The longest reason of an answer, in bytes.
@@ -65,8 +64,7 @@ pub(super) async fn answer(
     Path(id): Path<String>,
     Asked(body, _room): Asked<AnswerApproval>,
 ) -> Result<Json<Map>, Problem> {
-    let process = caller.peer.and_then(Process::of);
-    let by = process.map_or_else(
+    let by = caller.peer.map_or_else(
         || "a person".to_owned(),
         |process| format!("a person ({}, process {})", process.command(), process.pid),
     );

@@ -9,7 +9,7 @@ use lineside::Session;
 
 use super::shapes::{AttachedEntry, AttachedOutcome, RegisterHook, RegisteredHook, Removed};
 use super::upgrade::upgraded;
-use crate::attachments::{Entry, ReadEntry, Registered};
+use crate::attachments::{Entry, ReadEntry, Registered, Registrant};
 use crate::begun;
 use crate::body::{Asked, Json};
 use crate::caller::Caller;
@@ -59,8 +59,7 @@ fn token(headers: &HeaderMap) -> Option<String> {
 ///
 /// It is in force for the session, and by `reach` for those below it, until it is removed or the session ends. While its
 /// program is away it has failed, which means what `on_failure` says. A program that registers a hook of the same name on
-/// the same session takes it over when its owner is gone; what is below an agent or shows a grant takes none over of the
-/// user's.
+/// the same session takes it over when its owner is gone; what is below an agent, shows a grant, or may have been left by an agent takes none over of the user's.
 #[cfg_attr(feature = "describe", utoipa::path(
     post, path = "/v1/sessions/{session}/hooks", tag = "hooks", params(("session" = String, Path)),
     request_body = RegisterHook,
@@ -80,12 +79,12 @@ pub(super) async fn register(
     let session = caller.hooked_session(&daemon, &session)?;
     let RegisterHook { attachment, called, reach, hook } = asked;
     daemon.attachments.greeted(&attachment).await?;
-    let confined = caller.confined(&daemon)?;
+    let by = caller.registrant(&daemon)?;
     let entry = entry(attachment, AttachedEntry { called, reach, hook });
     let read = daemon.attachments.read(vec![entry], caller.tree(&daemon)).await;
     let read = read.into_iter().next().ok_or_else(|| Problem::bad_request("there is no hook"))?;
     let Registered { number, mut warnings } =
-        daemon.attachments.register(&daemon.assembly, &session, read, confined)?;
+        daemon.attachments.register(&daemon.assembly, &session, read, by)?;
     warnings.extend(changed(&daemon, &session).await);
     let shape = RegisteredHook { hook: number, coverage: session.coverage().to_string(), warnings };
     Ok((StatusCode::CREATED, Json(shape)).into_response())
@@ -153,10 +152,10 @@ impl Brought {
         self,
         daemon: &Daemon,
         session: &Session,
-        confined: Option<&Session>,
+        by: &Registrant,
     ) -> Vec<AttachedOutcome> {
         let outcomes = self.hooks.into_iter().map(|(called, read)| {
-            match daemon.attachments.register(&daemon.assembly, session, read, confined.cloned()) {
+            match daemon.attachments.register(&daemon.assembly, session, read, by.clone()) {
                 Ok(Registered { number, warnings }) => {
                     AttachedOutcome { called, hook: Some(number), warnings, problem: None }
                 }

@@ -184,13 +184,14 @@ fn unclassed(lately: &[Arc<Receipt>]) -> BTreeSet<String> {
 
 /// The projects of the sessions.
 fn projects(daemon: &Daemon) -> Vec<Project> {
+    let sessions = daemon.projects.sessions();
     let shape = |project: Arc<crate::projects::Project>| {
         let now = project.now();
         Project {
             root: project.root.to_string_lossy().into_owned(),
             stands: now.stands.as_str(),
             hooks: now.report.in_force(),
-            sessions: daemon.projects.sessions(&project),
+            sessions: sessions.get(project.scope()).copied().unwrap_or_default(),
         }
     };
     let all = daemon.projects.all().into_iter();

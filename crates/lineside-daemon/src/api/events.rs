@@ -14,7 +14,6 @@ use tokio_util::sync::CancellationToken;
 use super::shapes::{Decision, Decisions, Event};
 use super::shapes::{Events, PublishQuery};
 use super::upgrade::upgraded;
-use crate::aside::Load;
 use crate::body::{Document, JsonText, Query, asked};
 use crate::caller::Caller;
 use crate::connections;
@@ -100,7 +99,7 @@ pub(super) async fn publish_many(
     let Query(query) = query.map_err(Problem::blocks)?;
     let document = document.map_err(Problem::blocks)?;
     let held = Arc::clone(&daemon);
-    let load = Load::of(document.weight(), || caller.tree(&daemon));
+    let load = document.load(&daemon, || caller.tree(&daemon));
     as_far_as_happened(&daemon, load, |left| async move {
         decide_many(&held, &caller, &query, document, &left).await
     })

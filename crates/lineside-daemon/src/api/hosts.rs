@@ -20,12 +20,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agents::Shown;
 use crate::approvals::call::OfCall;
-use crate::aside::Load;
 use crate::body::{Document, Path, values};
-use crate::caller::{Caller, Connection, work_of};
+use crate::caller::{Caller, Connection};
 use crate::connections;
 use crate::daemon::{Daemon, too_deep, too_many};
 use crate::elsewhere;
+use crate::lineage::Process;
 use crate::problem::Problem;
 use crate::shares::Tree;
 use crate::whole::{as_far_as_happened, if_happened, unless_left};
@@ -97,12 +97,12 @@ pub(super) async fn serve(
     let began = Instant::now();
     // Not its place at the door: what goes on without the caller takes none.
     let from = connection.map(|Extension(connection)| (connection.peer, connection.name)).unzip();
-    if document.is_small() {
+    if document.is_small(&daemon) {
         let call = HostCall { host, event, stdin: document.0 };
         return serve_call(&daemon, caller, from, (&headers, began), call, None).await.map(said);
     }
     let (held, of) = (Arc::clone(&daemon), from.0.flatten());
-    let load = Load::of(document.weight(), || daemon.agents.tree(of));
+    let load = document.load(&daemon, || daemon.agents.tree(of));
     // What it is, is not known before there is room for its values.
     let answer = as_far_as_happened(&daemon, load, |left| async move {
         let Document(stdin, _read, peer) = document;
@@ -118,7 +118,7 @@ pub(super) async fn serve(
 async fn serve_call(
     daemon: &Arc<Daemon>,
     caller: Result<Caller, Problem>,
-    (peer, connection): (Option<Option<u32>>, Option<Arc<str>>),
+    (peer, connection): (Option<Option<Process>>, Option<Arc<str>>),
     times: (&HeaderMap, Instant),
     call: HostCall,
     left: Option<&CancellationToken>,
@@ -143,7 +143,7 @@ async fn serve_call(
 async fn serve_in(
     daemon: &Arc<Daemon>,
     caller: &Result<Caller, Problem>,
-    (peer, connection): (Option<u32>, Option<Arc<str>>),
+    (peer, connection): (Option<Process>, Option<Arc<str>>),
     (headers, began): (&HeaderMap, Instant),
     call: HostCall,
     (left, passing): (Option<&CancellationToken>, Option<&HostAnswer>),
@@ -184,11 +184,12 @@ async fn serve_in(
     origin.confined = if matches!(grant, Shown::Of(_)) { Confinement::ToParent } else { Confinement::No };
     let within = within(headers)?;
     origin.within = within.map(|within| within.min(HOOKS));
-    origin.work = peer.and_then(work_of);
+    origin.work = peer.and_then(Process::works_in);
     origin.connection = connection;
-    // From its first call on an agent is one.
+    // From its first call on an agent is one, unless what has left another one may be it.
+    let is_known = || daemon.agents.is_known(peer).is_ok();
     let tree = || match (daemon.agents.tree(peer), standing.process) {
-        (Some(Tree::Rest), Some(process)) => Some(Tree::Agent(process)),
+        (Some(Tree::Rest), Some(process)) if is_known() => Some(Tree::Agent(process)),
         (tree, _) => tree,
     };
     if daemon.bus().find(&root).is_none() {

@@ -15,6 +15,7 @@ use super::shapes::{
     AttachedOutcome, CloseQuery, Closed, Hooks, OpenSession, Opened, Session, Sessions, SessionsQuery,
 };
 use crate::agents::Hold;
+use crate::attachments::Registrant;
 use crate::body::{Asked, Json, Path, Query, Written, listed};
 use crate::caller::{self, Caller};
 use crate::closed::OpenedBy;
@@ -97,9 +98,9 @@ async fn open_with_hooks(
     if has_hooks && status == StatusCode::OK {
         caller.hooked_session(daemon, session.id().as_str())?;
     }
-    let confined = if has_hooks { caller.confined(daemon)? } else { None };
+    let by = if has_hooks { caller.registrant(daemon)? } else { Registrant::Unknown };
     let _preparing = opened.or_else(|| begin(session.id().as_str()));
-    let outcomes = brought.register(daemon, &session, confined.as_ref());
+    let outcomes = brought.register(daemon, &session, &by);
     if has_hooks {
         let late = daemon.cluster.changed(daemon, &session).await;
         late.into_iter().for_each(|text| daemon.bus().announce(Notice::warning(text)));

@@ -1,5 +1,8 @@
 //! What programs register: read, compiled and weighed before anything of it is registered, so that this needs no lock.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use lineside::DeclaredHook;
 use lineside::core::Reach;
 use lineside::dialects::within;
@@ -36,7 +39,27 @@ pub(crate) struct ReadEntry {
 pub(super) struct Weighed {
     pub(super) hook: DeclaredHook,
     pub(super) bytes: usize,
+    pub(super) patterns: Patterns,
     pub(super) shares: Option<[Share; 2]>,
+}
+
+/// What the patterns of a hook have compiled to, for as long as it is there.
+pub(super) struct Patterns {
+    all: Arc<AtomicUsize>,
+    bytes: usize,
+}
+
+impl Patterns {
+    fn of(all: &Arc<AtomicUsize>, bytes: usize) -> Self {
+        all.fetch_add(bytes, Ordering::Relaxed);
+        Self { all: Arc::clone(all), bytes }
+    }
+}
+
+impl Drop for Patterns {
+    fn drop(&mut self) {
+        self.all.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
 }
 
 impl Entry {
@@ -75,8 +98,9 @@ impl Attachments {
     ) -> ReadEntry {
         let hook = hook.and_then(|hook| {
             let bytes = entry.bytes() + hook.compiled();
+            let patterns = Patterns::of(&self.patterns, hook.compiled());
             let shares = tree.map(|tree| self.shares(tree, bytes)).transpose()?;
-            Ok(Weighed { hook, bytes, shares })
+            Ok(Weighed { hook, bytes, patterns, shares })
         });
         ReadEntry { entry, hook }
     }

@@ -19,6 +19,7 @@ use crate::daemon::Daemon;
 use crate::dashboard::keys::May;
 use crate::dashboard::peer::{self, Peer};
 use crate::door::meant;
+use crate::lineage::Process;
 
 /// Only what is ours is loaded; nothing else shows the pages, and where they are is said to no other. With
 /// `no-referrer` a browser would not say either which page its own forms are on, and these would be refused.
@@ -176,7 +177,7 @@ pub(super) async fn may(daemon: &Arc<Daemon>, connection: Option<&Connection>) -
             Peer::Hidden(processes) => (processes, May::Look),
         };
         for process in processes {
-            held.agents.is_of_a_person(Some(process))?;
+            held.agents.is_of_a_person(Process::of(process))?;
         }
         Ok(may)
     });

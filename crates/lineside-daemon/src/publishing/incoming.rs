@@ -14,6 +14,7 @@ use tokio::time::timeout;
 use crate::api::shapes::PublishQuery;
 use crate::body::{busy, too_large};
 use crate::daemon::Daemon;
+use crate::lineage::Process;
 use crate::problem::Problem;
 use crate::room::{SMALL, Taken};
 
@@ -34,7 +35,7 @@ pub(super) struct Incoming {
     start: usize,
     state: State,
     /// The process that sends them.
-    peer: Option<u32>,
+    peer: Option<Process>,
 }
 
 #[derive(Default)]
@@ -89,7 +90,7 @@ struct Head<'a> {
 
 impl Incoming {
     /// Begins with what was read already.
-    pub(super) fn new(begun: Vec<u8>, peer: Option<u32>) -> Self {
+    pub(super) fn new(begun: Vec<u8>, peer: Option<Process>) -> Self {
         Self { bytes: begun, peer, ..Self::default() }
     }
 
