@@ -2,6 +2,7 @@
 //! of agent programs that start us. Agents are kept from changing it.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use lineside_core::hook::NATIVE;
@@ -12,6 +13,7 @@ use lineside_dialects::native::{DaemonSettings, PROTECT_POLICY, protection as ho
 use lineside_dialects::{DIALECTS, Managed, Places, Watched};
 
 use crate::assembly::HookFiles;
+use crate::project::programs as programs_of;
 use crate::project::{places_of, places_of_no_project};
 
 /// The protection of the policy, as the machine and the user have set it.
@@ -96,12 +98,61 @@ fn watched(places: &Places) -> impl Iterator<Item = PathBuf> + use<> {
     all.into_iter().map(|watched| watched.path).filter(move |path| !is_above(path))
 }
 
+/// The files that words start first, as far as they name them by whole paths: the program, or where that is an interpreter or a
+/// shell its script or the first word of its line.
+fn files(words: &[OsString], home: &Path) -> Vec<PathBuf> {
+    const INTERPRETERS: [&str; 9] = ["bun", "deno", "node", "perl", "php", "python", "ruby", "sh", "env"];
+    let mut words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    if let [_, flags, line, ..] = &words[..]
+        && flags.starts_with('-')
+        && flags.ends_with('c')
+    {
+        words = line
+            .split_whitespace()
+            .map(|word| word.trim_matches(['"', '\'', ';']))
+            .map(str::to_owned)
+            .collect();
+    }
+    let whole = |word: &str| {
+        let below = ["~/", "$HOME/", "${HOME}/", "$HOME\"/", "${HOME}\"/"]
+            .iter()
+            .find_map(|name| word.strip_prefix(name));
+        let path = below.map_or_else(|| PathBuf::from(word), |below| home.join(below));
+        Some(path).filter(|path| path.is_absolute())
+    };
+    let is_interpreter = |word: &str| {
+        let name = word.rsplit('/').next().unwrap_or(word);
+        let name = name.trim_end_matches(|sign: char| sign.is_ascii_digit() || sign == '.');
+        INTERPRETERS.contains(&name) || name.ends_with("sh") && name.len() < 5
+    };
+    let mut found = Vec::new();
+    for word in &words {
+        let is_one = is_interpreter(word);
+        found.extend(whole(word));
+        if !is_one && !word.starts_with('-') && !word.contains('=') {
+            break;
+        }
+    }
+    found
+}
+
 impl HookFiles {
     /// The same with the hook that keeps agents from changing what decides about all of them, where that is on.
     #[must_use]
     pub fn protected(self, protection: &Protection) -> Self {
-        let paths = protection.of_user(&self.places);
+        let mut paths = protection.of_user(&self.places);
+        paths.extend(self.started());
         self.with(protection, &paths, protection.layer)
+    }
+
+    /// The files below the home that its hooks start: programs, and the scripts of interpreters.
+    fn started(&self) -> BTreeSet<PathBuf> {
+        let (work, home) = (self.places.work_dir(), self.places.home());
+        let hooks = self.loaded.iter().flat_map(|(_, loaded)| &loaded.hooks);
+        let programs = hooks.flat_map(|found| programs_of(&work, found));
+        let words: BTreeSet<Vec<OsString>> = programs.map(|(program, ..)| program.argv).collect();
+        let files = words.iter().flat_map(|words| home.map(|home| files(words, home)).unwrap_or_default());
+        files.filter(|file| home.is_some_and(|home| file.starts_with(home)) && file.is_file()).collect()
     }
 
     /// The same for the hook files of a project that was trusted, whatever of it is known or in force.

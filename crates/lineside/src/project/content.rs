@@ -101,7 +101,7 @@ fn with_its_folder(root: &Path, file: PathBuf) -> impl Iterator<Item = (PathBuf,
 }
 
 /// The programs that a hook starts, each with its environment and folder.
-pub(super) fn programs(
+pub(crate) fn programs(
     root: &Path,
     found: &ForeignHook,
 ) -> Vec<(Program, Option<Environment>, Option<PathBuf>)> {
