@@ -3,6 +3,7 @@
 //! Either counts for questions of the same hook about the same tool alone. One of several hooks that ask is answered for
 //! all of them where each has an answer.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -173,7 +174,10 @@ impl Of {
     }
 
     fn fits(&self, pattern: &str) -> bool {
-        let all = || self.subjects.iter().all(|subject| fits(pattern, subject, self.is_shell));
+        let is_meant = |subject: &String| {
+            fits(pattern, subject, self.is_shell) && (self.is_shell || is_below(pattern, subject))
+        };
+        let all = || self.subjects.iter().all(is_meant);
         !self.subjects.is_empty() && all()
     }
 }
@@ -220,6 +224,21 @@ fn fits(pattern: &str, text: &str, is_shell: bool) -> bool {
         rest = &rest[at + part.len()..];
     }
     true
+}
+
+/// Whether no link leads a path out of the folder that a pattern names before its first `*`.
+fn is_below(pattern: &str, path: &str) -> bool {
+    let Some((folder, _)) = pattern.split_once('*').and_then(|(before, _)| before.rsplit_once('/')) else {
+        return true;
+    };
+    !folder.starts_with('/') || resolved(Path::new(path)).starts_with(resolved(Path::new(folder)))
+}
+
+/// A path without links, as far as it is there.
+fn resolved(path: &Path) -> PathBuf {
+    let there = |above: &Path| Some((fs::canonicalize(above).ok()?, path.strip_prefix(above).ok()?));
+    let found = path.ancestors().find_map(there);
+    found.map_or_else(|| path.to_path_buf(), |(folder, rest)| folder.join(rest))
 }
 
 /// Whether a path or a URL has a step up, however a URL may write it.
@@ -426,6 +445,27 @@ mod tests {
         let ids = |granted: &Granted| granted.rules().iter().map(|rule| rule.id.clone()).collect::<Vec<_>>();
         assert_eq!((ids(&granted).len(), ids(&granted)[0].as_str()), (RULES, &*(9 * RULES).to_string()));
         assert_eq!(ids(&Granted::of(folder.path())), ids(&granted), "they are kept on the disk");
+    }
+
+    #[test]
+    fn a_link_leads_no_path_out_of_the_folder_that_a_pattern_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let [own, other] = ["own", "other"].map(|name| folder.path().join(name));
+        fs::create_dir_all(own.join("sub")).unwrap();
+        fs::create_dir(&other).unwrap();
+        fs::write(other.join("t"), "").unwrap();
+        std::os::unix::fs::symlink(&other, own.join("out")).unwrap();
+        std::os::unix::fs::symlink(other.join("t"), own.join("t")).unwrap();
+        std::os::unix::fs::symlink(&own, folder.path().join("in")).unwrap();
+        let pattern = |name: &str| format!("{}/{name}/*", folder.path().display());
+        let is_below =
+            |of: &str, path: &str| is_below(&pattern(of), &format!("{}/{path}", folder.path().display()));
+        assert!(
+            is_below("own", "own/new") && is_below("own", "own/sub/new/deep") && is_below("in", "in/new")
+        );
+        assert!(
+            !is_below("own", "own/out/new") && !is_below("own", "own/t") && !is_below("in", "in/out/new")
+        );
     }
 
     #[tokio::test]
