@@ -3,6 +3,7 @@
 //! Every populated filter must match; of the patterns of one filter, one. A populated filter without a candidate does
 //! not match. Foreign formats have rules of their own and bring their own [`Select`].
 
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use self::compile::{compile_globs, compile_text};
@@ -239,6 +240,7 @@ impl MatcherDraft {
             arguments,
             text,
             draft: self.clone(),
+            root: None,
             is_certain: false,
             parts: OnceLock::new(),
         })
@@ -287,6 +289,8 @@ pub struct Matcher {
     arguments: Vec<(Vec<Box<str>>, Searcher)>,
     text: Option<Searcher>,
     draft: MatcherDraft,
+    /// The root of the project whose hook it is.
+    root: Option<Box<str>>,
     is_certain: bool,
     /// Its filters one by one, prepared when it is first asked which of them does not fit.
     parts: OnceLock<Vec<(String, Option<Self>)>>,
@@ -364,6 +368,13 @@ impl Matcher {
         Self { is_certain: true, ..self }
     }
 
+    /// The same for a hook of the project with this root, absolute: what is relative in `path` lies in that, in whatever folder an
+    /// agent has begun.
+    #[must_use]
+    pub fn within(self, root: &str) -> Self {
+        Self { root: Some(root.into()), ..self }
+    }
+
     /// The filters as they were written.
     #[must_use]
     pub fn draft(&self) -> &MatcherDraft {
@@ -404,14 +415,12 @@ impl Matcher {
         })
     }
 
+    /// An agent may have begun in a folder of the project that is meant.
     fn matches_project(&self, event: &AnyEvent, effort: &mut Effort) -> bool {
-        self.projects.is_any()
-            || event
-                .envelope()
-                .source
-                .project_root
-                .as_ref()
-                .is_some_and(|root| self.projects.matches(root, effort))
+        let source = &event.envelope().source;
+        let root = || source.project_root.as_deref().or(source.cwd.as_deref()).into_iter();
+        let above = || root().flat_map(|root| Path::new(root).ancestors().filter_map(Path::to_str));
+        self.projects.is_any() || above().any(|root| self.projects.matches(root, effort))
     }
 
     fn matches_agent(&self, event: &AnyEvent, effort: &mut Effort) -> bool {
@@ -439,13 +448,17 @@ impl Matcher {
         if self.paths.is_any() {
             return true;
         }
-        let root = event.envelope().source.project_root.as_deref();
+        let source = &event.envelope().source;
+        let cwd = source.cwd.as_deref().or(source.project_root.as_deref());
+        let root = self.root.as_deref().or(source.project_root.as_deref()).or(cwd);
         let mut found = false;
         event.payload().each_path(&mut |path| {
-            let below = root.and_then(|root| path.strip_prefix(root)?.strip_prefix('/'));
-            found = found
-                || self.paths.matches(path, effort)
-                || below.is_some_and(|path| self.paths.matches(path, effort));
+            let mut fits = |path: &str| {
+                let below = root.and_then(|root| path.strip_prefix(root)?.strip_prefix('/'));
+                self.paths.matches(path, effort) || below.is_some_and(|path| self.paths.matches(path, effort))
+            };
+            let is_whole = path.starts_with('/') && !path.contains("/.");
+            found = found || fits(path) || !is_whole && cwd.is_some_and(|cwd| fits(&joined(cwd, path)));
         });
         found
     }
@@ -456,6 +469,20 @@ impl Matcher {
         payload.values().any(|value| any_string(value, &mut |text| regex.is_match(text, effort)))
             || regex.is_match(event.payload_text(), effort)
     }
+}
+
+/// A path from a folder, without steps up and steps to where it is.
+fn joined(folder: &str, path: &str) -> String {
+    let mut steps: Vec<&str> = Vec::new();
+    let folder = if path.starts_with('/') { "" } else { folder };
+    for step in folder.split('/').chain(path.split('/')) {
+        match step {
+            "" | "." => {}
+            ".." => drop(steps.pop()),
+            step => steps.push(step),
+        }
+    }
+    format!("/{}", steps.join("/"))
 }
 
 /// Calls `visit` for the tool of an event, or for that of each of its tool calls. One of no known class is visited as
@@ -538,7 +565,10 @@ impl Select for Matcher {
     fn misfit(&self, event: &AnyEvent) -> String {
         let parts = self.parts.get_or_init(|| {
             let parts = self.draft.parts(|condition| condition.brief()).into_iter();
-            parts.map(|(text, part)| (text, part.compile().ok())).collect()
+            let prepared = |part: MatcherDraft| {
+                part.compile().ok().map(|alone| Self { root: self.root.clone(), ..alone })
+            };
+            parts.map(|(text, part)| (text, prepared(part))).collect()
         });
         let fits = |part: &Option<Self>| part.as_ref().is_some_and(|alone| alone.matches(event));
         let misfits: Vec<&str> =
@@ -563,6 +593,41 @@ mod tests {
         let hook = tool("Shell").argument("command", "rm").path("*.rs").compile().unwrap();
         assert_eq!(hook.describe(), "tool=Shell path=*.rs argument.command=/rm/");
         assert_eq!(hook.misfit(&event), "path=*.rs argument.command=/rm/");
+    }
+
+    #[test]
+    fn what_is_relative_lies_in_the_project_of_the_hook_wherever_an_agent_has_begun() {
+        let event = |path: &str| {
+            let input = crate::json::json!({"tool_name": "WriteFile", "tool_input": {"path": path}});
+            let event = crate::sample::event(&crate::sample::TOOL, input);
+            let mut envelope = event.envelope().clone();
+            let begun: Arc<str> = "/p/sub".into();
+            let source = crate::Source::clone(&envelope.source);
+            envelope.source =
+                Arc::new(crate::Source { project_root: Some(begun.clone()), cwd: Some(begun), ..source });
+            event.with_envelope(envelope)
+        };
+        let conf = path("conf/*.yaml").compile().unwrap();
+        let of_project = conf.clone().within("/p");
+        for (path, is_of_project, is_of_event) in [
+            ("/p/conf/a.yaml", true, false),
+            ("../conf/a.yaml", true, false),
+            ("/p/sub/../conf/./a.yaml", true, false),
+            ("/p/sub/conf/a.yaml", false, true),
+            ("/q/conf/a.yaml", false, false),
+        ] {
+            let event = event(path);
+            assert_eq!(
+                (of_project.matches(&event), conf.matches(&event)),
+                (is_of_project, is_of_event),
+                "{path}"
+            );
+        }
+        for (root, is_in) in
+            [("/p", true), ("/*", true), ("/p/sub", true), ("/p/other", false), ("sub", false)]
+        {
+            assert_eq!(project(root).compile().unwrap().matches(&event("a")), is_in, "{root}");
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Whose commands they are.
+//! Whose commands they are, and of which project.
 
 use std::env::home_dir;
 
@@ -9,6 +9,8 @@ pub struct Account {
     pub home: String,
     /// More programs that start the program in their operands.
     pub wrappers: Vec<String>,
+    /// The root of the project of which filters are, in which what is relative in them lies; that of an event, where none is given.
+    pub project: Option<Box<str>>,
 }
 
 impl Account {
@@ -24,6 +26,21 @@ impl Account {
     #[must_use]
     pub fn at(home: &str) -> Self {
         let trimmed = home.trim_end_matches('/');
-        Self { home: if trimmed.is_empty() { "/" } else { trimmed }.to_owned(), wrappers: Vec::new() }
+        Self {
+            home: if trimmed.is_empty() { "/" } else { trimmed }.to_owned(),
+            wrappers: Vec::new(),
+            project: None,
+        }
+    }
+
+    /// The same for filters of the project with this root, absolute.
+    #[must_use]
+    pub fn within(self, root: &str) -> Self {
+        Self { project: Some(root.into()), ..self }
+    }
+
+    /// Whether commands are read alike for both.
+    pub(crate) fn reads_as(&self, other: &Self) -> bool {
+        self.home == other.home && self.wrappers == other.wrappers
     }
 }

@@ -63,7 +63,9 @@ impl Acts {
     pub fn find(&self, event: &AnyEvent) -> Option<Found> {
         Calls::of(event, &self.account, |calls| {
             let links = LocalLinks::new();
-            let state = Surroundings { links: Some(&links), ..calls.known() };
+            let known = calls.known();
+            let project = self.account.project.as_deref().unwrap_or(known.project);
+            let state = Surroundings { links: Some(&links), project, ..known };
             let mut doubt = None;
             for call in &calls.calls {
                 match self.matches(&call.analysis, &state) {

@@ -105,7 +105,7 @@ impl Calls {
     /// Gives the calls of an event to `ask`, read for this account.
     pub(crate) fn of<T>(event: &AnyEvent, account: &Arc<Account>, ask: impl FnOnce(&Self) -> T) -> T {
         let kept = event.reading(|event| Self::read(event, account));
-        match kept.filter(|kept| Arc::ptr_eq(&kept.account, account) || kept.account == *account) {
+        match kept.filter(|kept| Arc::ptr_eq(&kept.account, account) || kept.account.reads_as(account)) {
             Some(kept) => ask(kept),
             None => ask(&Self::read(event, account)),
         }

@@ -112,6 +112,9 @@ fn mapping(
     }
     let acts = acts(&mut inner, within, scene);
     let mut matcher = compiled.ok();
+    if let Some(root) = &scene.account.project {
+        matcher = matcher.map(|matcher| matcher.within(root));
+    }
     if let Some(acts) = &acts {
         let condition = Arc::new(acts.clone()) as Arc<dyn Condition>;
         matcher = matcher.and_then(|matcher| matcher.and(condition).ok());

@@ -82,7 +82,12 @@ pub(super) fn all(places: &Places) -> Vec<Place> {
         seat: None,
         owner: None,
     });
-    let file = absolute(places.work_dir()).join(".lineside/hooks.yaml");
+    let root = absolute(places.work_dir());
+    let account = match root.to_str() {
+        Some(root) => Arc::new(Account::clone(&account).within(root)),
+        None => account,
+    };
+    let file = root.join(".lineside/hooks.yaml");
     user.into_iter()
         .chain([Place {
             layer: Layer::Project,
