@@ -291,6 +291,11 @@ impl Agents {
         self.holder(session).filter(|(holder, _)| holder.is_caller(peer)).map(|(_, how)| how)
     }
 
+    /// Whether a process has come to a session, be that there still or not.
+    pub(crate) fn is_held(&self, session: &Session) -> bool {
+        self.holder(session).is_some()
+    }
+
     /// Whether another process than that of the caller holds a session, and is there still.
     pub(crate) fn is_held_elsewhere(&self, session: &Session, peer: Option<Process>) -> bool {
         self.holds(session, peer).is_none() && self.holder(session).is_some_and(|(by, _)| by.is_alive())

@@ -192,18 +192,20 @@ impl Caller {
     }
 
     /// A session on which the caller may register hooks: what is confined has hooks on the sessions that it has opened and on
-    /// those below its own, and none on the session of an agent.
+    /// those below its own, and none on the session of an agent; of whom it is not known whether an agent has started them, on no
+    /// session of another.
     ///
     /// # Errors
-    /// It may not act in the session, or is confined elsewhere.
+    /// It may not act in the session, is confined elsewhere, or is not known.
     pub(crate) fn hooked_session(&self, daemon: &Daemon, id: &str) -> Result<Session, Problem> {
         let session = elsewhere::is_here(self.session(daemon, id)?)?;
         let (is_of_agent, confined) = (daemon.hosts.opened(id).is_some(), self.confined(daemon)?);
-        let Some(above) = confined else {
-            return if is_of_agent { self.unless_hidden(daemon).map(|()| session) } else { Ok(session) };
-        };
         // One that it has taken over may be that of a program elsewhere, which is gone.
         let has_opened = || daemon.agents.holds(&session, self.peer) == Some(Hold::Opened);
+        let Some(above) = confined else {
+            let is_anothers = is_of_agent || daemon.agents.is_held(&session) && !has_opened();
+            return if is_anothers { self.unless_hidden(daemon).map(|()| session) } else { Ok(session) };
+        };
         match !is_of_agent && (has_opened() || session.is_below(&above)) {
             true => Ok(session),
             false if self.granted().is_some() => Err(too_far()),
