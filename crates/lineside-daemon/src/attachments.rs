@@ -586,7 +586,9 @@ mod tests {
             let read = all.weighed(declared(with_pattern(&owner, name, pattern)), None);
             all.register(&assembly, &session, read, Registrant::User).unwrap().number
         };
-        (0..20).for_each(|number| drop(register(&number.to_string(), "rm -rf|git push")));
+        for number in 0..20 {
+            register(&number.to_string(), "rm -rf|git push");
+        }
         assert!(!all.search_much());
         let number = register("much", "(?:[a-z]{0,3}){500}[0-9]{3}");
         assert!(all.search_much());

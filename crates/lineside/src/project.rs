@@ -20,7 +20,8 @@ mod place;
 
 pub use place::{find, find_or_known, find_own, nearest, nearest_below, passed_by};
 
-use self::content::{LOOKS, OfUser, programs, wanted};
+pub(crate) use self::content::programs;
+use self::content::{LOOKS, OfUser, wanted};
 use crate::assembly::{Assembly, HookFiles};
 use crate::handler_runtime::inherits;
 use crate::seal::Seal;
