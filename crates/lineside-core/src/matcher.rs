@@ -450,14 +450,16 @@ impl Matcher {
         }
         let source = &event.envelope().source;
         let cwd = source.cwd.as_deref().or(source.project_root.as_deref());
-        let root = self.root.as_deref().or(source.project_root.as_deref()).or(cwd);
+        // A session may name the project by a link, so that both count.
+        let roots = [self.root.as_deref(), source.project_root.as_deref().or(cwd)];
         let mut found = false;
         event.payload().each_path(&mut |path| {
             let mut fits = |path: &str| {
-                let below = root.and_then(|root| path.strip_prefix(root)?.strip_prefix('/'));
-                self.paths.matches(path, effort) || below.is_some_and(|path| self.paths.matches(path, effort))
+                let below = |root: &&str| path.strip_prefix(root)?.strip_prefix('/');
+                let mut below = roots.iter().flatten().filter_map(below);
+                self.paths.matches(path, effort) || below.any(|path| self.paths.matches(path, effort))
             };
-            let is_whole = path.starts_with('/') && !path.contains("/.");
+            let is_whole = path.starts_with('/') && !path.contains("/.") && !path.contains("//");
             found = found || fits(path) || !is_whole && cwd.is_some_and(|cwd| fits(&joined(cwd, path)));
         });
         found
@@ -613,7 +615,8 @@ mod tests {
             ("/p/conf/a.yaml", true, false),
             ("../conf/a.yaml", true, false),
             ("/p/sub/../conf/./a.yaml", true, false),
-            ("/p/sub/conf/a.yaml", false, true),
+            ("/p//conf/a.yaml", true, false),
+            ("/p/sub/conf/a.yaml", true, true),
             ("/q/conf/a.yaml", false, false),
         ] {
             let event = event(path);

@@ -36,7 +36,7 @@ use crate::problem::Problem;
 use crate::projects::Projects;
 use crate::room::Room;
 use crate::settings::{Limits, Settings};
-use crate::shares::Sessions;
+use crate::shares::{Sessions, Shares};
 use crate::switch::{Switch, Watched as WatchedSwitch};
 use crate::telemetry::Telemetry;
 use crate::texts::Texts;
@@ -52,6 +52,9 @@ mod refused;
 pub(crate) use opening::Opening;
 use refused::{cannot_open, closed, not_entered};
 pub(crate) use refused::{too_deep, too_many};
+
+/// How many sessions are put into their projects at once: one of an agent, whose next one waits for that.
+const ENTERING: usize = 8;
 
 /// A running daemon, apart from how it is reached.
 pub(crate) struct Daemon {
@@ -103,6 +106,8 @@ pub(crate) struct Daemon {
     pub(crate) aside: Aside,
     /// The same for what is looked at: lists, and signals that are searched.
     pub(crate) looks: Aside,
+    /// The sessions that are being put into their projects.
+    pub(crate) entering: Shares,
     /// Questions of hooks that wait for a person.
     pub(crate) approvals: Approvals,
     /// What hears everything that is decided.
@@ -224,6 +229,7 @@ impl Daemon {
             telemetry,
             aside: Aside::default(),
             looks: Aside::default(),
+            entering: Shares::of(ENTERING),
             dashboard: Dashboard::default(),
             left_behind,
         }
@@ -325,6 +331,11 @@ impl Daemon {
         let opening = match asked.attribution {
             Some(found) if found.by == AttributedBy::Claim => opening.attribution(found).claimed(),
             found => found.into_iter().fold(opening, OpenSession::attribution),
+        };
+        // What one tree opens in folders of strangers stands in line behind that of no other but once.
+        let _turn = match asked.tree {
+            Some(tree) => self.entering.wait(tree, 1).await,
+            None => None,
         };
         // A load is rare, and its future large.
         let entered = Box::pin(self.projects.enter(opening, asked.work.as_deref())).await;

@@ -22,7 +22,7 @@ use lineside::protection::Protection;
 use lineside::trust::{Store, ancestors};
 use lineside::{Assembly, LoadReport, Session, project};
 use tokio::sync::{Semaphore, watch};
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -42,9 +42,6 @@ const KEPT_UNTRUSTED: Duration = Duration::from_secs(60);
 
 /// What the hooks of all such projects may take together, in bytes. Of a further one none is listed.
 const MOST_LISTED: usize = 64 << 20;
-
-/// How long a session that begins in such a project waits until its hooks are listed: others may stand in line before it.
-const LISTED_WITHIN: Duration = Duration::from_secs(10);
 
 /// All projects that are loaded. Cloning it costs a reference count; all clones are the same.
 #[derive(Clone)]
@@ -238,8 +235,7 @@ impl Projects {
         // Its files may be a stranger's, and long.
         let (held, work, root) = (Arc::clone(&self.inner), work.to_path_buf(), project.root.clone());
         let look = async move { project::passed_by(&work, &held.user, &root) };
-        let looked = timeout(LISTED_WITHIN, self.inner.of_strangers.run(Load::OWN, look)).await;
-        if let Ok(Some(inner)) = looked {
+        if let Some(inner) = self.inner.of_strangers.run(Load::OWN, look).await {
             project.pass_by(source, &inner);
         }
     }
@@ -258,17 +254,7 @@ impl Projects {
         }
         // Its files may be a stranger's, and long.
         let (held, at) = (self.clone(), work.to_path_buf());
-        let load = self.inner.aside_of(&nearest).run(Load::OWN, async move { held.read_at(&at).await });
-        if store.knows(&nearest) || self.inner.of_all.as_ref() == Some(&nearest) {
-            return load.await;
-        }
-        let loaded = timeout(LISTED_WITHIN, load).await;
-        loaded.unwrap_or_else(|_| {
-            // Nothing of it runs, and its hooks are listed when it is its turn.
-            let project = self.known_and_watched(&nearest);
-            project.changes.tell();
-            Ok(Some(project))
-        })
+        self.inner.aside_of(&nearest).run(Load::OWN, async move { held.read_at(&at).await }).await
     }
 
     /// Loads the projects for whose automations work of an earlier life rests: no session of them may come before that
@@ -285,17 +271,12 @@ impl Projects {
 
     async fn read_at(&self, work: &Path) -> Result<Option<Arc<Project>>, RegisterHookError> {
         let Some(root) = self.find(work) else { return Ok(None) };
-        let project = self.known_and_watched(&root);
-        project.load_once(&self.inner).await?;
-        Ok(Some(project))
-    }
-
-    fn known_and_watched(&self, root: &Path) -> Arc<Project> {
-        let (project, is_new) = self.known_or_new(root);
+        let (project, is_new) = self.known_or_new(&root);
         if is_new {
             self.watch(&project);
         }
-        project
+        project.load_once(&self.inner).await?;
+        Ok(Some(project))
     }
 
     /// The root of the project of what works there; none for the one whose hooks hold for every session.

@@ -63,15 +63,18 @@ impl Acts {
     pub fn find(&self, event: &AnyEvent) -> Option<Found> {
         Calls::of(event, &self.account, |calls| {
             let links = LocalLinks::new();
-            let known = calls.known();
-            let project = self.account.project.as_deref().unwrap_or(known.project);
-            let state = Surroundings { links: Some(&links), project, ..known };
+            let known = Surroundings { links: Some(&links), ..calls.known() };
+            // A session may name the project by a link, so that both count.
+            let own = self.account.project.as_deref().filter(|own| *own != known.project);
+            let states = own.map(|project| Surroundings { project, ..known }).into_iter().chain([known]);
             let mut doubt = None;
-            for call in &calls.calls {
-                match self.matches(&call.analysis, &state) {
-                    Some(found) if found.unclear.is_none() => return Some(Found::of(call, found)),
-                    Some(found) if doubt.is_none() => doubt = Some(Found::of(call, found)),
-                    _ => {}
+            for state in states {
+                for call in &calls.calls {
+                    match self.matches(&call.analysis, &state) {
+                        Some(found) if found.unclear.is_none() => return Some(Found::of(call, found)),
+                        Some(found) if doubt.is_none() => doubt = Some(Found::of(call, found)),
+                        _ => {}
+                    }
                 }
             }
             doubt

@@ -20,6 +20,7 @@ use crate::body::{Fields, Query, Written, listed};
 use crate::caller::Caller;
 use crate::daemon::{Daemon, Opening};
 use crate::problem::Problem;
+use crate::shares::Tree;
 
 /// Every hook that the last load has found, point by point, in the order in which the hooks run there.
 #[cfg(feature = "describe")]
@@ -72,7 +73,7 @@ pub(super) async fn list(
     caller: Caller,
     Query(query): Query<HooksQuery>,
 ) -> Result<Written, Problem> {
-    let session = Passing::below(&daemon, None, query.cwd).await?;
+    let session = Passing::below(&daemon, caller.tree(&daemon), None, query.cwd).await?;
     let list = move |daemon: &Daemon| {
         let report = daemon.projects.report(&session.0, &daemon.loaded().report);
         listing::listing(&session.0, &report)
@@ -92,14 +93,18 @@ pub(super) async fn explain(
     caller: Caller,
     Fields(fields, _room): Fields,
 ) -> Result<Written, Problem> {
-    let held = Arc::clone(&daemon);
+    let (held, tree) = (Arc::clone(&daemon), caller.tree(&daemon));
     // Every filter is worked out, of commands of any length, for each who asks.
-    let explained = async move { Written::of(&explanation(&held, fields).await?) };
-    daemon.aside.run(Load::large(caller.tree(&daemon)), explained).await
+    let explained = async move { Written::of(&explanation(&held, tree, fields).await?) };
+    daemon.aside.run(Load::large(tree), explained).await
 }
 
 /// What would become of an event.
-pub(crate) async fn explanation(daemon: &Daemon, fields: Map) -> Result<Explanation, Problem> {
+pub(crate) async fn explanation(
+    daemon: &Daemon,
+    tree: Option<Tree>,
+    fields: Map,
+) -> Result<Explanation, Problem> {
     let draft = EventDraft::read(fields, &daemon.vocabulary);
     let draft = draft.map_err(|error| Problem::bad_request(error.to_string()))?;
     let Some(id) = draft.session.clone() else {
@@ -111,7 +116,7 @@ pub(crate) async fn explanation(daemon: &Daemon, fields: Map) -> Result<Explanat
         None => {
             let parent = draft.parent.clone().filter(|parent| daemon.bus().find(parent).is_some());
             let work = draft.cwd.clone().or_else(|| draft.project_root.clone());
-            let session = Passing::below(daemon, parent, work).await?;
+            let session = Passing::below(daemon, tree, parent, work).await?;
             explained(&session.0, &id, draft, &report(&session.0)).await
         }
     }
@@ -140,7 +145,16 @@ async fn explained(
 struct Passing(Session);
 
 impl Passing {
-    async fn below(daemon: &Daemon, parent: Option<String>, cwd: Option<String>) -> Result<Self, Problem> {
+    async fn below(
+        daemon: &Daemon,
+        tree: Option<Tree>,
+        parent: Option<String>,
+        cwd: Option<String>,
+    ) -> Result<Self, Problem> {
+        let _turn = match tree {
+            Some(tree) => daemon.entering.wait(tree, 1).await,
+            None => None,
+        };
         let id = format!("look-{}", Uuid::new_v4());
         daemon.open(Opening { id, parent, cwd, ..Opening::default() }).await.map(Self)
     }

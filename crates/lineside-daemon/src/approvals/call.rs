@@ -39,7 +39,7 @@ enum By {
     /// An agent program: its process, and the tree that it is in.
     Agent(Option<Process>, Option<Tree>),
     /// A program that publishes events itself, by the number of its process. It is looked at only where hooks ask.
-    Publisher(Option<u32>),
+    Publisher(Option<Process>),
 }
 
 impl OfCall {
@@ -57,7 +57,7 @@ impl OfCall {
     /// An event that a program publishes in the tree of this session, which has to be decided until then.
     pub(crate) fn of_publisher(
         daemon: &Arc<Daemon>,
-        (root, peer): (&str, Option<u32>),
+        (root, peer): (&str, Option<Process>),
         until: Option<Instant>,
     ) -> Arc<Self> {
         Self::by(daemon, (root, By::Publisher(peer)), None, until)
@@ -87,13 +87,14 @@ impl OfCall {
                 (process, tree)
             }
             By::Publisher(peer) => {
-                let process = peer.filter(|peer| *peer != std::process::id()).and_then(Process::of);
+                let process = peer.filter(|peer| !peer.is_own() && peer.is_there());
                 if let Some(process) = process {
                     agents.note_publisher(&self.root, process);
                 }
-                // From its first question on it is one.
+                // From its first question on it is one, unless what has left another one may be it.
+                let is_known = || agents.is_known(peer).is_ok();
                 let tree = match (agents.tree(peer), process) {
-                    (Some(Tree::Rest), Some(process)) => Some(Tree::Agent(process)),
+                    (Some(Tree::Rest), Some(process)) if is_known() => Some(Tree::Agent(process)),
                     (tree, _) => tree,
                 };
                 (process, tree)

@@ -231,14 +231,14 @@ fn is_below(pattern: &str, path: &str) -> bool {
     let Some((folder, _)) = pattern.split_once('*').and_then(|(before, _)| before.rsplit_once('/')) else {
         return true;
     };
-    !folder.starts_with('/') || resolved(Path::new(path)).starts_with(resolved(Path::new(folder)))
+    let [path, own] = [path, folder].map(|path| resolved(Path::new(path)));
+    !folder.starts_with('/') || path.zip(own).is_some_and(|(path, own)| path.starts_with(own))
 }
 
-/// A path without links, as far as it is there.
-fn resolved(path: &Path) -> PathBuf {
-    let there = |above: &Path| Some((fs::canonicalize(above).ok()?, path.strip_prefix(above).ok()?));
-    let found = path.ancestors().find_map(there);
-    found.map_or_else(|| path.to_path_buf(), |(folder, rest)| folder.join(rest))
+/// A path without links, as far as it is there; none where one leads nowhere.
+fn resolved(path: &Path) -> Option<PathBuf> {
+    let there = path.ancestors().find(|above| fs::symlink_metadata(above).is_ok())?;
+    Some(fs::canonicalize(there).ok()?.join(path.strip_prefix(there).ok()?))
 }
 
 /// Whether a path or a URL has a step up, however a URL may write it.
@@ -457,6 +457,7 @@ mod tests {
         std::os::unix::fs::symlink(&other, own.join("out")).unwrap();
         std::os::unix::fs::symlink(other.join("t"), own.join("t")).unwrap();
         std::os::unix::fs::symlink(&own, folder.path().join("in")).unwrap();
+        std::os::unix::fs::symlink(other.join("new"), own.join("gone")).unwrap();
         let pattern = |name: &str| format!("{}/{name}/*", folder.path().display());
         let is_below =
             |of: &str, path: &str| is_below(&pattern(of), &format!("{}/{path}", folder.path().display()));
@@ -466,6 +467,7 @@ mod tests {
         assert!(
             !is_below("own", "own/out/new") && !is_below("own", "own/t") && !is_below("in", "in/out/new")
         );
+        assert!(!is_below("own", "own/gone"), "what is written there is elsewhere");
     }
 
     #[tokio::test]

@@ -111,7 +111,7 @@ pub(super) async fn explain(
         Err(response) => return *response,
     };
     let explained = match from_str::<Map>(&event) {
-        Ok(fields) => hooks::explanation(&daemon, fields).await.map_err(|problem| problem.detail),
+        Ok(fields) => hooks::explanation(&daemon, None, fields).await.map_err(|problem| problem.detail),
         Err(error) => Err(format!("it is no JSON object: {error}")),
     };
     let explained = explained.and_then(|explanation| {

@@ -186,16 +186,13 @@ impl Project {
         self.load_now(of, &mut loading).await
     }
 
-    /// The same after a change, when the files have settled, or where it has waited for its turn.
+    /// The same after a change, when the files have settled.
     pub(super) async fn load_changed(&self, of: &Inner) -> Result<(), RegisterHookError> {
         let begun = Instant::now();
         loop {
             let mut loading = self.loading.lock().await;
             if self.over.is_cancelled() {
                 return Ok(());
-            }
-            if !loading.is_loaded {
-                return self.load_now(of, &mut loading).await;
             }
             let look = Instant::now();
             let footprint = Footprint::of(&loading.watched);

@@ -128,24 +128,6 @@ async fn what_no_person_has_trusted_holds_up_no_load_of_what_one_has() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_in_what_no_person_has_trusted_begins_though_others_stand_in_line_and_hears_of_its_hooks_later()
- {
-    let folder = tempfile::tempdir().unwrap();
-    let (root, assembly, projects) = projects(folder.path(), DETACHED);
-    let long = projects.inner.of_strangers.all_places().await;
-    let opening = assembly.bus().session("s").cwd(root.join("src").display().to_string());
-    let session = projects.enter(opening, None).await.unwrap().open_now().unwrap();
-    let mut listed = projects.inner.news.subscribe();
-    let project = projects.all().remove(0);
-    assert!(session.is_in(project.scope()));
-    let hooks = || project.now().report.hooks.len() + project.now().report.inert.len();
-    assert_eq!(hooks(), 0, "not loaded yet");
-    drop(long);
-    listed.changed().await.unwrap();
-    assert_eq!((project.now().stands, hooks()), (Stands::Untrusted, 1));
-}
-
-#[tokio::test(start_paused = true)]
 async fn what_is_listed_of_untrusted_projects_has_a_bound_in_bytes_and_goes_soon() {
     let folder = tempfile::tempdir().unwrap();
     let hook = |number| {
