@@ -296,6 +296,11 @@ impl Agents {
         self.holder(session).is_some()
     }
 
+    /// The process that has opened a session otherwise than by a call of an agent program.
+    pub(crate) fn opened_by(&self, session: &Session) -> Option<Process> {
+        self.holder(session).map(|(process, _)| process).filter(|process| !process.is_own())
+    }
+
     /// Whether another process than that of the caller holds a session, and is there still.
     pub(crate) fn is_held_elsewhere(&self, session: &Session, peer: Option<Process>) -> bool {
         self.holds(session, peer).is_none() && self.holder(session).is_some_and(|(by, _)| by.is_alive())

@@ -14,7 +14,7 @@ use lineside::core::{AttributedBy, Receipt, SessionId};
 use lineside::hosts::{Hosts, PrepareSessionError};
 use lineside::wire::Vocabulary;
 use lineside::{Assembly, Bus, Durable, Session};
-use tokio::sync::Mutex as AsyncMutex;
+use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -108,6 +108,8 @@ pub(crate) struct Daemon {
     pub(crate) looks: Aside,
     /// The sessions that are being put into their projects.
     pub(crate) entering: Shares,
+    /// Of those that wait until the log has everything.
+    pub(crate) flushing: Arc<Semaphore>,
     /// Questions of hooks that wait for a person.
     pub(crate) approvals: Approvals,
     /// What hears everything that is decided.
@@ -230,6 +232,7 @@ impl Daemon {
             aside: Aside::default(),
             looks: Aside::default(),
             entering: Shares::of(ENTERING),
+            flushing: Arc::new(Semaphore::new(1)),
             dashboard: Dashboard::default(),
             left_behind,
         }

@@ -19,6 +19,7 @@ use crate::body::{Document, fields};
 use crate::caller::Caller;
 use crate::connections;
 use crate::daemon::{Daemon, Opening};
+use crate::lineage::Process;
 use crate::problem::Problem;
 use crate::room::Taken;
 use crate::whole::{as_far_as_happened, if_happened, unless_left};
@@ -141,7 +142,9 @@ async fn decide_in(
         }
         _ => publication,
     };
-    let asks = questions(daemon).filter(|_| !is_fact).map(|()| {
+    // What is below the one who asks answers nothing, so that it has to be known who that is.
+    let is_seen = caller.peer.is_some_and(Process::is_there);
+    let asks = questions(daemon).filter(|_| !is_fact && is_seen).map(|()| {
         let until = query.within().and_then(|within| began.checked_add(within));
         OfCall::of_publisher(daemon, (session.source().root_session.as_str(), caller.peer), until)
     });

@@ -52,10 +52,14 @@ const WRITTEN: [&str; 9] =
     ["content", "contents", "text", "data", "edits", "patch", "new_string", "new_str", "newText"];
 
 /// What the members of the input of a tool of no known class are called that have paths, beside those of all tools.
-const ENDS: [&str; 14] = [
+const ENDS: [&str; 12] = [
     "source", "destination", "old_path", "new_path", "oldPath", "newPath", "source_path", "destination_path",
-    "sourcePath", "destinationPath", "from", "to", "target", "targetPath",
+    "sourcePath", "destinationPath", "target", "targetPath",
 ];
+
+/// The same of one that gives a file another place or name, as which others call what is no path.
+const MOVED: [&str; 2] = ["from", "to"];
+const MOVING: [&str; 5] = ["move", "copy", "rename", "link", "duplicate"];
 
 /// The same for the path of a file that a tool reads or writes by its name.
 const FILES: [&str; 6] = ["file", "filename", "file_name", "relative_path", "relativePath", "pathInProject"];
@@ -167,6 +171,7 @@ impl Calls {
             }
             Some("task") => return,
             Some("read") => self.touching(Access::Read, tool, input, paths, cwd),
+            Some("edit") if views(input) => self.touching(Access::Read, tool, input, paths, cwd),
             Some("write" | "edit") => self.touching(Access::Write, tool, input, paths, cwd),
             // It is one of a server's, or one that is not known: what it does shows in its name and in what it is given.
             _ => {
@@ -174,7 +179,11 @@ impl Calls {
                     let calls = self.shell(tool, input, cwd);
                     self.calls.extend(calls);
                 }
-                let ends = ENDS.iter().filter_map(|end| input?.get(end)?.as_str()).map(str::to_owned);
+                let is_moving =
+                    || MOVING.iter().any(|word| own_name(&tool.to_ascii_lowercase()).contains(word));
+                let moved = MOVED.iter().filter(|_| is_moving());
+                let ends =
+                    ENDS.iter().chain(moved).filter_map(|end| input?.get(end)?.as_str()).map(str::to_owned);
                 let ends: Vec<String> = ends.collect();
                 let mut paths = paths.to_vec();
                 paths.extend(input.into_iter().flat_map(addresses));
@@ -313,6 +322,11 @@ fn file_of(address: &str) -> Option<String> {
         rest = if code.is_some() { &behind[2..] } else { behind };
     }
     String::from_utf8(bytes).ok().filter(|path| path.starts_with('/'))
+}
+
+/// Whether a tool that edits is asked to show a file, as `str_replace_editor` is.
+fn views(input: Option<&Value>) -> bool {
+    input.and_then(|input| input.get("command")?.as_str()) == Some("view")
 }
 
 /// What a tool of no known class does to the files that it is given.

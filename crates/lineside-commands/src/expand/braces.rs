@@ -97,7 +97,7 @@ fn parts(word: &str, from: usize) -> Option<(usize, Parts)> {
 fn range(text: &str) -> Option<Parts> {
     let mut ends = text.split("..");
     let (from, to, step) = (ends.next()?, ends.next()?, ends.next());
-    let step = step.map_or(Some(1), |step| step.parse::<i64>().ok())?.abs().max(1);
+    let step = step.map_or(Some(1), |step| step.parse::<i64>().ok())?.saturating_abs().max(1);
     if ends.next().is_some() {
         return None;
     }
@@ -108,7 +108,7 @@ fn range(text: &str) -> Option<Parts> {
     };
     let numbers = from.parse::<i64>().ok().zip(to.parse::<i64>().ok());
     let (first, last) = numbers.or_else(|| letter(from).zip(letter(to)))?;
-    let count = first.abs_diff(last) / step.unsigned_abs() + 1;
+    let count = (first.abs_diff(last) / step.unsigned_abs()).saturating_add(1);
     if count > limits::BRACES as u64 {
         return Some(Parts { parts: [from, to, "*"].map(str::to_owned).into(), is_cut: true });
     }

@@ -88,7 +88,9 @@ impl OfCall {
             }
             By::Publisher(peer) => {
                 let process = peer.filter(|peer| !peer.is_own() && peer.is_there());
-                if let Some(process) = process {
+                // A helper may publish for the program that has opened the session.
+                let opened = session.and_then(|session| agents.opened_by(session)).filter(|by| by.is_there());
+                for process in process.into_iter().chain(opened) {
                     agents.note_publisher(&self.root, process);
                 }
                 // From its first question on it is one, unless what has left another one may be it.

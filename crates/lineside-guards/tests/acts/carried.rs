@@ -37,6 +37,8 @@ fn a_tool_that_is_not_known_is_taken_for_what_it_carries() {
         ("mcp__x__show", json!({"filename": "/p/x"}), "reads"),
         ("mcp__git__apply_patch", json!({"patch": "--- a/x\n+++ /p/x\n"}), "writes"),
         ("Watch", json!({"command": "cat /p/x"}), "reads"),
+        ("str_replace_based_edit_tool", json!({"command": "view", "path": "/p/x"}), "reads"),
+        ("mcp__mail__send", json!({"from": "/p/x", "to": "/p/x"}), "none"),
         ("mcp__web__fetch", json!({"url": "https://example.org/p/x"}), "none"),
         ("Task", json!({"description": "delete", "prompt": "rm /p/x", "path": "/p/x"}), "none"),
     ] {
