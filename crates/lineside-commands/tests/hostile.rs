@@ -62,7 +62,8 @@ fn a_text_that_passes_a_bound_is_unclear() {
     assert!(unclear(&format!("echo {}", "{a,b}".repeat(12))).is_cut);
     let widest = format!("echo {{{}..{}}}$(rm -rf ~)", i64::MIN, i64::MAX);
     assert!(unclear(&widest).programs.iter().any(|program| program.known_name() == Some("rm")));
-    unclear(&format!("echo {{{}..{}..{}}}x", i64::MIN, i64::MAX, i64::MIN + 1));
+    let widest = format!("echo {{{}..{}..{}}}; rm x", i64::MIN, i64::MAX, i64::MIN + 1);
+    assert_eq!(analyse(&widest, Shell::Bash, &Surroundings::new("/proj", "/home/dev")).programs.len(), 1);
     // A long range is its ends and a pattern.
     let range = unclear("rm -rf {/etc,x{1..100000}}");
     let words: Vec<_> = range.programs[0].args.iter().map(|word| word.pattern()).collect();

@@ -124,7 +124,7 @@ fn range(text: &str) -> Option<Parts> {
     let count = i64::try_from(count).unwrap_or(i64::MAX);
     let parts: Option<Vec<String>> = (0..count)
         .map(|number| {
-            let value = first + number * sign;
+            let value = i128::from(first) + i128::from(number) * i128::from(sign);
             match numbers {
                 Some(_) => Some(format!("{value:0width$}")),
                 None => char::from_u32(u32::try_from(value).ok()?).map(String::from),
