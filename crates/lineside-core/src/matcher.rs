@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use self::compile::{compile_globs, compile_text};
 use self::condition::Kept;
+use self::paths::joined;
 use crate::envelope::AgentKind;
 use crate::event::AnyEvent;
 use crate::hook::{Select, Selected};
@@ -18,6 +19,7 @@ use lineside_search::{Effort, Searcher};
 
 mod compile;
 mod condition;
+mod paths;
 mod filter;
 mod written;
 
@@ -471,20 +473,6 @@ impl Matcher {
         payload.values().any(|value| any_string(value, &mut |text| regex.is_match(text, effort)))
             || regex.is_match(event.payload_text(), effort)
     }
-}
-
-/// A path from a folder, without steps up and steps to where it is.
-fn joined(folder: &str, path: &str) -> String {
-    let mut steps: Vec<&str> = Vec::new();
-    let folder = if path.starts_with('/') { "" } else { folder };
-    for step in folder.split('/').chain(path.split('/')) {
-        match step {
-            "" | "." => {}
-            ".." => drop(steps.pop()),
-            step => steps.push(step),
-        }
-    }
-    format!("/{}", steps.join("/"))
 }
 
 /// Calls `visit` for the tool of an event, or for that of each of its tool calls. One of no known class is visited as

@@ -45,7 +45,7 @@ pub(crate) fn comes_from_one(line: &[Process], agents: &[Agent], given: Option<M
         let stats = stats(line);
         own(&stats).is_none_or(|own| own.last().is_none_or(|top| mark.is_on(top.process.pid)))
     };
-    // A mark is made lower by whoever bears it, so that it is none any more, when its agent has ended as well.
+    // A process makes its own mark lower, so that it is none, when its agent has ended as well.
     let highest = agents.iter().filter_map(|agent| agent.mark).max().max(given);
     highest.is_some_and(|mark| bears(mark) && is_on_top(mark))
 }

@@ -53,25 +53,6 @@ fn check(acts: &Acts, event: &AnyEvent, expected: bool) {
 }
 
 #[test]
-fn what_is_relative_lies_in_the_project_of_the_filter_wherever_an_agent_has_begun() {
-    let written = json!({"deletes": "migrations/**", "unclear": "skip"});
-    let of = |project: &str| {
-        let account = Arc::new(Account::at("/home/dev").within(project));
-        Acts::read(written.as_object().unwrap(), WhenUnclear::Match, &account).unwrap().unwrap()
-    };
-    // The event is of an agent in `/p/sub` with `/p` as its project.
-    for (project, command, expected) in [
-        ("/", "rm /migrations/1.sql", true),
-        ("/p", "rm ../migrations/1.sql", true),
-        ("/p/sub", "rm migrations/1.sql", true),
-        ("/p/sub", "rm ../migrations/1.sql", true),
-        ("/p", "rm migrations/1.sql", false),
-    ] {
-        check(&of(project), &shell(command), expected);
-    }
-}
-
-#[test]
 fn one_filter_holds_for_the_shell_and_for_tools() {
     let filter = acts(json!({"deletes": "migrations/**", "unclear": "skip"}));
     for (event, expected) in [

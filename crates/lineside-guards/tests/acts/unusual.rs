@@ -1,7 +1,9 @@
 //! Paths by their addresses, and a reason where none is known.
 
+use std::sync::Arc;
+
 use lineside_core::json::json;
-use lineside_guards::Wording;
+use lineside_guards::{Account, Acts, WhenUnclear, Wording};
 
 use super::{acts, call, check, shell};
 
@@ -65,4 +67,23 @@ fn a_search_by_a_glob_of_secrets_and_files_in_a_list_are_touched() {
     check(&writes, &call("mcp__x__put", files), true);
     let files = json!({"files": [{"path": "/p/.claude/settings.json"}]});
     check(&writes, &call("mcp__x__get", files), false);
+}
+
+#[test]
+fn what_is_relative_lies_in_the_project_of_the_filter_wherever_an_agent_has_begun() {
+    let written = json!({"deletes": "migrations/**", "unclear": "skip"});
+    let of = |project: &str| {
+        let account = Arc::new(Account::at("/home/dev").within(project));
+        Acts::read(written.as_object().unwrap(), WhenUnclear::Match, &account).unwrap().unwrap()
+    };
+    // The event is of an agent in `/p/sub` with `/p` as its project.
+    for (project, command, expected) in [
+        ("/", "rm /migrations/1.sql", true),
+        ("/p", "rm ../migrations/1.sql", true),
+        ("/p/sub", "rm migrations/1.sql", true),
+        ("/p/sub", "rm ../migrations/1.sql", true),
+        ("/p", "rm migrations/1.sql", false),
+    ] {
+        check(&of(project), &shell(command), expected);
+    }
 }
