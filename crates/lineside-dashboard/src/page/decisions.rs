@@ -36,7 +36,7 @@ pub(super) fn table(waiting: &[Decision], decisions: &[Decision]) -> Markup {
                         tr.pending[waits] {
                             td.num { @if waits { (time(decision.time)) } @else { (decision_link(&decision.id.to_string(), &time(decision.time))) } }
                             td { (verdict(decision.verdict.as_str())) @if waits { " " a href={ (BASE) "/approvals" } { "waits for a person" } } @if decision.failures > 0 { " " span.v-failed title="a hook failed" { "!" } } @if decision.changes > 0 { " " span.v-changed title="changed by a hook" { "~" } } }
-                            td { (session_link(&decision.session, decision.agent_type.as_deref().unwrap_or(&decision.agent))) }
+                            td { (session_link(&decision.session, decision.agent_type.as_deref().unwrap_or(&decision.agent))) " " small { (place(decision)) } }
                             td.dim { (decision.point) }
                             td.text { @if let Some(tool) = &decision.tool { b { (line(tool)) } " " } span.mono { (about(decision)) } }
                             td.dim data-of="by" { (line(decision.by.as_deref().unwrap_or_default())) }
@@ -47,6 +47,13 @@ pub(super) fn table(waiting: &[Decision], decisions: &[Decision]) -> Markup {
                 }
             } }
     }
+}
+
+/// The agent program, and the folder of the project.
+fn place(decision: &Decision) -> String {
+    let folder = decision.project.as_deref().and_then(|project| project.rsplit('/').next());
+    let parts = [decision.host.as_deref(), folder].into_iter().flatten().filter(|part| !part.is_empty());
+    line(&parts.collect::<Vec<_>>().join(" · ")).into_owned()
 }
 
 fn time(time: Timestamp) -> String {
