@@ -149,7 +149,7 @@ impl HookFiles {
     fn started(&self) -> BTreeSet<PathBuf> {
         let (work, home) = (self.places.work_dir(), self.places.home());
         let hooks = self.loaded.iter().flat_map(|(_, loaded)| &loaded.hooks);
-        let programs = hooks.flat_map(|found| programs_of(&work, found));
+        let programs = hooks.flat_map(|found| programs_of(work, found));
         let words: BTreeSet<Vec<OsString>> = programs.map(|(program, ..)| program.argv).collect();
         let files = words.iter().flat_map(|words| home.map(|home| files(words, home)).unwrap_or_default());
         files.filter(|file| home.is_some_and(|home| file.starts_with(home)) && file.is_file()).collect()
