@@ -1,7 +1,7 @@
 //! Bad input: nothing panics or overflows, and what is not read is unclear with its reason.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use lineside_commands::{Analysis, Shell, Surroundings, Unknown, analyse, analyse_bytes, parses};
+use lineside_commands::{Analysis, Argument, Shell, Surroundings, Unknown, analyse, analyse_bytes, parses};
 
 mod corpus {
     #[allow(dead_code)]
@@ -66,7 +66,7 @@ fn a_text_that_passes_a_bound_is_unclear() {
     assert_eq!(analyse(&widest, Shell::Bash, &Surroundings::new("/proj", "/home/dev")).programs.len(), 1);
     // A long range is its ends and a pattern.
     let range = unclear("rm -rf {/etc,x{1..100000}}");
-    let words: Vec<_> = range.programs[0].args.iter().map(|word| word.pattern()).collect();
+    let words: Vec<_> = range.programs[0].args.iter().map(Argument::pattern).collect();
     assert!(!range.is_cut && words == ["-rf", "/etc", "x1", "x100000", "x*"], "{words:?}");
     unclear(&format!("echo {}", "x ".repeat(5000)));
     unclear("a=x; for i in {1..900}; do a=$a$a; done; $a");

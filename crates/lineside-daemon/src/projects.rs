@@ -6,7 +6,7 @@ mod notice;
 #[cfg(feature = "nats")]
 mod by_content;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -359,19 +359,21 @@ impl Projects {
         own.fold(of_user.clone(), |report, project| report.and(&project.now().report))
     }
 
-    /// How many of the open sessions are in each project that has any, by the scopes of these.
-    pub(crate) fn sessions(&self) -> HashMap<Scope, usize> {
+    /// How many of the open sessions are in each project that has any, by the roots of these.
+    pub(crate) fn sessions(&self) -> HashMap<PathBuf, usize> {
         let bus = self.inner.assembly.bus();
         let mut counts = HashMap::new();
-        for id in bus.sessions() {
-            let mut scopes = bus.find(id.as_str()).map(|session| session.all_scopes()).unwrap_or_default();
-            while let Some(scope) = scopes.pop() {
-                if !scopes.contains(&scope) {
-                    *counts.entry(scope).or_default() += 1;
-                }
-            }
+        for session in bus.sessions().iter().filter_map(|id| bus.find(id.as_str())) {
+            self.all_roots(&session).into_iter().for_each(|root| *counts.entry(root).or_default() += 1);
         }
         counts
+    }
+
+    /// The roots of the projects whose hooks a session is under.
+    fn all_roots(&self, session: &Session) -> BTreeSet<PathBuf> {
+        let known = self.known();
+        let scopes = session.all_scopes();
+        scopes.iter().filter_map(|scope| Some(known.by_scope.get(scope)?.root.clone())).collect()
     }
 
     /// Forgets the projects that have had no session for long, nor one that has `left` its hooks to what comes below it.
@@ -387,9 +389,9 @@ impl Projects {
         }
         let held = self.clone();
         let mut in_use = self.inner.aside.run(Load::OWN, async move { held.sessions() }).await;
-        in_use.extend(left.iter().flat_map(Session::all_scopes).map(|scope| (scope, 1)));
+        in_use.extend(left.iter().flat_map(|session| self.all_roots(session)).map(|root| (root, 1)));
         for project in idle {
-            if in_use.contains_key(project.scope()) {
+            if in_use.contains_key(&project.root) {
                 project.used();
                 continue;
             }

@@ -191,7 +191,7 @@ fn projects(daemon: &Daemon) -> Vec<Project> {
             root: project.root.to_string_lossy().into_owned(),
             stands: now.stands.as_str(),
             hooks: now.report.in_force(),
-            sessions: sessions.get(project.scope()).copied().unwrap_or_default(),
+            sessions: sessions.get(&project.root).copied().unwrap_or_default(),
         }
     };
     let all = daemon.projects.all().into_iter();
