@@ -452,8 +452,11 @@ impl Matcher {
         }
         let source = &event.envelope().source;
         let cwd = source.cwd.as_deref().or(source.project_root.as_deref());
-        // A session may name the project by a link, so that both count.
-        let roots = [self.root.as_deref(), source.project_root.as_deref().or(cwd)];
+        // A session may name the project by a link, so that both count where it has not begun in a folder of that.
+        let begun = source.project_root.as_deref().or(cwd);
+        let own = self.root.as_deref();
+        let is_below = own.zip(begun).is_some_and(|(own, begun)| Path::new(begun).starts_with(own));
+        let roots = [own, begun.filter(|_| !is_below)];
         let mut found = false;
         event.payload().each_path(&mut |path| {
             let mut fits = |path: &str| {
@@ -604,7 +607,7 @@ mod tests {
             ("../conf/a.yaml", true, false),
             ("/p/sub/../conf/./a.yaml", true, false),
             ("/p//conf/a.yaml", true, false),
-            ("/p/sub/conf/a.yaml", true, true),
+            ("/p/sub/conf/a.yaml", false, true),
             ("/q/conf/a.yaml", false, false),
         ] {
             let event = event(path);

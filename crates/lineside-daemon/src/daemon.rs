@@ -53,8 +53,9 @@ pub(crate) use opening::Opening;
 use refused::{cannot_open, closed, not_entered};
 pub(crate) use refused::{too_deep, too_many};
 
-/// How many sessions are put into their projects at once: one of an agent, whose next one waits for that.
-const ENTERING: usize = 8;
+/// How many sessions to be looked at are opened at once: one by what an agent has started, whose next one waits for that. The
+/// project of each may be a stranger's, and long.
+const PASSING: usize = 8;
 
 /// A running daemon, apart from how it is reached.
 pub(crate) struct Daemon {
@@ -106,8 +107,8 @@ pub(crate) struct Daemon {
     pub(crate) aside: Aside,
     /// The same for what is looked at: lists, and signals that are searched.
     pub(crate) looks: Aside,
-    /// The sessions that are being put into their projects.
-    pub(crate) entering: Shares,
+    /// The sessions that are opened to be looked at.
+    pub(crate) passing: Shares,
     /// Of those that wait until the log has everything.
     pub(crate) flushing: Arc<Semaphore>,
     /// Questions of hooks that wait for a person.
@@ -231,7 +232,7 @@ impl Daemon {
             telemetry,
             aside: Aside::default(),
             looks: Aside::default(),
-            entering: Shares::of(ENTERING),
+            passing: Shares::of(PASSING),
             flushing: Arc::new(Semaphore::new(1)),
             dashboard: Dashboard::default(),
             left_behind,
@@ -334,11 +335,6 @@ impl Daemon {
         let opening = match asked.attribution {
             Some(found) if found.by == AttributedBy::Claim => opening.attribution(found).claimed(),
             found => found.into_iter().fold(opening, OpenSession::attribution),
-        };
-        // What one tree opens in folders of strangers stands in line behind that of no other but once.
-        let _turn = match asked.tree {
-            Some(tree) => self.entering.wait(tree, 1).await,
-            None => None,
         };
         // A load is rare, and its future large.
         let entered = Box::pin(self.projects.enter(opening, asked.work.as_deref())).await;

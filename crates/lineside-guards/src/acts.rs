@@ -1,5 +1,7 @@
 //! A condition over what the calls of an event do.
 
+use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 
 use lineside_commands::filter::{Match, WhenUnclear};
@@ -64,11 +66,11 @@ impl Acts {
         Calls::of(event, &self.account, |calls| {
             let links = LocalLinks::new();
             let known = Surroundings { links: Some(&links), ..calls.known() };
-            // A session may name the project by a link, so that both count.
-            let own = self.account.project.as_deref().filter(|own| *own != known.project);
-            let states = own.map(|project| Surroundings { project, ..known }).into_iter().chain([known]);
+            let own = self.account.project.as_deref().unwrap_or(known.project);
+            let alias = alias(known.project, own);
             let mut doubt = None;
-            for state in states {
+            for project in [Some(own), alias.as_deref()].into_iter().flatten() {
+                let state = Surroundings { project, ..known };
                 for call in &calls.calls {
                     match self.matches(&call.analysis, &state) {
                         Some(found) if found.unclear.is_none() => return Some(Found::of(call, found)),
@@ -80,6 +82,18 @@ impl Acts {
             doubt
         })
     }
+}
+
+/// How a session that begins here names the project with this root, where that is by a link.
+fn alias(begun: &str, root: &str) -> Option<String> {
+    if Path::new(begun).starts_with(root) {
+        return None;
+    }
+    let there = fs::canonicalize(begun).ok()?;
+    let below = there.strip_prefix(root).ok()?;
+    let named = Path::new(begun).ancestors().nth(below.components().count())?;
+    let is_named = named.join(below) == Path::new(begun);
+    named.to_str().filter(|_| is_named).map(str::to_owned)
 }
 
 impl Condition for Acts {

@@ -59,7 +59,10 @@ const ENDS: [&str; 12] = [
 
 /// The same of one that gives a file another place or name, as which others call what is no path.
 const MOVED: [&str; 2] = ["from", "to"];
-const MOVING: [&str; 5] = ["move", "copy", "rename", "link", "duplicate"];
+const MOVING: [&str; 13] = [
+    "move", "copy", "rename", "link", "duplicate", "clone", "transfer", "relocate", "backup", "upload",
+    "download", "export", "sync",
+];
 
 /// The same for the path of a file that a tool reads or writes by its name.
 const FILES: [&str; 6] = ["file", "filename", "file_name", "relative_path", "relativePath", "pathInProject"];
@@ -171,7 +174,7 @@ impl Calls {
             }
             Some("task") => return,
             Some("read") => self.touching(Access::Read, tool, input, paths, cwd),
-            Some("edit") if views(input) => self.touching(Access::Read, tool, input, paths, cwd),
+            Some("edit") if views(tool, input) => self.touching(Access::Read, tool, input, paths, cwd),
             Some("write" | "edit") => self.touching(Access::Write, tool, input, paths, cwd),
             // It is one of a server's, or one that is not known: what it does shows in its name and in what it is given.
             _ => {
@@ -179,8 +182,9 @@ impl Calls {
                     let calls = self.shell(tool, input, cwd);
                     self.calls.extend(calls);
                 }
+                let name = own_name(tool).to_ascii_lowercase();
                 let is_moving =
-                    || MOVING.iter().any(|word| own_name(&tool.to_ascii_lowercase()).contains(word));
+                    || matches!(&*name, "cp" | "mv") || MOVING.iter().any(|word| name.contains(word));
                 let moved = MOVED.iter().filter(|_| is_moving());
                 let ends =
                     ENDS.iter().chain(moved).filter_map(|end| input?.get(end)?.as_str()).map(str::to_owned);
@@ -324,9 +328,15 @@ fn file_of(address: &str) -> Option<String> {
     String::from_utf8(bytes).ok().filter(|path| path.starts_with('/'))
 }
 
-/// Whether a tool that edits is asked to show a file, as `str_replace_editor` is.
-fn views(input: Option<&Value>) -> bool {
-    input.and_then(|input| input.get("command")?.as_str()) == Some("view")
+/// Tools that show a file as well as edit it, as their command says.
+const VIEWING: [&str; 2] = ["str_replace_based_edit_tool", "str_replace_editor"];
+
+/// Whether one of them shows a file, and is given nothing that would stand in it.
+fn views(tool: &str, input: Option<&Value>) -> bool {
+    let is_given = |member: &&str| input.is_some_and(|input| input.get(member).is_some());
+    VIEWING.contains(&tool)
+        && input.and_then(|input| input.get("command")?.as_str()) == Some("view")
+        && !WRITTEN.iter().chain(&["old_str", "insert_line", "insert_text"]).any(is_given)
 }
 
 /// What a tool of no known class does to the files that it is given.

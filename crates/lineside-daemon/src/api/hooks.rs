@@ -152,7 +152,7 @@ impl Passing {
         cwd: Option<String>,
     ) -> Result<Self, Problem> {
         let _turn = match tree {
-            Some(tree) => daemon.entering.wait(tree, 1).await,
+            Some(tree) => daemon.passing.wait(tree, 1).await,
             None => None,
         };
         let id = format!("look-{}", Uuid::new_v4());

@@ -87,18 +87,18 @@ impl OfCall {
                 (process, tree)
             }
             By::Publisher(peer) => {
-                let process = peer.filter(|peer| !peer.is_own() && peer.is_there());
-                // A helper may publish for the program that has opened the session.
-                let opened = session.and_then(|session| agents.opened_by(session)).filter(|by| by.is_there());
-                for process in process.into_iter().chain(opened) {
-                    agents.note_publisher(&self.root, process);
-                }
+                let process = peer.filter(|peer| !peer.is_own() && peer.is_alive());
                 // From its first question on it is one, unless what has left another one may be it.
                 let is_known = || agents.is_known(peer).is_ok();
                 let tree = match (agents.tree(peer), process) {
                     (Some(Tree::Rest), Some(process)) if is_known() => Some(Tree::Agent(process)),
                     (tree, _) => tree,
                 };
+                // A helper may publish for the program that has opened the session.
+                let opened = session.and_then(|session| agents.opened_by(session)).filter(|by| by.is_alive());
+                for process in process.into_iter().chain(opened) {
+                    agents.note_publisher(&self.root, process);
+                }
                 (process, tree)
             }
         }
@@ -125,6 +125,10 @@ impl Approver for OfCall {
             return Asked::Answered(approval);
         }
         let (process, tree) = self.noted(session.as_ref());
+        // What has its connection by now may have been started by it, and would answer.
+        if matches!(self.by, By::Publisher(peer) if process.is_none() && !peer.is_some_and(Process::is_own)) {
+            return Asked::Left;
+        }
         let now = Instant::now();
         let end = self.until.map(|until| until.checked_sub(EARLIER).unwrap_or(now));
         let until = end.map_or(now + settings.wait, |end| end.min(now + settings.wait));

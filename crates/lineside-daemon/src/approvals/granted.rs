@@ -4,6 +4,7 @@
 //! all of them where each has an answer.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -237,7 +238,11 @@ fn is_below(pattern: &str, path: &str) -> bool {
 
 /// A path without links, as far as it is there; none where one leads nowhere.
 fn resolved(path: &Path) -> Option<PathBuf> {
-    let there = path.ancestors().find(|above| fs::symlink_metadata(above).is_ok())?;
+    let is_absent = |above: &Path| {
+        let absent = [ErrorKind::NotFound, ErrorKind::NotADirectory];
+        fs::symlink_metadata(above).is_err_and(|error| absent.contains(&error.kind()))
+    };
+    let there = path.ancestors().find(|above| !is_absent(above))?;
     Some(fs::canonicalize(there).ok()?.join(path.strip_prefix(there).ok()?))
 }
 

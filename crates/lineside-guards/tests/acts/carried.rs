@@ -38,6 +38,8 @@ fn a_tool_that_is_not_known_is_taken_for_what_it_carries() {
         ("mcp__git__apply_patch", json!({"patch": "--- a/x\n+++ /p/x\n"}), "writes"),
         ("Watch", json!({"command": "cat /p/x"}), "reads"),
         ("str_replace_based_edit_tool", json!({"command": "view", "path": "/p/x"}), "reads"),
+        ("replace", json!({"command": "view", "path": "/p/x", "old_str": "a"}), "writes"),
+        ("mcp__fs__mv", json!({"from": "/q", "to": "/p/x"}), "writes"),
         ("mcp__mail__send", json!({"from": "/p/x", "to": "/p/x"}), "none"),
         ("mcp__web__fetch", json!({"url": "https://example.org/p/x"}), "none"),
         ("Task", json!({"description": "delete", "prompt": "rm /p/x", "path": "/p/x"}), "none"),
@@ -45,7 +47,8 @@ fn a_tool_that_is_not_known_is_taken_for_what_it_carries() {
         for asked in ["deletes", "writes", "reads"] {
             // What is moved is written somewhere.
             let is_moved = asked == "writes" && tool.ends_with("move_file");
-            let is_so = asked == access || is_moved || asked == "reads" && tool.ends_with("copy");
+            let is_read = asked == "reads" && (tool.ends_with("copy") || tool.ends_with("__mv"));
+            let is_so = asked == access || is_moved || is_read;
             let found = of(asked).find(&call(tool, input.clone()));
             assert_eq!(found.is_some(), is_so, "{asked}: {tool} {input}: {found:?}");
         }

@@ -81,7 +81,7 @@ fn what_is_relative_lies_in_the_project_of_the_filter_wherever_an_agent_has_begu
         ("/", "rm /migrations/1.sql", true),
         ("/p", "rm ../migrations/1.sql", true),
         ("/p/sub", "rm migrations/1.sql", true),
-        ("/p/sub", "rm ../migrations/1.sql", true),
+        ("/p/sub", "rm ../migrations/1.sql", false),
         ("/p", "rm migrations/1.sql", false),
     ] {
         check(&of(project), &shell(command), expected);
