@@ -1,7 +1,5 @@
 //! A condition over what the calls of an event do.
 
-use std::fs;
-use std::path::Path;
 use std::sync::Arc;
 
 use lineside_commands::filter::{Match, WhenUnclear};
@@ -15,7 +13,7 @@ use lineside_core::{AnyEvent, PointInfo, SkipReason};
 use crate::account::Account;
 use crate::calls::Calls;
 use crate::found::Found;
-use crate::links::LocalLinks;
+use crate::links::{LocalLinks, alias};
 use crate::read::{self, ReadActsError};
 
 /// A condition over what a call does: one call of the event has to meet all of it.
@@ -67,7 +65,7 @@ impl Acts {
             let links = LocalLinks::new();
             let known = Surroundings { links: Some(&links), ..calls.known() };
             let own = self.account.project.as_deref().unwrap_or(known.project);
-            let alias = alias(known.project, own);
+            let alias = alias(&links, known.project, own);
             let mut doubt = None;
             for project in [Some(own), alias.as_deref()].into_iter().flatten() {
                 let state = Surroundings { project, ..known };
@@ -82,18 +80,6 @@ impl Acts {
             doubt
         })
     }
-}
-
-/// How a session that begins here names the project with this root, where that is by a link.
-fn alias(begun: &str, root: &str) -> Option<String> {
-    if Path::new(begun).starts_with(root) {
-        return None;
-    }
-    let there = fs::canonicalize(begun).ok()?;
-    let below = there.strip_prefix(root).ok()?;
-    let named = Path::new(begun).ancestors().nth(below.components().count())?;
-    let is_named = named.join(below) == Path::new(begun);
-    named.to_str().filter(|_| is_named).map(str::to_owned)
 }
 
 impl Condition for Acts {

@@ -198,12 +198,35 @@ fn start() -> Option<SyncSender<Question>> {
     Some(ask)
 }
 
+/// How a session that begins here names the project with this root, where that is by a link.
+pub(crate) fn alias(links: &dyn Links, begun: &str, root: &str) -> Option<String> {
+    if Path::new(begun).starts_with(root) {
+        return None;
+    }
+    let there = links.resolve(begun, true)?;
+    let below = Path::new(&there).strip_prefix(root).ok()?;
+    let named = Path::new(begun).ancestors().nth(below.components().count())?;
+    let is_named = named.join(below) == Path::new(begun);
+    named.to_str().filter(|_| is_named).map(str::to_owned)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     /// One question at a time: a second one is not heard while the first waits.
     static ASKS: Mutex<()> = Mutex::new(());
+
+    #[test]
+    fn a_session_that_begins_behind_a_link_has_a_name_of_its_own_for_the_project() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |path: &str| folder.path().canonicalize().unwrap().join(path).to_str().unwrap().to_owned();
+        std::fs::create_dir_all(at("p/sub")).unwrap();
+        std::os::unix::fs::symlink(at("p"), at("l")).unwrap();
+        let alias = |begun: &str| super::alias(&LocalLinks::new(), &at(begun), &at("p"));
+        assert_eq!([alias("l"), alias("l/sub")], [(); 2].map(|()| Some(at("l"))));
+        assert_eq!([alias("p"), alias("p/sub"), alias("q")], [None, None, None]);
+    }
 
     #[test]
     fn what_is_not_of_this_machine_is_found_among_the_mounts() {
