@@ -103,8 +103,11 @@ fn is_doctest(page: &str) -> Result<(), String> {
     // A link within the crate, so that the page is packed with it.
     let link = format!("guide/{}", page.trim_start_matches("docs/"));
     let leads = |link: &str| source.join(link).canonicalize().is_ok_and(|to| to == root().join(page));
-    let guide = fs::read_to_string(source.join("guide.rs")).unwrap();
-    let included = guide.contains(&format!("include_str!(\"{link}\")")) && leads(&link);
+    let includes = |file: &str, path: &str| {
+        fs::read_to_string(source.join(file)).unwrap().contains(&format!("include_str!(\"{path}\")"))
+    };
+    let included =
+        includes("guide.rs", &link) && leads(&link) || includes("lib.rs", &format!("../../../{page}"));
     included.then_some(()).ok_or_else(|| "the page is no doctest of the crate `lineside`".to_owned())
 }
 
