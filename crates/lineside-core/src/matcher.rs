@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use self::compile::{compile_globs, compile_text};
 use self::condition::Kept;
-use self::paths::joined;
+use self::paths::normal;
 use crate::envelope::AgentKind;
 use crate::event::AnyEvent;
 use crate::hook::{Select, Selected};
@@ -19,8 +19,8 @@ use lineside_search::{Effort, Searcher};
 
 mod compile;
 mod condition;
-mod paths;
 mod filter;
+mod paths;
 mod written;
 
 pub use compile::CompileMatcherError;
@@ -465,7 +465,7 @@ impl Matcher {
                 self.paths.matches(path, effort) || below.any(|path| self.paths.matches(path, effort))
             };
             let is_whole = path.starts_with('/') && !path.contains("/.") && !path.contains("//");
-            found = found || fits(path) || !is_whole && cwd.is_some_and(|cwd| fits(&joined(cwd, path)));
+            found = found || fits(path) || !is_whole && cwd.is_some_and(|cwd| fits(&normal(cwd, path)));
         });
         found
     }

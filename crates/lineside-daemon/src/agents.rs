@@ -359,9 +359,7 @@ impl Agents {
     pub(crate) fn note(&self, root: &str, found: Option<&Session>, process: Option<Process>) {
         let (process, is_open) = found.map_or((process, false), |session| self.keep(session, process));
         let Some(process) = process else { return };
-        if self.guarded.note(process, root, is_open) {
-            self.guarded.note_mark(process, process.mark());
-        }
+        self.note_agent(root, process, is_open);
     }
 
     /// Keeps that a call of a session has come from this process, and tells which one has it by now, and whether it is open.

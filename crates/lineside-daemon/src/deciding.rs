@@ -142,9 +142,9 @@ async fn decide_in(
         }
         _ => publication,
     };
-    // What is below the one who asks answers nothing, so that it has to be known who that is.
-    let is_seen = caller.peer.is_some_and(Process::is_there);
-    let asks = questions(daemon).filter(|_| !is_fact && is_seen).map(|()| {
+    // What is below the one who asks answers nothing, so that it has to be known who that is; that is looked at last.
+    let is_seen = || caller.peer.is_some_and(Process::is_there);
+    let asks = (!is_fact && questions_wait(daemon) && is_seen()).then(|| {
         let until = query.within().and_then(|within| began.checked_add(within));
         OfCall::of_publisher(daemon, (session.source().root_session.as_str(), caller.peer), until)
     });
@@ -175,8 +175,8 @@ async fn decide_in(
 
 /// Whether the questions of programs that publish wait for a person: the user has said so of all. How such a program asks its
 /// user itself is not known.
-fn questions(daemon: &Daemon) -> Option<()> {
-    daemon.approvals.settings().filter(|settings| settings.of == WhoseAsks::All).map(drop)
+fn questions_wait(daemon: &Daemon) -> bool {
+    daemon.approvals.settings().is_some_and(|settings| settings.of == WhoseAsks::All)
 }
 
 /// Adds to the decision, a JSON object, about the event that has ended a session whether sessions below are under its hooks

@@ -253,8 +253,8 @@ impl Projects {
             return Ok(Some(Arc::clone(project)));
         }
         // Its files may be a stranger's, and long.
-        let (held, at) = (self.clone(), work.to_path_buf());
-        self.inner.aside_of(&nearest).run(Load::OWN, async move { held.read_at(&at).await }).await
+        let (held, work) = (self.clone(), work.to_path_buf());
+        self.inner.aside_of(&nearest).run(Load::OWN, async move { held.read_at(&work).await }).await
     }
 
     /// Loads the projects for whose automations work of an earlier life rests: no session of them may come before that

@@ -99,6 +99,15 @@ impl Agents {
         Some(line.into_iter().rfind(is_of_agent).map_or(Tree::Rest, Tree::Agent))
     }
 
+    /// The tree of a caller that acts for this process: that process is an agent from then on, unless what has left another one may
+    /// be it.
+    pub(crate) fn tree_as_agent(&self, peer: Option<Process>, process: Option<Process>) -> Option<Tree> {
+        match (self.tree(peer), process) {
+            (Some(Tree::Rest), Some(process)) if self.is_known(peer).is_ok() => Some(Tree::Agent(process)),
+            (tree, _) => tree,
+        }
+    }
+
     /// Whether a process is the command of an entry of this agent, with nothing between them but shells.
     pub(crate) fn is_entry_of(&self, agent: Process, peer: Option<Process>) -> bool {
         self.has_entry(peer) == Some(agent)

@@ -38,10 +38,9 @@ impl Agents {
         self.unless(&line, |agents| is_orphan(&line, agents))
     }
 
-    /// A person is asked about an event that this process publishes in the tree of a session: what stands below it is no
-    /// person, as with an agent program.
-    pub(crate) fn note_publisher(&self, root: &str, process: Process) {
-        if self.guarded.note(process, root, true) {
+    /// A process is written down as that of an agent, and marked. What stands below it is no person.
+    pub(crate) fn note_agent(&self, root: &str, process: Process, is_open: bool) {
+        if self.guarded.note(process, root, is_open) {
             self.guarded.note_mark(process, process.mark());
         }
     }

@@ -27,7 +27,6 @@ use crate::daemon::{Daemon, too_deep, too_many};
 use crate::elsewhere;
 use crate::lineage::Process;
 use crate::problem::Problem;
-use crate::shares::Tree;
 use crate::whole::{as_far_as_happened, if_happened, unless_left};
 
 /// The header with the event that the entry of the host states.
@@ -186,12 +185,7 @@ async fn serve_in(
     origin.within = within.map(|within| within.min(HOOKS));
     origin.work = peer.and_then(Process::works_in);
     origin.connection = connection;
-    // From its first call on an agent is one, unless what has left another one may be it.
-    let is_known = || daemon.agents.is_known(peer).is_ok();
-    let tree = || match (daemon.agents.tree(peer), standing.process) {
-        (Some(Tree::Rest), Some(process)) if is_known() => Some(Tree::Agent(process)),
-        (tree, _) => tree,
-    };
+    let tree = || daemon.agents.tree_as_agent(peer, standing.process);
     if daemon.bus().find(&root).is_none() {
         origin.projects = daemon.agents.projects_before(&root, standing.process);
         origin.quota = tree().map(|tree| daemon.sessions.of_tree(tree));

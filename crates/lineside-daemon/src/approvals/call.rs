@@ -88,16 +88,12 @@ impl OfCall {
             }
             By::Publisher(peer) => {
                 let process = peer.filter(|peer| !peer.is_own() && peer.is_alive());
-                // From its first question on it is one, unless what has left another one may be it.
-                let is_known = || agents.is_known(peer).is_ok();
-                let tree = match (agents.tree(peer), process) {
-                    (Some(Tree::Rest), Some(process)) if is_known() => Some(Tree::Agent(process)),
-                    (tree, _) => tree,
-                };
+                // Before it is noted, by which it would not be known any more.
+                let tree = agents.tree_as_agent(peer, process);
                 // A helper may publish for the program that has opened the session.
                 let opened = session.and_then(|session| agents.opened_by(session)).filter(|by| by.is_alive());
                 for process in process.into_iter().chain(opened) {
-                    agents.note_publisher(&self.root, process);
+                    agents.note_agent(&self.root, process, true);
                 }
                 (process, tree)
             }
